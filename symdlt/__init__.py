@@ -1,0 +1,1 @@
+"""symdlt: recursions of finite-width networks, derived from the definitions."""

@@ -1,0 +1,45 @@
+"""The errors symdlt raises on purpose: one root, and a built-in parent for each child."""
+
+
+class SymdltError(Exception):
+    """Root of every error that symdlt raises on purpose."""
+
+
+class IndexStructureError(SymdltError, ValueError):
+    """Indices do not fit together: other species, other free indices, a name used twice."""
+
+
+class GraphError(SymdltError, ValueError):
+    """The edges or the matching of an observable are not what the theory can use."""
+
+
+class UnknownTensorError(SymdltError, KeyError):
+    """A tensor was named that symdlt does not know."""
+
+    def __str__(self) -> str:
+        """Print the sentence itself, where `KeyError` would print its repr."""
+        return str(self.args[0]) if self.args else ""
+
+
+class OrderError(SymdltError, ValueError):
+    """An order in 1/n that is negative or too large for the memory at hand."""
+
+
+class DerivationError(SymdltError, RuntimeError):
+    """A check that every derivation must pass has failed; the result is not to be trusted."""
+
+
+class SchemaError(SymdltError, ValueError):
+    """A JSON document is malformed, of another schema version, or not a recursion."""
+
+
+class ActivationError(SymdltError, ValueError):
+    """An activation function that cannot be read or does not fit what was asked of it."""
+
+
+class SolutionError(SymdltError, ValueError):
+    """A recursion that the asymptotic solver cannot solve, and why."""
+
+
+class KernelError(SymdltError, ValueError):
+    """Input that a kernel or the kernel generator cannot use."""

@@ -1,0 +1,5 @@
+"""Stochastic forward equations: an observable at layer ℓ+1 from observables at layer ℓ."""
+
+from symdlt.forward._equation import ForwardEquation as ForwardEquation
+from symdlt.forward._equation import ForwardTerm as ForwardTerm
+from symdlt.forward._equation import forward_equation as forward_equation

@@ -1,0 +1,96 @@
+"""From what a user types to a correlator: letters, systematic names, edges and matchings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from symdlt.errors import GraphError, UnknownTensorError
+from symdlt.networks._correlators import BOOK, Correlator, identify
+from symdlt.networks._forests import Edge, Forest
+
+_SYSTEMATIC = re.compile(r"X([1-9][0-9]*)((?:_[0-9a-z]{2})*)")
+_SUBLEADING = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])")
+
+
+def tensor(name: str) -> Correlator:
+    """The tensor with that name.
+
+    The thirteen of the book are G H V A B D F P Q R S T U. Any other one is X, the number of
+    axes 2m, and the edges as pairs of base-36 digits, axes 2k and 2k+1 sharing a neuron:
+    `X6_01_24` has six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
+
+    Args:
+        name: a letter or a systematic name, not necessarily in canonical numbering.
+
+    Raises:
+        UnknownTensorError: if it is neither.
+        GraphError: if the edges are not a forest.
+
+    >>> tensor("X6_24_01").name
+    'X6_01_24'
+    >>> tensor("X4_02_13").name
+    'B'
+    """
+    if name in BOOK:
+        return BOOK[name]
+    found = _SYSTEMATIC.fullmatch(name)
+    if not found or int(found[1]) % 2:
+        raise UnknownTensorError(
+            f"There is no tensor {name!r}. Known are {' '.join(BOOK)} and systematic names such as "
+            "X6_01_24 (an even number of axes, then the edges). "
+            "See them with `symdlt list --order K`."
+        )
+    edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])
+    size = int(found[1])
+    return correlator_from(edges, [(2 * k, 2 * k + 1) for k in range(size // 2)])
+
+
+def split_subleading(name: str) -> tuple[str, int]:
+    """The name of a tensor and the number of its piece: "V.1" and "V[1]" are ("V", 1).
+
+    >>> split_subleading("G.1"), split_subleading("R")
+    (('G', 1), ('R', 0))
+    """
+    found = _SUBLEADING.fullmatch(name)
+    if not found:
+        return name, 0
+    return found[1], int(found[2] or found[3])
+
+
+def correlator_from(edges: Sequence[Edge], matching: Sequence[Edge]) -> Correlator:
+    """The tensor of a numbered forest and a perfect matching of its vertices.
+
+    Args:
+        edges: pairs of vertices, numbered from 0.
+        matching: the pairs of vertices that share a neuron; every vertex stands in one.
+
+    Raises:
+        GraphError: for a cycle, a repeated edge, or a matching that is not perfect.
+
+    >>> correlator_from([(0, 1), (0, 2)], [(0, 3), (1, 2)]).name
+    'P'
+    """
+    size = 2 * len(matching)
+    forest = Forest(size, tuple(edges))
+    given = Correlator(forest, tuple(matching))
+    return identify(size, forest.edges, given.matching)[0]
+
+
+def parse_pairs(text: str, what: str) -> tuple[Edge, ...]:
+    """Pairs of vertices from "0-1,0-2" or, for single digits, "03,12".
+
+    Raises:
+        GraphError: if the text is not a list of pairs.
+    """
+    pairs = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        found = re.fullmatch(r"(\d+)-(\d+)|(\d)(\d)", part)
+        if not found:
+            raise GraphError(
+                f"Cannot read {part!r} as a pair of vertices. It stands in the {what} {text!r}. "
+                "Write pairs as 0-1,0-2 or 01,02."
+            )
+        first, second = (group for group in found.groups() if group is not None)
+        pairs.append((int(first), int(second)))
+    return tuple(pairs)

@@ -1,0 +1,192 @@
+"""From diagrams to terms: brackets and lower tensors, in derivative form or in z form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations, product
+
+from symdlt.expansion import Diagram, LowerCumulant, differentiate
+from symdlt.networks import Correlator, place
+from symdlt.recursions._terms import Bracket, Hyperparameters, TensorFactor
+
+Key = tuple[Hyperparameters, int, tuple[Bracket, ...], tuple[TensorFactor, ...], tuple[int, ...]]
+Slot = tuple[int, int]
+
+
+def diagram_terms(
+    diagram: Diagram, samples: tuple[int, ...], form: str
+) -> Iterator[tuple[Key, Fraction]]:
+    """The like-term keys that a diagram contributes to, with its coefficient in each.
+
+    Args:
+        diagram: one diagram of the large-width expansion.
+        samples: the sample of each vertex.
+        form: "derivative" or "z".
+    """
+    hyper = Hyperparameters(*diagram.contraction.hyperparameters)
+    bases = group_factors(diagram, samples)
+    evaluate = _in_z_form if form == "z" else _in_derivative_form
+    for brackets, tensors, number in evaluate(diagram, samples, bases):
+        key = (hyper, diagram.lower_order, brackets, tensors, ())
+        yield key, diagram.coefficient * number
+
+
+def group_factors(diagram: Diagram, samples: tuple[int, ...]) -> list[tuple[Slot, ...]]:
+    """The σ's of each group before any cumulant acts on it."""
+    matching = diagram.contraction.correlator.matching
+    blocks = diagram.contraction.term.blocks
+    return [
+        tuple(sorted((samples[v], len(blocks[v])) for pair in group for v in matching[pair]))
+        for group in diagram.groups
+    ]
+
+
+def _in_derivative_form(
+    diagram: Diagram, samples: tuple[int, ...], bases: list[tuple[Slot, ...]]
+) -> Iterator[tuple[tuple[Bracket, ...], tuple[TensorFactor, ...], int]]:
+    slots = z_slots(diagram)
+    choices = [sorted({sample for sample, _ in bases[group]}) for group in slots]
+    for labels in product(*choices):
+        received: list[list[int]] = [[] for _ in bases]
+        for group, label in zip(slots, labels, strict=True):
+            received[group].append(label)
+        outcomes = [
+            differentiate(base, tuple(sorted(got)))
+            for base, got in zip(bases, received, strict=True)
+        ]
+        tensors = tuple(
+            sorted(_tensor_factors(diagram, samples, labels), key=lambda t: t.sort_key)
+        )
+        for outcome in product(*outcomes):
+            number = 1
+            for _, count in outcome:
+                number *= count
+            yield tuple(sorted(Bracket(factors) for factors, _ in outcome)), tensors, number
+
+
+def z_slots(diagram: Diagram) -> list[int]:
+    """The group of every z that a cumulant brings, in the order the tensors use them."""
+    contraction = diagram.contraction
+    home = {pair: g for g, group in enumerate(diagram.groups) for pair in group}
+    slots = []
+    for cumulant in diagram.cumulants:
+        for lower in cumulant.joined:
+            vertex, _ = contraction.term.lower_vertices[lower]
+            slots.append(home[contraction.pair_of[vertex]])
+        for group in cumulant.inserted:
+            slots += [group, group]
+    return slots
+
+
+def _tensor_factors(
+    diagram: Diagram, samples: tuple[int, ...], labels: tuple[int, ...]
+) -> Iterator[TensorFactor]:
+    used = 0
+    for cumulant in diagram.cumulants:
+        count = len(cumulant.joined) + 2 * len(cumulant.inserted)
+        yield _tensor_factor(diagram, cumulant, samples, labels[used : used + count])
+        used += count
+
+
+def _tensor_factor(
+    diagram: Diagram, cumulant: LowerCumulant, samples: tuple[int, ...], labels: tuple[int, ...]
+) -> TensorFactor:
+    contraction = diagram.contraction
+    above = [samples[v] for v, _ in contraction.term.lower_vertices]
+    legs = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
+    position = {leg: k for k, leg in enumerate(legs)}
+    edges = tuple(
+        sorted(
+            (position[u], position[v])
+            for u, v in contraction.term.lower_edges
+            if u in position
+        )
+    )
+    size = 2 * cumulant.pairs
+    fresh = range(len(legs), size)
+    matching = [(position[u], position[v]) for u, v in cumulant.matched]
+    matching += [(position[v], z) for v, z in zip(cumulant.joined, fresh, strict=False)]
+    matching += [(z, z + 1) for z in range(len(legs) + len(cumulant.joined), size, 2)]
+    correlator, ordered = place(
+        size, edges, tuple(sorted(matching)), tuple(above[leg] for leg in legs) + labels
+    )
+    return TensorFactor(correlator, cumulant.piece, ordered)
+
+
+def _in_z_form(
+    diagram: Diagram, samples: tuple[int, ...], bases: list[tuple[Slot, ...]]
+) -> Iterator[tuple[tuple[Bracket, ...], tuple[TensorFactor, ...], int]]:
+    slots = z_slots(diagram)
+    if len(set(samples)) == 1:
+        labels = tuple(samples[0] for _ in slots)
+    else:
+        labels = tuple(-1 - k for k in range(len(slots)))
+    inserted: list[list[int]] = [[] for _ in bases]
+    for group, label in zip(slots, labels, strict=True):
+        inserted[group].append(label)
+    brackets = [
+        Bracket(base, tuple(sorted(got))) for base, got in zip(bases, inserted, strict=True)
+    ]
+    tensors = list(_tensor_factors(diagram, samples, labels))
+    yield *canonical_dummies(brackets, tensors), 1
+
+
+def canonical_dummies(
+    brackets: list[Bracket], tensors: list[TensorFactor]
+) -> tuple[tuple[Bracket, ...], tuple[TensorFactor, ...]]:
+    """Number the dummy samples -1, -2, … so that equal terms become identical."""
+
+    def rough(tensor: TensorFactor) -> tuple[object, ...]:
+        visible = sorted(s for s in tensor.samples if s >= 0)
+        return tensor.correlator.axes, tensor.correlator.name, tensor.piece, visible
+
+    ordered = sorted(tensors, key=rough)
+    sizes = Counter(str(rough(tensor)) for tensor in ordered)
+    runs, start = [], 0
+    for size in dict.fromkeys(str(rough(tensor)) for tensor in ordered):
+        runs.append(tuple(permutations(ordered[start : start + sizes[size]])))
+        start += sizes[size]
+    best: tuple[tuple[object, ...], tuple[Bracket, ...], tuple[TensorFactor, ...]] | None = None
+    for arranged in product(*runs):
+        flat = [tensor for run in arranged for tensor in run]
+        for ways in product(*(_readings(t.correlator) for t in flat)):
+            candidate = _renumbered(brackets, flat, ways)
+            if best is None or candidate[0] < best[0]:
+                best = candidate
+    if best is None:
+        return tuple(sorted(brackets)), ()
+    return best[1], best[2]
+
+
+@lru_cache(maxsize=1024)
+def _readings(correlator: Correlator) -> tuple[tuple[int, ...], ...]:
+    return correlator.symmetries
+
+
+def _renumbered(
+    brackets: list[Bracket], tensors: list[TensorFactor], ways: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[object, ...], tuple[Bracket, ...], tuple[TensorFactor, ...]]:
+    numbers: dict[int, int] = {}
+    renamed = []
+    for tensor, way in zip(tensors, ways, strict=True):
+        read = [tensor.samples[axis] for axis in way]
+        for label in read:
+            if label < 0:
+                numbers.setdefault(label, -1 - len(numbers))
+        renamed.append(
+            TensorFactor(
+                tensor.correlator, tensor.piece, tuple(numbers.get(label, label) for label in read)
+            )
+        )
+    relabelled = tuple(
+        sorted(
+            Bracket(b.factors, tuple(sorted((numbers.get(x, x) for x in b.inserted), reverse=True)))
+            for b in brackets
+        )
+    )
+    ordered = tuple(sorted(renamed, key=lambda t: t.sort_key))
+    key = (tuple(t.samples for t in renamed), relabelled)
+    return key, relabelled, ordered

@@ -1,0 +1,118 @@
+"""Average of a forward equation over the new layer's weights and biases, on one matching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from symdlt.forward import ForwardTerm, forward_equation
+from symdlt.networks import Correlator, connected_components
+
+Edge = tuple[int, int]
+
+WEIGHT_PAIR = "W"
+WEIGHT_EDGE = "w"
+BIAS_PAIR = "B"
+BIAS_EDGE = "b"
+
+
+@dataclass(frozen=True)
+class Contraction:
+    r"""One way to average a forest over $W^{\ell+1}$ and $b^{\ell+1}$ on a fixed matching.
+
+    Each matched pair of vertices ends in one of four ways: its two factors W are contracted
+    (`"W"`, giving $C_W/n_\ell$ and one neuron sum), its edge is a new weight (`"w"`, giving
+    $\lambda_W/n_\ell$ and one neuron sum), its two biases are contracted (`"B"`, giving $C_b$),
+    or its edge is a new bias (`"b"`, giving $\lambda_b$).
+
+    Attributes:
+        correlator: the tensor whose recursion this belongs to.
+        kinds: what each matched pair does, in the order of `correlator.matching`.
+        term: the term of the forward equation that is averaged.
+    """
+
+    correlator: Correlator
+    kinds: tuple[str, ...]
+    term: ForwardTerm
+
+    @cached_property
+    def neurons(self) -> tuple[int, ...]:
+        """The numbers of the matched pairs that carry a neuron of layer ℓ."""
+        return tuple(k for k, kind in enumerate(self.kinds) if kind in "Ww")
+
+    @cached_property
+    def pair_of(self) -> tuple[int, ...]:
+        """For each vertex the number of its matched pair."""
+        home = {v: k for k, pair in enumerate(self.correlator.matching) for v in pair}
+        return tuple(home[v] for v in range(self.correlator.axes))
+
+    @cached_property
+    def lower_trees(self) -> tuple[tuple[int, ...], ...]:
+        """The trees of layer ℓ, as positions in `term.lower_vertices`."""
+        return connected_components(range(len(self.term.lower_vertices)), self.term.lower_edges)
+
+    @property
+    def hyperparameters(self) -> tuple[int, int, int, int]:
+        """The powers of C_b, C_W, λ_b and λ_W."""
+        count = self.kinds.count
+        return count(BIAS_PAIR), count(WEIGHT_PAIR), count(BIAS_EDGE), count(WEIGHT_EDGE)
+
+
+@dataclass(frozen=True, slots=True)
+class ContractedMoment:
+    """All contractions of a correlator, and the clusters whose joint cumulant is wanted.
+
+    Attributes:
+        correlator: the tensor.
+        clusters: matched pairs bound together by trees. Given layer ℓ each cluster has a
+            conditional mean; the correlator is the joint cumulant of these means.
+        contractions: every way to average the forward equation on the matching.
+    """
+
+    correlator: Correlator
+    clusters: tuple[tuple[int, ...], ...]
+    contractions: tuple[Contraction, ...]
+
+    def __repr__(self) -> str:
+        return f"ContractedMoment({self.correlator.name}, contractions={len(self.contractions)})"
+
+
+@lru_cache(maxsize=4096)
+def contract_matching(correlator: Correlator) -> ContractedMoment:
+    r"""Average the forward equation of a correlator over the new layer.
+
+    With $\mathbb{E}[W_{ij}W_{kl}] = \delta_{ik}\delta_{jl} C_W/n_\ell$ and
+    $\mathbb{E}[b_i b_j] = \delta_{ij} C_b$. Of all perfect matchings of the vertices only the
+    correlator's own one contributes to it.
+
+    Args:
+        correlator: a forest with its matching.
+
+    Returns:
+        The contractions; a pair of biases stands alone in its cluster, and being a constant it
+        drops out of every joint cumulant of two clusters or more, where it is left out.
+
+    >>> from symdlt.networks import tensor
+    >>> [c.kinds for c in contract_matching(tensor("H")).contractions]
+    [('b',), ('w',), ('W',)]
+    """
+    forest, matching = correlator.forest, correlator.matching
+    home = {v: k for k, pair in enumerate(matching) for v in pair}
+    links = [(home[u], home[v]) for u, v in forest.edges]
+    clusters = connected_components(range(len(matching)), links)
+    degrees = forest.degrees
+    contractions = []
+    for term in forward_equation(forest).terms:
+        if any(edge not in matching for edge in (*term.new_weights, *term.new_biases)):
+            continue
+        kinds = tuple(
+            WEIGHT_EDGE if p in term.new_weights else BIAS_EDGE if p in term.new_biases else "W"
+            for p in matching
+        )
+        if BIAS_EDGE in kinds and len(clusters) > 1:
+            continue
+        contractions.append(Contraction(correlator, kinds, term))
+    if len(clusters) == 1 and degrees == (0, 0):
+        term = contractions[0].term
+        contractions.insert(0, Contraction(correlator, (BIAS_PAIR,), term))
+    return ContractedMoment(correlator, clusters, tuple(contractions))
