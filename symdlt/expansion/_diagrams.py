@@ -12,7 +12,7 @@ from math import factorial
 
 from symdlt.errors import DerivationError, OrderError
 from symdlt.networks import Correlator, connected_components
-from symdlt.wick._clusters import Contraction, ContractedMoment, contract_matching
+from symdlt.wick import ContractedMoment, Contraction
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -113,8 +113,8 @@ class WidthExpansion:
         )
 
 
-def expand_in_width(correlator: Correlator, piece: int = 0) -> WidthExpansion:
-    r"""Expand the recursion of a correlator in the widths.
+def expand_in_width(moment: ContractedMoment, piece: int = 0) -> WidthExpansion:
+    r"""Expand a contracted moment in the widths.
 
     $$n_\ell^{-m}\sum_{j_1\ldots j_m}\mathbb{E}_\ell[\cdots]_{\rm conn}
       = \sum_{\text{diagrams}} n_\ell^{-a}\, n_{\ell-1}^{-b}\,(\ldots),\qquad
@@ -124,23 +124,26 @@ def expand_in_width(correlator: Correlator, piece: int = 0) -> WidthExpansion:
     correlator. It is checked that none of them is of an order below $m-1$.
 
     Args:
-        correlator: the tensor.
+        moment: the correlator averaged over the new layer.
         piece: how many orders beyond the leading one.
 
     Raises:
         OrderError: if the piece is negative.
         DerivationError: if an order that must cancel does not.
 
+    >>> from symdlt.forward import forward_equation
     >>> from symdlt.networks import tensor
-    >>> expand_in_width(tensor("V"))
+    >>> from symdlt.wick import contract_matching
+    >>> V = tensor("V")
+    >>> expand_in_width(contract_matching(forward_equation(V.forest), V))
     WidthExpansion(V[0], diagrams=3)
     """
+    correlator = moment.correlator
     if piece < 0:
         raise OrderError(
             f"A piece of negative order {piece} was asked for. Tensor: {correlator.name}. "
             "Pieces are counted from 0, the leading one."
         )
-    moment = contract_matching(correlator)
     order = correlator.pairs - 1 + piece
     found = []
     for contraction in moment.contractions:
@@ -157,9 +160,7 @@ def expand_in_width(correlator: Correlator, piece: int = 0) -> WidthExpansion:
     return WidthExpansion(correlator, piece, tuple(found))
 
 
-def _diagrams(
-    moment: ContractedMoment, contraction: Contraction, order: int
-) -> Iterator[Diagram]:
+def _diagrams(moment: ContractedMoment, contraction: Contraction, order: int) -> Iterator[Diagram]:
     if not contraction.neurons:
         if order == 0:
             yield Diagram(contraction, (), (), ())
@@ -204,13 +205,13 @@ def _connects(
 @lru_cache(maxsize=64)
 def neuron_patterns(
     pairs: tuple[int, ...],
-) -> tuple[tuple[tuple[tuple[int, ...], ...], Groups], ...]:
+) -> tuple[tuple[Groups, Groups], ...]:
     """All (merges, groups): set partitions of the pairs into groups, and of those into merges.
 
     >>> len(neuron_patterns((0, 1))), len(neuron_patterns((0, 1, 2)))
     (3, 12)
     """
-    patterns = []
+    patterns: list[tuple[Groups, Groups]] = []
     for groups in partitions(pairs):
         numbers = tuple(range(len(groups)))
         patterns.extend((merges, groups) for merges in partitions(numbers))

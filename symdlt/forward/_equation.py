@@ -101,7 +101,7 @@ def forward_equation(forest: Forest) -> ForwardEquation:
     >>> len(forward_equation(DDNTK_I).terms)
     11
     """
-    terms = []
+    terms: list[ForwardTerm] = []
     for weights, biases in _fresh_edges(forest):
         old = tuple(e for e in forest.edges if e not in weights and e not in biases)
         choices = [

@@ -50,9 +50,7 @@ def _one_text(
         names = " ".join(f"j{v}" for v in sorted({neuron[v] for v in moving}))
         parts.append(f"sum_{{{names}}}")
     parts += [f"W_{{i{v} j{v}}}" for v in moving if term.carries_weight(v)]
-    parts += [
-        f"s{_primes(len(term.blocks[v]))}_{{j{neuron[v]};d{v}}}" for v in moving
-    ]
+    parts += [f"s{_primes(len(term.blocks[v]))}_{{j{neuron[v]};d{v}}}" for v in moving]
     above = [v for v, _ in term.lower_vertices]
     for tree in connected_components(range(len(above)), term.lower_edges):
         parts.append(_tree(term.lower_edges, tree, "j", above, neuron))

@@ -1,7 +1,7 @@
 """Indices: a name, a species and the size of the range it runs over."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from symdlt.errors import IndexStructureError
@@ -9,7 +9,7 @@ from symdlt.errors import IndexStructureError
 Size = int | str | None
 
 _NAME = re.compile(r"[^\W\d_][^\W_]*(_[^\W_]+)*'*")
-_RESERVED = re.compile(r"n|n_.*|n\d+|N|C_b|C_W|λ.*|lambda_.*|W|b|z|σ|sigma")
+_RESERVED = re.compile(r"n|n_.*|n\d+|N|C_b|C_W|λ_.*|lambda_.*")
 
 
 class Species(StrEnum):
@@ -24,6 +24,8 @@ class Species(StrEnum):
 class Index:
     """An index by name; two indices are the same when name, species and size all agree.
 
+    Its `sort_key` orders by species, then by name with its numbers read as numbers.
+
     Raises:
         IndexStructureError: the name is reserved or malformed, or the size is not a width.
 
@@ -34,9 +36,10 @@ class Index:
     name: str
     species: Species
     size: Size = None
+    sort_key: tuple[object, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name, "index")
+        check_name(self.name, "an index")
         if _RESERVED.fullmatch(self.name) or self.name == self.size:
             raise IndexStructureError(
                 f"The index name {self.name!r} is reserved for a quantity of the theory. "
@@ -44,17 +47,17 @@ class Index:
                 "Choose another name, such as 'i', 'j1' or 'alpha'."
             )
         check_size(self.size, self.name)
+        key = (self.species.value, natural_key(self.name), str(self.size))
+        object.__setattr__(self, "sort_key", key)
 
     def __hash__(self) -> int:
         return hash(self.name)
 
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         return f"Index({self.name!r}, {self.species}, {self.size})"
-
-    @property
-    def sort_key(self) -> tuple[object, ...]:
-        """Order by species, then by name with its numbers read as numbers."""
-        return (self.species.value, natural_key(self.name), str(self.size))
 
 
 def check_name(name: str, what: str) -> None:
@@ -62,7 +65,7 @@ def check_name(name: str, what: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise IndexStructureError(
             f"{name!r} is not a name. "
-            f"It was given to a {what}. "
+            f"It was given to {what}. "
             "A name is a letter followed by letters and digits, with '_' between its parts."
         )
 

@@ -12,7 +12,7 @@ Number = int | Fraction
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Polynomial:
     """A sum of rational multiples of monomials, kept sorted and without zeros.
 
@@ -23,22 +23,36 @@ class Polynomial:
     1/n - 1/n²
     """
 
-    terms: tuple[tuple[Monomial, Fraction], ...]
+    terms: tuple[tuple[Monomial, Number], ...]
 
     @staticmethod
     def number(value: Number) -> "Polynomial":
         """Make a constant polynomial."""
-        return Polynomial((((), Fraction(value)),)) if value else ZERO
+        return Polynomial((((), as_exact(value)),)) if value else ZERO
 
     @staticmethod
     def symbol(name: str) -> "Polynomial":
         """Make the polynomial that is one named constant."""
-        return Polynomial(((((name, 1),), Fraction(1)),))
+        return Polynomial(((((name, 1),), 1),))
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Polynomial):
+            return self.terms == other.terms
+        if isinstance(other, int | Fraction):
+            return self.terms == Polynomial.number(other).terms
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        if not self.terms:
+            return 0
+        return hash(self.terms[0][1]) if self.terms[0][0] == () else hash(self.terms)
+
     def __add__(self, other: "Polynomial | Number") -> "Polynomial":
+        if not isinstance(other, Polynomial | int | Fraction):
+            return NotImplemented
         return gather((*self.terms, *as_polynomial(other).terms))
 
     __radd__ = __add__
@@ -47,20 +61,27 @@ class Polynomial:
         return Polynomial(tuple((monomial, -value) for monomial, value in self.terms))
 
     def __sub__(self, other: "Polynomial | Number") -> "Polynomial":
+        if not isinstance(other, Polynomial | int | Fraction):
+            return NotImplemented
         return self + -as_polynomial(other)
 
     def __rsub__(self, other: Number) -> "Polynomial":
         return as_polynomial(other) - self
 
     def __mul__(self, other: "Polynomial | Number") -> "Polynomial":
+        if isinstance(other, int | Fraction):
+            if not other:
+                return ZERO
+            return Polynomial(tuple([(m, as_exact(v * other)) for m, v in self.terms]))
         if not isinstance(other, Polynomial):
-            return Polynomial(tuple((m, v * other) for m, v in self.terms)) if other else ZERO
-        if self == ONE:
-            return other
-        if other == ONE:
-            return self
+            return NotImplemented
+        if self is ONE or other is ONE:
+            return other if self is ONE else self
+        if len(self.terms) == 1 and len(other.terms) == 1:
+            ((m, v),), ((k, w),) = self.terms, other.terms
+            return Polynomial(((multiply_monomials(m, k), as_exact(v * w)),))
         return gather(
-            (multiply_monomials(m, k), v * w) for m, v in self.terms for k, w in other.terms
+            [(multiply_monomials(m, k), v * w) for m, v in self.terms for k, w in other.terms]
         )
 
     __rmul__ = __mul__
@@ -74,14 +95,24 @@ class Polynomial:
         return result
 
     def __truediv__(self, other: "Polynomial | Number") -> "Polynomial":
+        if not isinstance(other, Polynomial | int | Fraction):
+            return NotImplemented
         return self * as_polynomial(other).inverse()
+
+    def __rtruediv__(self, other: Number) -> "Polynomial":
+        if not isinstance(other, int | Fraction):
+            return NotImplemented
+        return self.inverse() * other
 
     def inverse(self) -> "Polynomial":
         """Invert a monomial.
 
         Raises:
-            IndexStructureError: the polynomial has no term or more than one.
+            IndexStructureError: the polynomial has more than one term.
+            ZeroDivisionError: the polynomial is zero.
         """
+        if not self.terms:
+            raise ZeroDivisionError("division by a coefficient that is zero")
         if len(self.terms) != 1:
             raise IndexStructureError(
                 f"Cannot divide by {self}, which is not a single monomial. "
@@ -89,7 +120,8 @@ class Polynomial:
                 "Divide by numbers, constants and widths one at a time."
             )
         ((monomial, value),) = self.terms
-        return Polynomial(((tuple((name, -power) for name, power in monomial), 1 / value),))
+        below = tuple((name, -power) for name, power in monomial)
+        return Polynomial(((below, as_exact(Fraction(1) / value)),))
 
     def substitute(self, values: Mapping[str, "Polynomial | Number"]) -> "Polynomial":
         """Put numbers or polynomials in the place of symbols.
@@ -122,12 +154,10 @@ class Polynomial:
                 "A value was asked of a coefficient in which symbols are left. "
                 "Substitute a number for each of them first."
             )
-        return self.terms[0][1]
+        return Fraction(self.terms[0][1])
 
     def __str__(self) -> str:
-        return join_signed(
-            (value < 0, write_monomial(monomial, abs(value))) for monomial, value in self.terms
-        )
+        return join_signed((v < 0, write_monomial(m, magnitude(v))) for m, v in self.terms)
 
     def __repr__(self) -> str:
         text = str(self)
@@ -135,7 +165,7 @@ class Polynomial:
 
 
 ZERO = Polynomial(())
-ONE = Polynomial((((), Fraction(1)),))
+ONE = Polynomial((((), 1),))
 
 
 def as_polynomial(value: Polynomial | Number) -> Polynomial:
@@ -143,20 +173,26 @@ def as_polynomial(value: Polynomial | Number) -> Polynomial:
     return value if isinstance(value, Polynomial) else Polynomial.number(value)
 
 
-def gather(terms: Iterable[tuple[Monomial, Fraction]]) -> Polynomial:
+def as_exact(value: Number) -> Number:
+    """Write whole numbers as int, which is faster, and others as Fraction."""
+    return value if type(value) is int or value.denominator != 1 else int(value)
+
+
+def gather(terms: Iterable[tuple[Monomial, Number]]) -> Polynomial:
     """Add up the values of equal monomials and sort what is left."""
-    found: dict[Monomial, Fraction] = {}
+    found: dict[Monomial, Number] = {}
     for monomial, value in terms:
-        found[monomial] = found.get(monomial, 0) + value  # type: ignore[assignment]
-    kept = [(monomial, value) for monomial, value in found.items() if value]
-    kept.sort(key=lambda item: monomial_key(item[0]))
+        found[monomial] = found.get(monomial, 0) + value
+    kept = [(monomial, as_exact(value)) for monomial, value in found.items() if value]
+    if len(kept) > 1:
+        kept.sort(key=_term_key)
     return Polynomial(tuple(kept))
 
 
-def monomial_key(monomial: Monomial) -> tuple[object, ...]:
+def _term_key(term: tuple[Monomial, Number]) -> tuple[object, ...]:
     """Sort by falling total degree, then by name and falling power."""
-    degree = -sum(power for _, power in monomial)
-    return (degree, tuple((name, -power) for name, power in monomial))
+    falling = tuple([(name, -power) for name, power in term[0]])
+    return (sum([power for _, power in falling]), falling)
 
 
 def multiply_monomials(left: Monomial, right: Monomial) -> Monomial:
@@ -175,13 +211,35 @@ def falling_factorial(base: Polynomial, count: int) -> Polynomial:
     >>> print(falling_factorial(Polynomial.symbol("n"), 3))
     n³ - 3 n² + 2 n
     """
-    result = ONE
+    shift = next((value for monomial, value in base.terms if not monomial), 0)
+    powers: list[Number] = [1]
     for step in range(count):
-        result = result * (base - step)
+        scaled = [(shift - step) * power for power in powers]
+        powers = [a + b for a, b in zip([*scaled, 0], [0, *powers], strict=True)]
+    variable = [term for term in base.terms if term[0]]
+    if len(variable) != 1:
+        return sum_powers(Polynomial(tuple(variable)), powers)
+    ((monomial, scale),) = variable
+    terms: list[tuple[Monomial, Number]] = [((), powers[0])]
+    for k, power in enumerate(powers[1:], start=1):
+        terms.append((tuple([(name, k * degree) for name, degree in monomial]), power * scale**k))
+    return gather(terms)
+
+
+def sum_powers(variable: Polynomial, powers: list[Number]) -> Polynomial:
+    """Add up coefficients times the powers of a variable, lowest first."""
+    result = ZERO
+    for power in reversed(powers):
+        result = result * variable + power
     return result
 
 
-def write_monomial(monomial: Monomial, value: Fraction) -> str:
+def magnitude(value: Number) -> Number:
+    """Drop the sign of a number."""
+    return -value if value < 0 else value
+
+
+def write_monomial(monomial: Monomial, value: Number) -> str:
     """Write a positive multiple of a monomial as one fraction."""
     above = [str(value.numerator)] if value.numerator != 1 else []
     below = [str(value.denominator)] if value.denominator != 1 else []
@@ -200,8 +258,8 @@ def superscript(power: int) -> str:
 
 def join_signed(pieces: Iterable[tuple[bool, str]]) -> str:
     """Join (is negative, text) pieces with their signs between them."""
-    text = ""
+    text: list[str] = []
     for negative, piece in pieces:
-        text += (" - " if negative else " + ") if text else ("-" if negative else "")
-        text += piece
-    return text or "0"
+        text.append((" - " if negative else " + ") if text else ("-" if negative else ""))
+        text.append(piece)
+    return "".join(text) or "0"

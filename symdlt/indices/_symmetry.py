@@ -21,15 +21,15 @@ class Symmetry:
     blocks: tuple[tuple[int, ...], ...] = ()
     elements: tuple[tuple[int, ...], ...] = ()
 
-    def least[Label](self, labels: tuple[Label, ...]) -> tuple[Label, ...]:
+    def least(self, labels: tuple[int, ...]) -> tuple[int, ...]:
         """Return the smallest arrangement of the labels that the symmetry allows."""
         if self.elements:
-            return min(tuple([labels[slot] for slot in move]) for move in self.elements)  # type: ignore[type-var]
+            return min(tuple([labels[slot] for slot in move]) for move in self.elements)
         if not self.blocks:
             return labels
         arranged = list(labels)
         for block in self.blocks:
-            for slot, label in zip(block, sorted([labels[s] for s in block]), strict=True):  # type: ignore[type-var]
+            for slot, label in zip(block, sorted([labels[s] for s in block]), strict=True):
                 arranged[slot] = label
         return tuple(arranged)
 

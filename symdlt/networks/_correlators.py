@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
+from math import factorial, prod
 
-from symdlt.errors import GraphError
+from symdlt.errors import GraphError, OrderError
 from symdlt.networks._forests import Edge, Forest
 
 Matching = tuple[Edge, ...]
+
+MOST_ORDERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +103,8 @@ def _digits(vertices: tuple[int, ...]) -> str:
 
 def _book(symbol: str, labels: str, edges: str, matching: str = "01,23") -> Correlator:
     """A tensor of the book, its definition written in the order of its subscripts."""
-    pairs = tuple((int(a), int(b)) for a, b in matching.split(","))
-    links = tuple((int(a), int(b)) for a, b in edges.split(",")) if edges else ()
+    pairs = tuple((int(pair[0]), int(pair[1])) for pair in matching.split(","))
+    links = tuple((int(edge[0]), int(edge[1])) for edge in edges.split(",") if edge)
     forest = Forest(2 * len(pairs), links)
     return Correlator(forest, pairs, symbol, tuple(int(digit) for digit in labels))
 
@@ -235,9 +238,13 @@ def _invariant(forest: Forest, matching: Matching) -> str:
 
 
 def _orders(forest: Forest, matching: Matching) -> Iterator[tuple[int, ...]]:
-    """Vertex orders with the pairs adjacent and the colours of the pairs ascending."""
+    """Vertex orders with the pairs adjacent and the colours of the pairs ascending.
+
+    Raises:
+        OrderError: if the forest is so symmetric that there would be too many of them.
+    """
     colours = _colours(forest, matching)
-    oriented = []
+    oriented: list[tuple[Edge, tuple[Edge, ...]]] = []
     for a, b in matching:
         if colours[a] == colours[b]:
             oriented.append(((colours[a], colours[b]), ((a, b), (b, a))))
@@ -247,6 +254,13 @@ def _orders(forest: Forest, matching: Matching) -> Iterator[tuple[int, ...]]:
     classes: dict[tuple[int, int], list[tuple[Edge, ...]]] = {}
     for key, choices in sorted(oriented):
         classes.setdefault(key, []).append(choices)
+    count = prod(factorial(len(members)) for members in classes.values())
+    count *= prod(len(choices) for members in classes.values() for choices in members)
+    if count > MOST_ORDERS:
+        raise OrderError(
+            f"Telling tensors with {forest.vertices} axes apart would take {count:.1e} "
+            f"relabellings. At most {MOST_ORDERS:.0e} are tried. Ask for fewer axes."
+        )
     arrangements = [list(permutations(members)) for members in classes.values()]
     for arranged in product(*arrangements):
         flat = [choices for members in arranged for choices in members]
@@ -261,9 +275,7 @@ def _image(edges: tuple[Edge, ...], order: tuple[int, ...]) -> tuple[Edge, ...]:
     )
 
 
-def _relabellings(
-    forest: Forest, matching: Matching, target: Correlator
-) -> list[tuple[int, ...]]:
+def _relabellings(forest: Forest, matching: Matching, target: Correlator) -> list[tuple[int, ...]]:
     """All maps axis -> vertex that carry `target` onto the given forest and matching."""
     reference = next(iter(_orders(target.forest, target.matching)))
     wanted = _image(target.forest.edges, reference)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from symdlt.errors import GraphError
 
@@ -55,7 +56,7 @@ class Forest:
                 )
             normal.append((min(u, v), max(u, v)))
         ordered = tuple(sorted(normal))
-        for first, second in zip(ordered, ordered[1:], strict=False):
+        for first, second in pairwise(ordered):
             if first == second:
                 raise GraphError(
                     f"Edge {first[0]}-{first[1]} is given twice. "

@@ -57,9 +57,7 @@ def _in_derivative_form(
             differentiate(base, tuple(sorted(got)))
             for base, got in zip(bases, received, strict=True)
         ]
-        tensors = tuple(
-            sorted(_tensor_factors(diagram, samples, labels), key=lambda t: t.sort_key)
-        )
+        tensors = tuple(sorted(tensor_factors(diagram, samples, labels), key=lambda t: t.sort_key))
         for outcome in product(*outcomes):
             number = 1
             for _, count in outcome:
@@ -81,9 +79,17 @@ def z_slots(diagram: Diagram) -> list[int]:
     return slots
 
 
-def _tensor_factors(
+def slot_labels(slots: list[int], samples: tuple[int, ...]) -> tuple[int, ...]:
+    """A dummy sample for every inserted z, or the one sample if there is no other."""
+    if len(set(samples)) == 1:
+        return tuple(samples[0] for _ in slots)
+    return tuple(-1 - k for k in range(len(slots)))
+
+
+def tensor_factors(
     diagram: Diagram, samples: tuple[int, ...], labels: tuple[int, ...]
 ) -> Iterator[TensorFactor]:
+    """The tensor of each cumulant, given the samples of the inserted z's."""
     used = 0
     for cumulant in diagram.cumulants:
         count = len(cumulant.joined) + 2 * len(cumulant.inserted)
@@ -99,11 +105,7 @@ def _tensor_factor(
     legs = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
     position = {leg: k for k, leg in enumerate(legs)}
     edges = tuple(
-        sorted(
-            (position[u], position[v])
-            for u, v in contraction.term.lower_edges
-            if u in position
-        )
+        sorted((position[u], position[v]) for u, v in contraction.term.lower_edges if u in position)
     )
     size = 2 * cumulant.pairs
     fresh = range(len(legs), size)
@@ -120,17 +122,14 @@ def _in_z_form(
     diagram: Diagram, samples: tuple[int, ...], bases: list[tuple[Slot, ...]]
 ) -> Iterator[tuple[tuple[Bracket, ...], tuple[TensorFactor, ...], int]]:
     slots = z_slots(diagram)
-    if len(set(samples)) == 1:
-        labels = tuple(samples[0] for _ in slots)
-    else:
-        labels = tuple(-1 - k for k in range(len(slots)))
+    labels = slot_labels(slots, samples)
     inserted: list[list[int]] = [[] for _ in bases]
     for group, label in zip(slots, labels, strict=True):
         inserted[group].append(label)
     brackets = [
         Bracket(base, tuple(sorted(got))) for base, got in zip(bases, inserted, strict=True)
     ]
-    tensors = list(_tensor_factors(diagram, samples, labels))
+    tensors = list(tensor_factors(diagram, samples, labels))
     yield *canonical_dummies(brackets, tensors), 1
 
 

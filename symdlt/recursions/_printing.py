@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from symdlt.recursions._recursion import Recursion, piece_name
-from symdlt.recursions._terms import Bracket, Term, TensorFactor
+from symdlt.recursions._terms import Bracket, TensorFactor, Term
 
 _DUMMIES = "abcdefghpqrstuvw"
 

@@ -9,10 +9,13 @@ from functools import lru_cache
 from math import factorial
 
 from symdlt.errors import DerivationError, OrderError
-from symdlt.expansion import Diagram, differentiate, expand_in_width
+from symdlt.expansion import Diagram, WidthExpansion, expand_in_width
+from symdlt.forward import forward_equation
 from symdlt.networks import Correlator, split_subleading, tensor
 from symdlt.recursions._evaluation import Key, diagram_terms
-from symdlt.recursions._terms import Bracket, Hyperparameters, Term, TensorFactor
+from symdlt.recursions._symmetry import asymmetric_term
+from symdlt.recursions._terms import Hyperparameters, Term
+from symdlt.wick import contract_matching
 
 FORMS = ("derivative", "z")
 MOST_TERMS = 3_000_000
@@ -135,14 +138,25 @@ def derive(
 def _derive(correlator: Correlator, piece: int, inputs: str, form: str) -> Recursion:
     refuse_if_too_large(correlator, piece, inputs)
     samples = correlator.labels if inputs == "many" else (0,) * correlator.axes
-    expansion = expand_in_width(correlator, piece)
+    expansion = width_expansion(correlator, piece)
     terms = collect(expansion.diagrams, samples, form)
     recursion = Recursion(
         correlator, piece, samples, form, terms, _first_layer(correlator, piece, samples)
     )
-    if inputs == "many":
-        check_symmetries(recursion)
+    broken = asymmetric_term(correlator, samples, terms)
+    if broken:
+        raise DerivationError(
+            f"The recursion of {recursion.name} breaks a symmetry of its definition. "
+            f"The term is {broken!r}. This is a fault of symdlt; please report it."
+        )
     return recursion
+
+
+def width_expansion(correlator: Correlator, piece: int) -> WidthExpansion:
+    """From the definition of a tensor to its diagrams: forward, contract, expand."""
+    equation = forward_equation(correlator.forest)
+    moment = contract_matching(equation, correlator)
+    return expand_in_width(moment, piece)
 
 
 def collect(diagrams: Iterable[Diagram], samples: tuple[int, ...], form: str) -> tuple[Term, ...]:
@@ -165,9 +179,7 @@ def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) ->
     return sum((number for key, number in contributions if key == term.key), Fraction(0))
 
 
-def _first_layer(
-    correlator: Correlator, piece: int, samples: tuple[int, ...]
-) -> tuple[Term, ...]:
+def _first_layer(correlator: Correlator, piece: int, samples: tuple[int, ...]) -> tuple[Term, ...]:
     """The diagrams that survive below the network: inputs do not fluctuate, and have no NTK.
 
     Layer 0 has no parameters and so no trees, and fixed inputs have no cumulants: of a connected
@@ -176,92 +188,12 @@ def _first_layer(
     if piece or correlator.pairs > 1:
         return ()
     terms = []
-    for diagram in expand_in_width(correlator).diagrams:
+    for diagram in width_expansion(correlator, 0).diagrams:
         if not diagram.contraction.lower_trees and not diagram.cumulants:
             hyper = Hyperparameters(*diagram.contraction.hyperparameters)
             overlap = tuple(sorted(samples)) if diagram.groups else ()
-            terms.append(
-                Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,))
-            )
+            terms.append(Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,)))
     return tuple(terms)
-
-
-def check_symmetries(recursion: Recursion) -> None:
-    """Require that the recursion has every symmetry of its tensor's definition.
-
-    Raises:
-        DerivationError: if one is broken.
-    """
-    terms = {term.key: term.coefficient for term in recursion.terms}
-    samples = recursion.samples
-    for symmetry in generators(recursion.correlator.symmetries):
-        rename = {samples[k]: samples[axis] for k, axis in enumerate(symmetry)}
-        for term in recursion.terms:
-            if terms.get(relabelled(term, rename).key) != term.coefficient:
-                raise DerivationError(
-                    f"The recursion of {recursion.name} breaks the symmetry {symmetry} of its "
-                    f"definition. The term is {term!r}. "
-                    "This is a fault of symdlt; please report it."
-                )
-
-
-def generators(group: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    """Members of a permutation group that generate all of it.
-
-    >>> generators(((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
-    ((0, 2, 1), (1, 0, 2))
-    """
-    chosen: list[tuple[int, ...]] = []
-    reached = {tuple(range(len(group[0])))}
-    for member in group:
-        if member not in reached:
-            chosen.append(member)
-            frontier = list(reached)
-            while frontier:
-                base = frontier.pop()
-                for step in chosen:
-                    image = tuple(base[k] for k in step)
-                    if image not in reached:
-                        reached.add(image)
-                        frontier.append(image)
-    return tuple(chosen)
-
-
-def relabelled(term: Term, rename: dict[int, int]) -> Term:
-    """The term with its samples renamed, in canonical order again."""
-    from symdlt.recursions._evaluation import canonical_dummies
-
-    brackets = [
-        Bracket(
-            tuple(sorted((rename.get(sample, sample), order) for sample, order in b.factors)),
-            tuple(sorted((rename.get(s, s) for s in b.inserted), reverse=True)),
-        )
-        for b in term.brackets
-    ]
-    tensors = [
-        TensorFactor(t.correlator, t.piece, tuple(rename.get(s, s) for s in t.samples))
-        for t in term.tensors
-    ]
-    if any(s < 0 for t in tensors for s in t.samples):
-        ordered = canonical_dummies(brackets, tensors)
-    else:
-        ordered = (tuple(sorted(brackets)), tuple(sorted(map(settled, tensors), key=_tensor_key)))
-    overlap = tuple(sorted(rename.get(s, s) for s in term.overlap))
-    return Term(
-        term.coefficient, term.hyperparameters, term.width_ratio, *ordered, overlap, term.origins
-    )
-
-
-def settled(factor: TensorFactor) -> TensorFactor:
-    """The same tensor factor read along its symmetries with the smallest samples."""
-    best = min(
-        tuple(factor.samples[axis] for axis in way) for way in factor.correlator.symmetries
-    )
-    return TensorFactor(factor.correlator, factor.piece, best)
-
-
-def _tensor_key(factor: TensorFactor) -> tuple[int, str, int, tuple[int, ...]]:
-    return factor.sort_key
 
 
 def refuse_if_too_large(correlator: Correlator, piece: int, inputs: str) -> None:
@@ -280,104 +212,3 @@ def refuse_if_too_large(correlator: Correlator, piece: int, inputs: str) -> None
             f"contributions. They do not fit into memory. "
             "Ask for fewer axes, a lower piece, or a single input."
         )
-
-
-def to_derivative_form(recursion: Recursion) -> Recursion:
-    r"""Trade the inserted z's of a recursion for derivatives, by Gaussian integration by parts.
-
-    $$\langle z^{\gamma} F\rangle_K\, X_{\ldots\gamma\ldots}
-      = \sum_{\delta}\langle\partial_\delta F\rangle_K\, X_{\ldots\delta\ldots}$$
-
-    >>> z_form = derive("T", form="z")
-    >>> to_derivative_form(z_form) == derive("T")
-    True
-    """
-    if recursion.form == "derivative":
-        return recursion
-    numbers: dict[tuple[object, ...], Term] = {}
-    for term in recursion.terms:
-        for image in _without_insertions(term):
-            old = numbers.get(image.key)
-            total = image.coefficient + (old.coefficient if old else 0)
-            origins = dict.fromkeys((old.origins if old else ()) + image.origins)
-            numbers[image.key] = Term(
-                total,
-                image.hyperparameters,
-                image.width_ratio,
-                image.brackets,
-                image.tensors,
-                image.overlap,
-                tuple(origins),
-            )
-    terms = sorted((t for t in numbers.values() if t.coefficient), key=lambda t: t.sort_key)
-    return Recursion(
-        recursion.correlator,
-        recursion.piece,
-        recursion.samples,
-        "derivative",
-        tuple(terms),
-        recursion.first_layer,
-    )
-
-
-def _without_insertions(term: Term) -> list[Term]:
-    """Replace the first inserted z of a term by derivatives, until there is none."""
-    for position, bracket in enumerate(term.brackets):
-        if not bracket.inserted:
-            continue
-        label, rest = bracket.inserted[0], bracket.inserted[1:]
-        images = []
-        for sample in sorted({sample for sample, _ in bracket.factors}):
-            rename = {label: sample} if label < 0 else {}
-            for factors, count in differentiate(bracket.factors, (sample,)):
-                brackets = list(term.brackets)
-                brackets[position] = Bracket(factors, rest)
-                changed = Term(
-                    term.coefficient * count,
-                    term.hyperparameters,
-                    term.width_ratio,
-                    tuple(brackets),
-                    term.tensors,
-                    term.overlap,
-                    term.origins,
-                )
-                images += _without_insertions(_renamed_tensors(changed, rename))
-        return images
-    return [relabelled(term, {})]
-
-
-def _renamed_tensors(term: Term, rename: dict[int, int]) -> Term:
-    tensors = tuple(
-        TensorFactor(t.correlator, t.piece, tuple(rename.get(s, s) for s in t.samples))
-        for t in term.tensors
-    )
-    return Term(
-        term.coefficient,
-        term.hyperparameters,
-        term.width_ratio,
-        term.brackets,
-        tensors,
-        term.overlap,
-        term.origins,
-    )
-
-
-def to_z_form(recursion: Recursion) -> Recursion:
-    """Trade the derivatives that came from cumulants for inserted z's and inverse kernels.
-
-    Which derivatives these are is known from the provenance of the terms.
-
-    >>> to_z_form(derive("V")) == derive("V", form="z")
-    True
-    """
-    if recursion.form == "z":
-        return recursion
-    diagrams = dict.fromkeys(d for term in recursion.terms for d in term.origins)
-    return Recursion(
-        recursion.correlator,
-        recursion.piece,
-        recursion.samples,
-        "z",
-        collect(diagrams, recursion.samples, "z"),
-        recursion.first_layer,
-    )

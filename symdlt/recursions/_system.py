@@ -71,7 +71,7 @@ def derive_system(
         UnknownTensorError: for a name that is none.
 
     >>> derive_system(BOOK, inputs="one").names
-    ('G', 'H', 'V', 'D', 'A', 'B', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
+    ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
     """
     found: dict[tuple[Correlator, int], Recursion] = {}
     waiting = [derive(what, inputs=inputs, form=form) for what in tensors]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from symdlt.forward import ForwardTerm, forward_equation
+from symdlt.forward import ForwardEquation, ForwardTerm
 from symdlt.networks import Correlator, connected_components
 
 Edge = tuple[int, int]
@@ -77,42 +77,44 @@ class ContractedMoment:
         return f"ContractedMoment({self.correlator.name}, contractions={len(self.contractions)})"
 
 
-@lru_cache(maxsize=4096)
-def contract_matching(correlator: Correlator) -> ContractedMoment:
-    r"""Average the forward equation of a correlator over the new layer.
+def contract_matching(equation: ForwardEquation, correlator: Correlator) -> ContractedMoment:
+    r"""Average a forward equation over the new layer, on the matching of a correlator.
 
     With $\mathbb{E}[W_{ij}W_{kl}] = \delta_{ik}\delta_{jl} C_W/n_\ell$ and
     $\mathbb{E}[b_i b_j] = \delta_{ij} C_b$. Of all perfect matchings of the vertices only the
     correlator's own one contributes to it.
 
     Args:
+        equation: the forward equation of the correlator's forest.
         correlator: a forest with its matching.
 
     Returns:
         The contractions; a pair of biases stands alone in its cluster, and being a constant it
         drops out of every joint cumulant of two clusters or more, where it is left out.
 
-    >>> from symdlt.networks import tensor
-    >>> [c.kinds for c in contract_matching(tensor("H")).contractions]
+    >>> from symdlt.forward import forward_equation
+    >>> from symdlt.networks import NTK, tensor
+    >>> [c.kinds for c in contract_matching(forward_equation(NTK), tensor("H")).contractions]
     [('b',), ('w',), ('W',)]
     """
     forest, matching = correlator.forest, correlator.matching
     home = {v: k for k, pair in enumerate(matching) for v in pair}
     links = [(home[u], home[v]) for u, v in forest.edges]
     clusters = connected_components(range(len(matching)), links)
-    degrees = forest.degrees
     contractions = []
-    for term in forward_equation(forest).terms:
+    for term in equation.terms:
         if any(edge not in matching for edge in (*term.new_weights, *term.new_biases)):
             continue
-        kinds = tuple(
-            WEIGHT_EDGE if p in term.new_weights else BIAS_EDGE if p in term.new_biases else "W"
-            for p in matching
-        )
+        kinds = tuple(_kind(term, pair) for pair in matching)
         if BIAS_EDGE in kinds and len(clusters) > 1:
             continue
+        if forest.degrees == (0, 0):
+            contractions.append(Contraction(correlator, (BIAS_PAIR,), term))
         contractions.append(Contraction(correlator, kinds, term))
-    if len(clusters) == 1 and degrees == (0, 0):
-        term = contractions[0].term
-        contractions.insert(0, Contraction(correlator, (BIAS_PAIR,), term))
     return ContractedMoment(correlator, clusters, tuple(contractions))
+
+
+def _kind(term: ForwardTerm, pair: Edge) -> str:
+    if pair in term.new_weights:
+        return WEIGHT_EDGE
+    return BIAS_EDGE if pair in term.new_biases else WEIGHT_PAIR

@@ -1,0 +1,140 @@
+"""The tensors a user writes: weights, biases, preactivations, activations, constants."""
+
+from itertools import groupby
+
+from symdlt.errors import IndexStructureError
+from symdlt.indices._heads import Head, Kind, Slot
+from symdlt.indices._index import Index, Species, check_name
+from symdlt.indices._laws import Law, gaussian
+from symdlt.indices._layers import Layer, shift_layer, width_of
+from symdlt.indices._polynomial import Polynomial
+from symdlt.indices._symmetry import NO_SYMMETRY, Symmetry
+
+Width = int | str
+
+
+def symbol(name: str) -> Polynomial:
+    """Make a named constant: a width, a hyperparameter, any number without a value.
+
+    >>> print(symbol("C_W") / symbol("n_1"))
+    C_W/n_1
+    """
+    if not isinstance(name, str) or not name.strip() or any(c in name for c in " /*()"):
+        raise IndexStructureError(
+            f"{name!r} is not a symbol. "
+            "It was given to `symbol`. "
+            "Use a name such as 'C_W', 'n_1' or 'λ_b', without spaces or operators."
+        )
+    return Polynomial.symbol(name)
+
+
+def symbols(names: str) -> tuple[Polynomial, ...]:
+    """Make named constants from names separated by spaces or commas.
+
+    >>> [str(s) for s in symbols("C_b C_W")]
+    ['C_b', 'C_W']
+    """
+    return tuple(symbol(name) for name in names.replace(",", " ").split())
+
+
+def weights(
+    layer: Layer, rows: Width | None = None, columns: Width | None = None, law: Law | None = None
+) -> Head:
+    r"""Make the weights $W^{(\ell)}_{ij}$ of one layer.
+
+    Args:
+        layer: a number or a symbol such as 'ℓ+1'.
+        rows: how many neurons the layer has; $n_\ell$ unless told.
+        columns: how many neurons feed it; $n_{\ell-1}$ unless told.
+        law: how one weight is distributed; Gaussian with variance C_W over `columns` unless told.
+
+    >>> weights(2).slots[1].size
+    'n_1'
+    """
+    rows = width_of(layer) if rows is None else rows
+    columns = width_of(shift_layer(layer, -1)) if columns is None else columns
+    width = Polynomial.symbol(columns) if isinstance(columns, str) else columns
+    law = gaussian(Polynomial.symbol("C_W") / width) if law is None else law
+    slots = (Slot(Species.NEURON, rows), Slot(Species.NEURON, columns))
+    return Head(Kind.WEIGHT, "W", slots, layer, law=law)
+
+
+def biases(layer: Layer, rows: Width | None = None, law: Law | None = None) -> Head:
+    r"""Make the biases $b^{(\ell)}_i$ of one layer, Gaussian with variance C_b unless told.
+
+    >>> biases(2).slots[0].size
+    'n_2'
+    """
+    rows = width_of(layer) if rows is None else rows
+    law = gaussian(Polynomial.symbol("C_b")) if law is None else law
+    return Head(Kind.BIAS, "b", (Slot(Species.NEURON, rows),), layer, law=law)
+
+
+def preactivations(layer: Layer, size: Width | None = None, *, single_input: bool = False) -> Head:
+    r"""Make the preactivations $z^{(\ell)}_{i;\delta}$ of one layer.
+
+    Args:
+        layer: a number or a symbol such as 'ℓ'.
+        size: how many neurons the layer has; $n_\ell$ unless told.
+        single_input: leave the sample index out.
+
+    >>> preactivations("ℓ").rank
+    2
+    """
+    neuron = Slot(Species.NEURON, width_of(layer) if size is None else size)
+    slots = (neuron,) if single_input else (neuron, Slot(Species.SAMPLE))
+    return Head(Kind.PREACTIVATION, "z", slots, layer)
+
+
+def activation(name: str, of: Head) -> Head:
+    r"""Make the activation $\sigma(z_{i;\delta})$ of preactivations.
+
+    >>> activation("σ", preactivations(1)).derivative(2).order
+    2
+    """
+    check_name(name, "an activation")
+    if of.kind is not Kind.PREACTIVATION:
+        raise IndexStructureError(
+            f"{name} cannot act on {of.name}. "
+            f"That is a {of.kind.name.lower()}. "
+            "Give the preactivations it acts on, as in activation('σ', preactivations(1))."
+        )
+    return Head(Kind.ACTIVATION, name, of.slots, of.layer)
+
+
+def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) -> Head:
+    """Make a constant tensor, such as the inputs x_{j;δ}.
+
+    Args:
+        name: the letter in print.
+        slots: one slot, or one index that fits it, for each leg.
+        symmetry: permutations of the legs that leave it unchanged.
+
+    >>> from symdlt.indices import neurons, symmetric
+    >>> i, j = neurons("i j", "n")
+    >>> metric = constant("g", i, j, symmetry=symmetric(2))
+    >>> metric(i, j) == metric(j, i)
+    True
+    """
+    check_name(name, "a constant")
+    taken = tuple(s if isinstance(s, Slot) else slot_of(s) for s in slots)
+    return Head(Kind.CONSTANT, name, taken, symmetry=symmetry)
+
+
+def slot_of(index: Index) -> Slot:
+    """Make the slot an index fits; one for samples takes samples of any set."""
+    return Slot(index.species, None if index.species is Species.SAMPLE else index.size)
+
+
+def average_of(members: tuple[Head, ...], layer: Layer | None) -> Head:
+    """Make the angle bracket of functions of one neuron's preactivations, given in order."""
+    slots: list[Slot] = []
+    blocks: list[tuple[int, ...]] = []
+    for _, alike in groupby(members):
+        start = len(slots)
+        for member in alike:
+            slots.extend(member.slots[1:])
+        if len(slots) > start + 1:
+            blocks.append(tuple(range(start, len(slots))))
+    symmetry = Symmetry(blocks=tuple(blocks)) if blocks else NO_SYMMETRY
+    return Head(Kind.AVERAGE, "E", tuple(slots), layer, symmetry, members=members)

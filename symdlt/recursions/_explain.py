@@ -1,0 +1,167 @@
+"""Where terms come from, told as a derivation that a reader can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import factorial
+
+from symdlt.errors import OrderError
+from symdlt.expansion import Diagram
+from symdlt.recursions._evaluation import slot_labels, tensor_factors, z_slots
+from symdlt.recursions._printing import primes, sample_text, tensor_text, term_text
+from symdlt.recursions._recursion import Recursion, replay
+
+_KINDS = {
+    "W": "their two weights are contracted: C_W/n and one neuron sum",
+    "w": "their edge is a new weight: lambda_W/n and one neuron sum",
+    "B": "their two biases are contracted: C_b",
+    "b": "their edge is a new bias: lambda_b",
+}
+
+
+def explain(recursion: Recursion, term: int | None = None) -> str:
+    """The derivation of one term, or of all terms, step by step.
+
+    Args:
+        recursion: what `derive` returned.
+        term: the number of the term, from 1 as they are printed; all terms if left out.
+
+    Raises:
+        OrderError: if there is no term of that number.
+
+    >>> from symdlt.recursions import derive
+    >>> print(explain(derive("R"), 4))
+    R_0123[l+1], term 4 of 9: (n/n') C_W lambda_W <s''_0 s_1> <s'_2 s'_3> B_0023
+    Definition: E[tree(0-1, 0-2, 0-3)], neurons 0=1, 2=3.
+    Diagram 1 of 1, contributing 1:
+      1. Vertices 0 and 1: their edge is a new weight: lambda_W/n and one neuron sum.
+      2. Vertices 2 and 3: their two weights are contracted: C_W/n and one neuron sum.
+      3. Chain rule at vertex 0: old edges in blocks {edge to 2} {edge to 3}, so s''.
+      4. Chain rule at vertex 2: old edges in blocks {edge to 0}, so s'.
+      5. Chain rule at vertex 3: old edges in blocks {edge to 0}, so s'.
+      6. Neuron sums (0,1) and (2,3): 2 distinct neurons, n^0.
+      7. Cumulant of tree(0-2), tree(0-3) with neurons 0=0, 2=3: B_0023, n'^-1.
+    """
+    if term is not None and not 1 <= term <= len(recursion.terms):
+        raise OrderError(
+            f"There is no term {term}. {recursion!r} has terms 1 to {len(recursion.terms)}. "
+            "Number them as they are printed."
+        )
+    numbers = range(1, len(recursion.terms) + 1) if term is None else (term,)
+    return "\n\n".join("\n".join(_term_lines(recursion, number)) for number in numbers)
+
+
+def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
+    term = recursion.terms[number - 1]
+    yield f"{_head(recursion)}, term {number} of {len(recursion.terms)}: {term_text(term)}"
+    yield f"Definition: {_definition(recursion)}"
+    for count, diagram in enumerate(term.origins, 1):
+        contribution = replay(diagram, term, recursion.samples, recursion.form)
+        yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
+        steps = list(_steps(recursion, diagram))
+        yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
+    if len(term.origins) > 1:
+        yield f"Sum of the contributions: {term.coefficient}"
+
+
+def _head(recursion: Recursion) -> str:
+    return str(recursion).partition(" =")[0]
+
+
+def _label(recursion: Recursion, vertex: int) -> str:
+    return str(recursion.correlator.labels[vertex])
+
+
+def _definition(recursion: Recursion) -> str:
+    correlator = recursion.correlator
+    names = [_label(recursion, v) for v in range(correlator.axes)]
+    trees = []
+    for tree in correlator.forest.components:
+        edges = [f"{names[u]}-{names[v]}" for u, v in correlator.forest.edges if u in tree]
+        trees.append(f"tree({', '.join(edges)})" if edges else f"z_{names[tree[0]]}")
+    pairs = ", ".join(f"{names[u]}={names[v]}" for u, v in correlator.matching)
+    connected = "connected; " if len(trees) > 1 else ""
+    return f"E[{' '.join(trees)}], {connected}neurons {pairs}."
+
+
+def _steps(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    contraction = diagram.contraction
+    matching = contraction.correlator.matching
+    for pair, kind in zip(matching, contraction.kinds, strict=True):
+        names = " and ".join(_label(recursion, v) for v in pair)
+        yield f"Vertices {names}: {_KINDS[kind]}."
+    yield from _chain_rule(recursion, diagram)
+    yield from _coincidences(recursion, diagram)
+    yield from _cumulants(recursion, diagram)
+    yield from _symmetry_factors(diagram)
+
+
+def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    for vertex, parts in enumerate(diagram.contraction.term.blocks):
+        if not parts:
+            continue
+        blocks = []
+        for block in parts:
+            ends = (u if v == vertex else v for u, v in block)
+            blocks.append(
+                "{" + ", ".join(f"edge to {_label(recursion, end)}" for end in ends) + "}"
+            )
+        yield (
+            f"Chain rule at vertex {_label(recursion, vertex)}: old edges in blocks "
+            f"{' '.join(blocks)}, so s{primes(len(parts))}."
+        )
+
+
+def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    if len(diagram.contraction.neurons) < 2:
+        return
+    matching = diagram.contraction.correlator.matching
+    named = [
+        "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
+        for group in diagram.groups
+    ]
+    size = f"n^-{diagram.upper_order}" if diagram.upper_order else "n^0"
+    parts = [
+        f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} from {len(merge)} distinct sums"
+        for merge in diagram.merges
+        if len(merge) > 1
+    ]
+    rest = f", falling factorial {', '.join(parts)}" if parts else ""
+    yield f"Neuron sums {' and '.join(named)}: {len(named)} distinct neurons, {size}{rest}."
+
+
+def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    contraction = diagram.contraction
+    above = [_label(recursion, v) for v, _ in contraction.term.lower_vertices]
+    slots = z_slots(diagram)
+    labels = slot_labels(slots, recursion.samples)
+    factors = tensor_factors(diagram, recursion.samples, labels)
+    used = 0
+    for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
+        count = len(cumulant.joined) + 2 * len(cumulant.inserted)
+        names = [f"z{sample_text((s,))}" for s in labels[used : used + count]]
+        used += count
+        legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
+        pairs = [f"{above[u]}={above[v]}" for u, v in cumulant.matched]
+        pairs += [f"{above[v]}={z}" for v, z in zip(cumulant.joined, names, strict=False)]
+        bare = names[len(cumulant.joined) :]
+        pairs += [f"{a}={b}" for a, b in zip(bare[::2], bare[1::2], strict=True)]
+        each = "; each z differentiates the bracket of its neuron" if count else ""
+        yield (
+            f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: "
+            f"{tensor_text(factor, recursion.single_input)}, n'^-{cumulant.order}{each}."
+        )
+
+
+def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:
+    vertices = diagram.contraction.lower_trees[tree]
+    edges = [
+        f"{above[u]}-{above[v]}" for u, v in diagram.contraction.term.lower_edges if u in vertices
+    ]
+    return f"tree({', '.join(edges)})"
+
+
+def _symmetry_factors(diagram: Diagram) -> Iterator[str]:
+    pairs = sum(len(c.inserted) for c in diagram.cumulants)
+    if pairs:
+        yield f"Symmetry and falling factorials: factor {diagram.coefficient}."

@@ -1,0 +1,208 @@
+"""Recursions as JSON: a documented, versioned schema that is only ever read as data."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from symdlt.errors import SchemaError, SymdltError
+from symdlt.expansion import Diagram
+from symdlt.networks import tensor
+from symdlt.recursions._recursion import FORMS, Recursion, width_expansion
+from symdlt.recursions._terms import Bracket, Hyperparameters, TensorFactor, Term
+
+SCHEMA = "symdlt.recursion"
+VERSION = 1
+
+
+def to_json(recursion: Recursion, indent: int | None = 1) -> str:
+    """The recursion as JSON text, provenance included.
+
+    The schema is described in docs/json.md.
+
+    >>> from symdlt.recursions import derive
+    >>> from_json(to_json(derive("F"))) == derive("F")
+    True
+    """
+    return json.dumps(to_dict(recursion), indent=indent)
+
+
+def to_dict(recursion: Recursion) -> dict[str, Any]:
+    """The recursion as plain dictionaries, lists, strings and integers."""
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "tensor": recursion.correlator.name,
+        "piece": recursion.piece,
+        "edges": [list(edge) for edge in recursion.correlator.forest.edges],
+        "matching": [list(pair) for pair in recursion.correlator.matching],
+        "samples": list(recursion.samples),
+        "form": recursion.form,
+        "terms": [_term_dict(term) for term in recursion.terms],
+        "first_layer": [_term_dict(term) for term in recursion.first_layer],
+    }
+
+
+def _term_dict(term: Term) -> dict[str, Any]:
+    names = ("C_b", "C_W", "lambda_b", "lambda_W")
+    return {
+        "coefficient": f"{term.coefficient.numerator}/{term.coefficient.denominator}",
+        "hyperparameters": dict(zip(names, term.hyperparameters.powers, strict=True)),
+        "widths": {"n_l": term.width_ratio, "n_l-1": -term.width_ratio},
+        "brackets": [
+            {"factors": [list(factor) for factor in b.factors], "inserted": list(b.inserted)}
+            for b in term.brackets
+        ],
+        "tensors": [
+            {"name": t.correlator.name, "piece": t.piece, "samples": list(t.samples)}
+            for t in term.tensors
+        ],
+        "overlap": list(term.overlap),
+        "provenance": [_diagram_dict(diagram) for diagram in term.origins],
+    }
+
+
+def _diagram_dict(diagram: Diagram) -> dict[str, Any]:
+    term = diagram.contraction.term
+    return {
+        "pairs": list(diagram.contraction.kinds),
+        "blocks": [[[list(e) for e in block] for block in parts] for parts in term.blocks],
+        "groups": [list(group) for group in diagram.groups],
+        "merges": [list(merge) for merge in diagram.merges],
+        "cumulants": [
+            {
+                "trees": list(c.trees),
+                "matched": [list(pair) for pair in c.matched],
+                "joined": list(c.joined),
+                "inserted": list(c.inserted),
+                "piece": c.piece,
+            }
+            for c in diagram.cumulants
+        ],
+    }
+
+
+def from_json(text: str) -> Recursion:
+    """Read a recursion back.
+
+    Nothing in the text is evaluated. The provenance must name diagrams that the definition of
+    the tensor really has.
+
+    Args:
+        text: what `to_json` wrote.
+
+    Raises:
+        SchemaError: if the text is not JSON, of another schema version, or not a recursion.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as reason:
+        raise SchemaError(
+            f"The text is not JSON: {reason}. It starts with {text[:40]!r}. "
+            "Give what `to_json` or `symdlt derive --format json` wrote."
+        ) from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise SchemaError(
+            "The document is not a symdlt recursion. "
+            f'Its "schema" is not {SCHEMA!r}. '
+            "Give what `to_json` or `symdlt derive --format json` wrote."
+        )
+    if data.get("version") != VERSION:
+        raise SchemaError(
+            f"The document has schema version {str(data.get('version'))[:20]}. "
+            f"This symdlt reads version {VERSION} of {SCHEMA}. "
+            "Derive the recursion again with this version."
+        )
+    try:
+        return _read_recursion(data)
+    except (KeyError, TypeError, ValueError, AttributeError, SymdltError) as reason:
+        if isinstance(reason, SchemaError):
+            raise
+        problem = f"missing {reason}" if type(reason) is KeyError else str(reason)
+        raise SchemaError(
+            f"The document is malformed: {problem[:300]}. It claims to be a {SCHEMA}. "
+            "Compare it with docs/json.md."
+        ) from None
+
+
+def _read_recursion(data: dict[str, Any]) -> Recursion:
+    correlator = tensor(_of(str, data["tensor"]))
+    piece, form = _of(int, data["piece"]), _of(str, data["form"])
+    samples = _integers(data["samples"])
+    if form not in FORMS or piece < 0 or len(samples) != correlator.axes or min(samples) < 0:
+        raise ValueError("form, piece or samples do not fit the tensor")
+    if _pairs(data["edges"]) != correlator.forest.edges:
+        raise ValueError("the edges are not those of the tensor")
+    if _pairs(data["matching"]) != correlator.matching:
+        raise ValueError("the matching is not that of the tensor")
+    known = {_fingerprint(_diagram_dict(d)): d for d in width_expansion(correlator, piece).diagrams}
+    terms, first = (
+        tuple(_read_term(entry, known) for entry in _of(list, data[part]))
+        for part in ("terms", "first_layer")
+    )
+    return Recursion(correlator, piece, samples, form, terms, first)
+
+
+def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
+    powers = _of(dict, entry["hyperparameters"])
+    hyper = Hyperparameters(
+        *(_of(int, powers[name]) for name in ("C_b", "C_W", "lambda_b", "lambda_W"))
+    )
+    origins = []
+    for origin in _of(list, entry["provenance"]):
+        fingerprint = _fingerprint(origin)
+        if fingerprint not in known:
+            raise ValueError("a provenance names a diagram that the tensor does not have")
+        origins.append(known[fingerprint])
+    return Term(
+        _fraction(_of(str, entry["coefficient"])),
+        hyper,
+        _of(int, entry["widths"]["n_l"]),
+        tuple(_read_bracket(b) for b in _of(list, entry["brackets"])),
+        tuple(_read_tensor(t) for t in _of(list, entry["tensors"])),
+        _integers(entry["overlap"]),
+        tuple(origins),
+    )
+
+
+def _read_bracket(entry: dict[str, Any]) -> Bracket:
+    return Bracket(_pairs(entry["factors"]), _integers(entry["inserted"]))
+
+
+def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
+    correlator = tensor(_of(str, entry["name"]))
+    samples = _integers(entry["samples"])
+    if len(samples) != correlator.axes:
+        raise ValueError(f"{correlator.name} has {correlator.axes} axes, not {len(samples)}")
+    return TensorFactor(correlator, _of(int, entry["piece"]), samples)
+
+
+def _fingerprint(origin: dict[str, Any]) -> str:
+    return json.dumps(origin, sort_keys=True)
+
+
+def _fraction(text: str) -> Fraction:
+    numerator, slash, denominator = text.partition("/")
+    if not slash or not (numerator.lstrip("-").isdecimal() and denominator.isdecimal()):
+        raise ValueError(f"{text[:40]!r} is not a fraction p/q")
+    if int(denominator) == 0:
+        raise ValueError("a coefficient has the denominator 0")
+    return Fraction(int(numerator), int(denominator))
+
+
+def _of(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"{str(value)[:40]!r} should be of type {kind.__name__}")
+    return value
+
+
+def _integers(value: Any) -> tuple[int, ...]:
+    return tuple(_of(int, number) for number in _of(list, value))
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    pairs = tuple(_integers(pair) for pair in _of(list, value))
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("a pair has not two members")
+    return tuple((pair[0], pair[1]) for pair in pairs)

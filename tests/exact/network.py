@@ -1,0 +1,86 @@
+"""A network whose finite-width statistics can be had exactly: polynomial activations.
+
+The first layer is given by its metric K and its NTK Θ, one entry for each pair of samples: z¹ is
+exactly Gaussian, the NTK of the first layer is exactly δ_ij Θ, and all its differentials vanish.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .gaussian import Activation, Matrix
+
+Edge = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One further layer: the activations that feed it and its hyperparameters."""
+
+    activations: tuple[Activation, ...]
+    C_b: Fraction
+    C_W: Fraction
+    lambda_b: Fraction
+    lambda_W: Fraction
+
+    def hyper(self) -> dict[str, Fraction]:
+        """The hyperparameters by name."""
+        return {name: getattr(self, name) for name in ("C_b", "C_W", "lambda_b", "lambda_W")}
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The first layer by its statistics, and the layers 2, 3, … on top of it."""
+
+    metric: Matrix
+    ntk: Matrix
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A forest in a normal form: vertices 2p and 2p+1 share a neuron, for p = 0, 1, ….
+
+    The pairs that touch an edge come first, in the order in which they were given; then those of
+    isolated vertices, sorted by their samples.
+    """
+
+    samples: tuple[int, ...]
+    edges: tuple[Edge, ...]
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs."""
+        return len(self.samples) // 2
+
+    def old_edges(self, consumed: frozenset[Edge]) -> tuple[Edge, ...]:
+        """The edges that are not new parameters."""
+        return tuple(edge for edge in self.edges if edge not in consumed)
+
+    def degree(self, vertex: int) -> int:
+        """The number of edges at a vertex."""
+        return sum(vertex in edge for edge in self.edges)
+
+
+def matched(
+    samples: tuple[int, ...], edges: tuple[Edge, ...], matching: tuple[Edge, ...]
+) -> Matched:
+    """Bring a forest and a perfect matching of its vertices to the normal form.
+
+    >>> matched((5, 6, 7, 7), ((0, 2),), ((0, 3), (1, 2)))
+    Matched(samples=(5, 7, 6, 7), edges=((0, 3),))
+    """
+    touched = {vertex for edge in edges for vertex in edge}
+    busy = [pair for pair in matching if touched.intersection(pair)]
+    idle = sorted(
+        tuple(sorted((samples[a], samples[b])))
+        for a, b in matching
+        if not touched.intersection((a, b))
+    )
+    order = [vertex for pair in busy for vertex in pair]
+    place = {vertex: k for k, vertex in enumerate(order)}
+    renamed = tuple(sorted(tuple(sorted((place[u], place[v]))) for u, v in edges))
+    return Matched(
+        tuple(samples[v] for v in order) + tuple(s for pair in idle for s in pair), renamed
+    )

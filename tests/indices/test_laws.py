@@ -1,0 +1,63 @@
+import math
+from fractions import Fraction
+
+import pytest
+
+from symdlt.indices import (
+    from_cumulants,
+    from_moments,
+    gaussian,
+    hazard_value,
+    symbol,
+    truncated_normal,
+    uniform,
+)
+
+
+def moment_from_cumulants(law, order):
+    if order == 0:
+        return 1
+    return sum(
+        (
+            law.cumulant(j) * moment_from_cumulants(law, order - j) * math.comb(order - 1, j - 1)
+            for j in range(2, order + 1, 2)
+        ),
+        start=symbol("zero") * 0,
+    )
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8, 10])
+def test_uniform_cumulants_give_the_moments_of_the_interval(order):
+    expected = Fraction(3 ** (order // 2) * 7 ** (order // 2), order + 1)
+    assert moment_from_cumulants(uniform(7), order) == expected
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_truncated_normal_cumulants_give_the_moments_of_the_cut_density(order):
+    cut, steps = 2.0, 200_000
+    points = [cut * (2 * (k + 0.5) / steps - 1) for k in range(steps)]
+    weights = [math.exp(-x * x / 2) for x in points]
+    mean = sum(w * x**order for w, x in zip(weights, points, strict=True)) / sum(weights)
+    moment = moment_from_cumulants(truncated_normal(1, cutoff=2), order)
+    value = sum(
+        float(number) * math.prod(hazard_value(2) ** power for _, power in monomial)
+        for monomial, number in moment.terms
+    )
+    assert value == pytest.approx(mean, rel=1e-6)
+
+
+def test_signs_have_the_cumulants_of_log_cosh():
+    law = from_moments({2: 1, 4: 1, 6: 1, 8: 1})
+    assert [law.cumulant(order) for order in (2, 4, 6, 8)] == [1, -2, 16, -272]
+
+
+def test_gaussian_has_a_variance_only():
+    law = gaussian(symbol("C_W") / symbol("n"))
+    assert str(law.cumulant(2)) == "C_W/n"
+    assert law.cumulant(4) == law.cumulant(6) == law.cumulant(3) == 0
+
+
+def test_listed_orders_left_out_are_zero():
+    law = from_cumulants({2: 1, 6: 5})
+    assert law.cumulant(4) == 0
+    assert law.cumulant(6) == 5
