@@ -78,5 +78,5 @@ def to_z_form(recursion: Recursion) -> Recursion:
     if recursion.form == "z":
         return recursion
     diagrams = dict.fromkeys(d for term in recursion.terms for d in term.origins)
-    terms = collect(diagrams, recursion.samples, "z")
+    terms = collect(tuple(diagrams), recursion.samples, "z")
     return replace(recursion, form="z", terms=terms)

@@ -34,7 +34,9 @@ def setting(seed):
     source = Random(seed)
     for name, correlator in BOOK.items():
         if correlator.pairs > 1:
-            raw = np.array([Fraction(source.randint(-9999, 9999)) for _ in range(256)], dtype=object)
+            raw = np.array(
+                [Fraction(source.randint(-9999, 9999)) for _ in range(256)], dtype=object
+            )
             raw = raw.reshape((4,) * 4)
             lower[name] = sum(raw.transpose(way) for way in correlator.symmetries)
     layer = network.layers[0]
@@ -82,8 +84,9 @@ def test_single_input(name, form):
     alone = {key: array[(slice(0, 1),) * array.ndim] for key, array in lower.items()}
     expected = RECURSIONS[name](alone, bracket, hyper, RATIO)
     index = (0,) * recursion.correlator.axes
-    assert value(recursion, index, alone, bracket, hyper, RATIO, inverse(alone["G"])) == (
-        expected[index]
+    assert (
+        value(recursion, index, alone, bracket, hyper, RATIO, inverse(alone["G"]))
+        == (expected[index])
     )
 
 

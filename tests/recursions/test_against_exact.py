@@ -29,9 +29,7 @@ from symdlt.recursions import derive, derive_system, piece_name
 
 def exact_coefficient(network, index, correlator, power):
     """The part of total order `power`, by powers of the last layer's width and of the others."""
-    found = cumulant(
-        network, index, correlator.forest.edges, correlator.matching, order=power
-    )
+    found = cumulant(network, index, correlator.forest.edges, correlator.matching, order=power)
     return {powers: number for powers, number in found.items() if sum(powers) == power}
 
 
@@ -134,9 +132,7 @@ def test_unequal_widths(widths):
     correlator = ORDER_TWO[0]
     n_1, n_2 = widths
     found = exact_coefficient(network, index, correlator, 2)
-    expected = sum(
-        number * Fraction(n_2, n_1) ** powers[0] for powers, number in found.items()
-    )
+    expected = sum(number * Fraction(n_2, n_1) ** powers[0] for powers, number in found.items())
     recursion = derive(correlator)
     names = {piece_name(c, p): (c, p) for c, p in recursion.dependencies}
     lower = lower_layer(network, names, 2)

@@ -1,0 +1,227 @@
+"""The command line: data on stdout, talk on stderr, exit codes 0, 1 and 2."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from symdlt.errors import OrderError, SymdltError
+from symdlt.networks import (
+    BOOK,
+    Correlator,
+    correlator_from,
+    correlators,
+    parse_pairs,
+    split_subleading,
+    tensor,
+)
+from symdlt.progress import track
+from symdlt.recursions import FORMS, Recursion, derive, explain, to_json
+
+EXAMPLES = {
+    "derive": "symdlt derive R\nsymdlt derive G --subleading 1 --inputs one\n"
+    "symdlt derive --edges 0-1,0-2 --match 03,12 --form z",
+    "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
+    "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
+    "exponents": "symdlt exponents tanh\nsymdlt exponents 'sin(z)' --format json",
+    "kernel": "symdlt kernel -o my_kernel.py\nsymdlt kernel R U",
+    "regenerate": "symdlt regenerate --check",
+    "list": "symdlt list --order 2",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; 0 is success, 1 a request that fails, 2 one that cannot be read."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        text = options.run(options)
+        _write(text, options.output)
+    except SymdltError as reason:
+        print(f"symdlt: {reason}", file=sys.stderr)
+        return 1
+    except OSError as reason:
+        if isinstance(reason, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        print(f"symdlt: cannot write: {reason}.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("symdlt: interrupted; nothing was written.", file=sys.stderr)
+        return 1
+    return int(options.failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="symdlt",
+        description="Derive the recursions of finite-width networks from the definitions. "
+        "Without a command: a short tour.",
+    )
+    parser.add_argument("--version", action="version", version=f"symdlt {version('symdlt')}")
+    parser.set_defaults(run=_tour, output=None, failed=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name, run, summary in (
+        ("derive", _derive, "the recursion of a tensor"),
+        ("explain", _explain, "where each term of a recursion comes from"),
+        ("latex", _latex, "a recursion in LaTeX"),
+    ):
+        command = _command(commands, name, run, summary)
+        _tensor_options(command)
+        if name == "explain":
+            command.add_argument("--term", type=int, help="one term, by its number from 1")
+        if name == "latex":
+            command.add_argument("--document", action="store_true", help="a whole document")
+        if name == "derive":
+            _format_option(command, "text", "latex", "json")
+    command = _command(commands, "exponents", _exponents, "critical exponents and ratios")
+    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    _format_option(command, "text", "latex", "json")
+    command = _command(commands, "kernel", _kernel, "a NumPy kernel of recursions, as source")
+    command.add_argument("tensors", nargs="*", metavar="TENSOR", help="all thirteen if left out")
+    command = _command(commands, "regenerate", _regenerate, "the generated files of a checkout")
+    command.add_argument("--check", action="store_true", help="only compare, and show what differs")
+    command = _command(commands, "list", _list, "the canonical names of all tensors of an order")
+    command.add_argument("--order", type=int, default=1, help="the power of 1/n (default 1)")
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], str],
+    summary: str,
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog="examples:\n  " + EXAMPLES[name].replace("\n", "\n  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    command.set_defaults(run=run, complain=command.error)
+    return command
+
+
+def _tensor_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tensor", nargs="?", metavar="TENSOR", help="for example R, G.1, X6_01_24")
+    command.add_argument("--edges", help="edges of a forest instead of a name, as 0-1,0-2")
+    command.add_argument("--match", help="the matching of its vertices, as 03,12")
+    command.add_argument("--inputs", choices=("one", "many"), default="many")
+    command.add_argument("--form", choices=FORMS, default="derivative")
+    command.add_argument(
+        "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"
+    )
+
+
+def _format_option(command: argparse.ArgumentParser, *formats: str) -> None:
+    command.add_argument("--format", choices=formats, default=formats[0])
+
+
+def _write(text: str, path: str | None) -> None:
+    ended = text if text.endswith("\n") or not text else text + "\n"
+    if path is None:
+        sys.stdout.write(ended)
+        sys.stdout.flush()
+    else:
+        Path(path).write_text(ended, encoding="utf-8")
+        print(f"symdlt: wrote {path}", file=sys.stderr)
+
+
+def _recursions(options: argparse.Namespace) -> list[Recursion]:
+    correlator, first = _asked_tensor(options)
+    if options.subleading < 0:
+        raise OrderError(
+            f"--subleading {options.subleading} is negative. "
+            "It counts the orders beyond the leading one. Give 0 or more."
+        )
+    pieces = range(first, first + options.subleading + 1)
+    return [
+        derive(correlator, inputs=options.inputs, form=options.form, piece=piece)
+        for piece in pieces
+    ]
+
+
+def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
+    if options.tensor and not (options.edges or options.match):
+        name, piece = split_subleading(options.tensor)
+        return tensor(name), piece
+    if options.tensor or not options.match:
+        options.complain("name a tensor, or give --match with or without --edges, not both")
+    edges = parse_pairs(options.edges or "", "edges")
+    return correlator_from(edges, parse_pairs(options.match, "matching")), 0
+
+
+def _derive(options: argparse.Namespace) -> str:
+    recursions = _recursions(options)
+    if options.format == "latex":
+        return _latex_of(recursions)
+    if options.format == "text":
+        return "\n".join(str(recursion) for recursion in recursions)
+    texts = [to_json(recursion) for recursion in recursions]
+    return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
+
+
+def _explain(options: argparse.Namespace) -> str:
+    return "\n\n".join(explain(recursion, options.term) for recursion in _recursions(options))
+
+
+def _latex(options: argparse.Namespace) -> str:
+    recursions = _recursions(options)
+    if not options.document:
+        return _latex_of(recursions)
+    from symdlt.recursions import RecursionSystem
+    from symdlt.typesetting import document
+
+    whole = recursions[0] if len(recursions) == 1 else RecursionSystem(tuple(recursions))
+    return document(whole).source
+
+
+def _latex_of(recursions: list[Recursion]) -> str:
+    from symdlt.typesetting import to_latex
+
+    return "\n".join(to_latex(recursion) for recursion in recursions)
+
+
+def _exponents(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import exponents
+
+    solution = exponents(options.activation)
+    if options.format == "json":
+        return json.dumps(solution.to_dict(), indent=1)
+    return solution.latex() if options.format == "latex" else solution.table()
+
+
+def _kernel(options: argparse.Namespace) -> str:
+    from symdlt.codegen import generate_kernel
+    from symdlt.recursions import derive_system
+
+    return generate_kernel(derive_system(options.tensors or BOOK, inputs="one")).text
+
+
+def _regenerate(options: argparse.Namespace) -> str:
+    from symdlt.pipeline import regenerate_checkout
+
+    report = regenerate_checkout(check=options.check)
+    options.failed = bool(options.check and report)
+    return report
+
+
+def _list(options: argparse.Namespace) -> str:
+    if options.order < 0:
+        raise OrderError(
+            f"--order {options.order} is negative. It is the power of 1/n. Give 0 or more."
+        )
+    return "\n".join(c.name for c in track(correlators(options.order), "tensors"))
+
+
+def _tour(options: argparse.Namespace) -> str:
+    from symdlt.pipeline import tour
+
+    return tour()

@@ -1,0 +1,142 @@
+"""The command line as a user meets it: what goes where, and with which exit code."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from symdlt import derive, from_json
+from symdlt.cli import EXAMPLES, main
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "symdlt", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_derive_prints_the_recursion(capsys):
+    assert main(["derive", "R"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{derive('R')}\n"
+    assert captured.err == ""
+
+
+def test_derive_json_reads_back(capsys):
+    assert main(["derive", "T", "--format", "json", "--form", "z"]) == 0
+    assert from_json(capsys.readouterr().out) == derive("T", form="z")
+
+
+def test_subleading_json_is_a_list(capsys):
+    assert main(["derive", "G", "--subleading", "2", "--format", "json", "--inputs", "one"]) == 0
+    documents = json.loads(capsys.readouterr().out)
+    assert [document["piece"] for document in documents] == [0, 1, 2]
+
+
+def test_a_piece_by_its_name(capsys):
+    assert main(["derive", "G.1", "--inputs", "one"]) == 0
+    assert capsys.readouterr().out == f"{derive('G', piece=1, inputs='one')}\n"
+
+
+def test_edges_and_matching(capsys):
+    assert main(["derive", "--edges", "0-1,0-2", "--match", "03,12"]) == 0
+    assert capsys.readouterr().out == f"{derive('P')}\n"
+
+
+@pytest.mark.parametrize(("order", "count"), [("0", 2), ("1", 11), ("2", 103)])
+def test_list(order, count, capsys):
+    assert main(["list", "--order", order]) == 0
+    names = capsys.readouterr().out.split()
+    assert len(names) == len(set(names)) == count
+
+
+def test_output_goes_to_a_file(tmp_path, capsys):
+    target = tmp_path / "V.txt"
+    assert main(["derive", "V", "-o", str(target)]) == 0
+    assert target.read_text() == f"{derive('V')}\n"
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "V.txt" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["derive", "Y"], "There is no tensor 'Y'. Known are G H V"),
+        (["derive", "V", "--subleading", "-1"], "--subleading -1 is negative."),
+        (["derive", "--edges", "0-1,1-2,0-2", "--match", "01,23"], "contain a cycle"),
+        (["derive", "--edges", "0-1,1-0", "--match", "01"], "Edge 0-1 is given twice."),
+        (["derive", "--edges", "0-1", "--match", "02"], "is not perfect on 2 vertices"),
+        (["derive", "--edges", "0+1", "--match", "01"], "Cannot read '0+1' as a pair"),
+        (["derive", "X24"], "with 24 axes apart would take"),
+        (["derive", "X12"], "GB of memory. This machine has"),
+        (["explain", "R", "--term", "99"], "There is no term 99."),
+        (["list", "--order", "-1"], "--order -1 is negative."),
+        (["derive", "V", "-o", "/nonexistent/V.txt"], "cannot write"),
+    ],
+)
+def test_a_request_that_fails_exits_with_1(arguments, message, capsys):
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["derive"], ["derive", "R", "--match", "01"], ["derive", "R", "--form", "q"], ["fly"]],
+)
+def test_a_request_that_cannot_be_read_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_help_shows_an_example(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert EXAMPLES[command].splitlines()[0] in capsys.readouterr().out
+
+
+def test_module_and_version():
+    done = run("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("symdlt ")
+
+
+def test_derive_needs_neither_sympy_nor_numpy():
+    code = (
+        "import sys; from symdlt.cli import main; main(['derive', 'R', '-o', '/dev/null']); "
+        "print(sorted({'sympy', 'numpy', 'mpmath'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_same_bytes_under_two_hash_seeds():
+    outputs = set()
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-m", "symdlt", "derive", "X6", "--form", "z", "--format", "json"],
+            capture_output=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        )
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+def test_the_tour_shows_every_stage():
+    done = run()
+    assert done.returncode == 0, done.stderr
+    for piece in ("R[l+1] =", "R_0123[l+1] =", "Diagram 1 of 1", "kernel", "LaTeX", "exponent"):
+        assert piece in done.stdout
+    assert "recursions" in done.stderr
