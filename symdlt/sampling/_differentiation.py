@@ -217,7 +217,5 @@ def list_mask_partitions(mask: int) -> tuple[tuple[int, ...], ...]:
     rest = mask ^ lowest
     subsets = sorted((part for part in range(rest + 1) if part & rest == part), reverse=True)
     return tuple(
-        (lowest | part, *others)
-        for part in subsets
-        for others in list_mask_partitions(rest ^ part)
+        (lowest | part, *others) for part in subsets for others in list_mask_partitions(rest ^ part)
     )

@@ -33,10 +33,17 @@ def scale(array: Labelled, factor: float) -> Labelled:
     return Labelled(factor * array.values, array.labels)
 
 
+def align(array: Labelled, labels: tuple[int, ...]) -> Array:
+    """View the values with one axis a label, of length one where the array has no such label."""
+    sizes = dict(zip(array.labels, array.values.shape[2:], strict=True))
+    shape = array.values.shape[:2] + tuple(sizes.get(label, 1) for label in labels)
+    return array.values.reshape(shape)
+
+
 def multiply(left: Labelled, right: Labelled) -> Labelled:
     """Multiply elementwise, neuron by neuron."""
     labels = tuple(sorted({*left.labels, *right.labels}))
-    return Labelled(_align(left, labels) * _align(right, labels), labels)
+    return Labelled(align(left, labels) * align(right, labels), labels)
 
 
 def add_all(arrays: Iterable[Labelled]) -> Labelled | None:
@@ -45,9 +52,9 @@ def add_all(arrays: Iterable[Labelled]) -> Labelled | None:
     if not terms:
         return None
     labels = tuple(sorted({label for term in terms for label in term.labels}))
-    total = _align(terms[0], labels)
+    total = align(terms[0], labels)
     for term in terms[1:]:
-        total = total + _align(term, labels)
+        total = total + align(term, labels)
     return Labelled(total, labels)
 
 
@@ -71,9 +78,3 @@ def contract_neurons(left: Labelled, right: Labelled) -> Labelled:
     values = values.reshape(values.shape[0], 1, *sizes)
     values = values.transpose(0, 1, *(2 + axis for axis in order))
     return Labelled(np.ascontiguousarray(values), tuple(labels[axis] for axis in order))
-
-
-def _align(array: Labelled, labels: tuple[int, ...]) -> Array:
-    sizes = dict(zip(array.labels, array.values.shape[2:], strict=True))
-    shape = array.values.shape[:2] + tuple(sizes.get(label, 1) for label in labels)
-    return array.values.reshape(shape)

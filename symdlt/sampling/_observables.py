@@ -1,13 +1,19 @@
 """Tree observables of given networks, and samples of them."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import ActivationError, UnknownTensorError
+from symdlt.errors import UnknownTensorError
+from symdlt.sampling._checks import (
+    Activation,
+    check_activation,
+    check_count,
+    check_inputs,
+)
 from symdlt.sampling._differentiation import (
     BasePoint,
     ParameterVector,
@@ -17,11 +23,9 @@ from symdlt.sampling._differentiation import (
     shift_vector,
 )
 from symdlt.sampling._ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
-from symdlt.sampling._errors import SamplingError
-from symdlt.sampling._labelled import Labelled, add_all, apply_matrices
+from symdlt.sampling._labelled import Labelled, align, apply_matrices
 from symdlt.sampling._trees import (
     OBSERVABLES,
-    CutTree,
     RootedShape,
     Tree,
     count_vertices,
@@ -29,10 +33,19 @@ from symdlt.sampling._trees import (
 )
 
 Array = npt.NDArray[Any]
-Activation: TypeAlias = Sequence[Callable[[Array], Array]]
 Observable: TypeAlias = str | Tree
 
-LARGEST_ARRAY = 4_000_000
+LARGEST_ARRAY = 500_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluation:
+    """What trees on the same networks share: vectors of rooted trees, values of joined ones."""
+
+    base: BasePoint
+    ensemble: NetworkEnsemble
+    vectors: dict[RootedShape, ParameterVector] = field(default_factory=dict)
+    values: dict[tuple[RootedShape, RootedShape], Array] = field(default_factory=dict)
 
 
 def sample_networks(
@@ -71,11 +84,12 @@ def sample_networks(
     """
     check_count(count)
     trees = [resolve_observable(entry) for entry in observables]
-    batch = choose_batch(ensemble, len(np.atleast_2d(inputs)), trees)
+    samples = check_inputs(inputs, ensemble)
+    batch = choose_batch(ensemble, len(samples), trees)
     parts = []
-    for start in range(0, count, batch):
-        parameters = draw_parameters(ensemble, min(batch, count - start), rng)
-        parts.append(evaluate_networks(parameters, ensemble, activation, inputs, trees))
+    for size in split_count(count, batch):
+        parameters = draw_parameters(ensemble, size, rng)
+        parts.append(evaluate_networks(parameters, ensemble, activation, samples, trees))
     return {
         entry: np.concatenate([part[tree] for part in parts])
         for entry, tree in zip(observables, trees, strict=True)
@@ -110,13 +124,11 @@ def evaluate_networks(
     order = max((tree.largest_degree for tree in trees), default=0)
     check_activation(activation, order, ensemble.depth)
     base = _evaluate_base(parameters, activation, samples, order)
-    sizes = (parameters.count, ensemble.widths[-1], len(samples))
-    vectors: dict[RootedShape, ParameterVector] = {}
-    values: dict[CutTree, Array] = {}
-    result: dict[Observable, Array] = {}
-    for entry, tree in zip(observables, trees, strict=True):
-        result[entry] = _evaluate_tree(tree, base, ensemble, sizes, vectors, values)
-    return result
+    evaluation = _Evaluation(base, ensemble)
+    return {
+        entry: _evaluate_tree(tree, evaluation)
+        for entry, tree in zip(observables, trees, strict=True)
+    }
 
 
 def resolve_observable(observable: Observable) -> Tree:
@@ -142,46 +154,16 @@ def choose_batch(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree])
     vertices = max((tree.vertices for tree in trees), default=1)
     widest = max(ensemble.widths)
     entries = max(widest * labels ** max(vertices - 1, 1), labels**vertices, widest**2)
-    return max(1, min(1024, LARGEST_ARRAY // entries))
+    return max(1, min(1024, int(LARGEST_ARRAY // entries)))
 
 
-def check_count(count: int) -> None:
-    """Raise a `SamplingError` unless there is something to sample."""
-    if count < 1:
-        raise SamplingError(
-            f"There is nothing to sample in {count} networks. "
-            f"This was given as `count`. "
-            f"Try a positive number."
-        )
+def split_count(count: int, batch: int) -> tuple[int, ...]:
+    """Split a number of networks into batches.
 
-
-def check_inputs(inputs: npt.ArrayLike, ensemble: NetworkEnsemble) -> Array:
-    """Return the inputs as an array (samples, n_0), or raise a `SamplingError`."""
-    samples = np.asarray(inputs, dtype=float)
-    if samples.ndim != 2 or samples.shape[1] != ensemble.widths[0] or not len(samples):
-        raise SamplingError(
-            f"Inputs of shape {samples.shape} do not fit networks of n_0 = {ensemble.widths[0]}. "
-            f"They were given as `inputs`, one row a sample. "
-            f"Try an array of shape (samples, {ensemble.widths[0]})."
-        )
-    if not np.isfinite(samples).all():
-        raise SamplingError(
-            "Some inputs are infinite or not a number. "
-            "They were given as `inputs`, one row a sample. "
-            "Try finite ones."
-        )
-    return samples
-
-
-def check_activation(activation: Activation, order: int, depth: int) -> None:
-    """Raise an `ActivationError` if derivatives up to `order` are not all there."""
-    if depth > 1 and len(activation) <= order:
-        raise ActivationError(
-            f"An activation with {max(len(activation) - 1, 0)} derivatives is not enough for "
-            f"observables that need {order}. "
-            f"It was given as `activation`, σ first and then its derivatives in order. "
-            f"Try to append callables up to σ^({order}), or ask for smaller observables."
-        )
+    >>> split_count(10, 4)
+    (4, 4, 2)
+    """
+    return tuple(min(batch, count - start) for start in range(0, count, batch))
 
 
 def _evaluate_base(
@@ -196,64 +178,48 @@ def _evaluate_base(
         if len(preactivations) < len(parameters.weights):
             at = preactivations[-1].values
             derivatives.append(
-                tuple(Labelled(function(at), (1,)) for function in activation[: order + 1])
+                tuple(
+                    Labelled(np.broadcast_to(function(at), at.shape), (1,))
+                    for function in activation[: order + 1]
+                )
             )
             signal = derivatives[-1][0]
     outputs = Labelled(np.eye(parameters.weights[-1].shape[1])[None], (0,))
     return BasePoint(parameters, inputs, tuple(preactivations), tuple(derivatives), outputs)
 
 
-def _evaluate_tree(
-    tree: Tree,
-    base: BasePoint,
-    ensemble: NetworkEnsemble,
-    sizes: tuple[int, int, int],
-    vectors: dict[RootedShape, ParameterVector],
-    values: dict[CutTree, Array],
-) -> Array:
+def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
     if tree.vertices == 1:
-        return base.preactivations[-1].values
+        return at.base.preactivations[-1].values
     cut = cut_tree(tree)
-    shapes = CutTree(cut.left, cut.right, ())
-    if shapes not in values:
-        values[shapes] = _evaluate_cut(shapes, base, ensemble, sizes, vectors)
-    position = [cut.order.index(vertex) for vertex in range(tree.vertices)]
-    axes = [1 + 2 * place for place in position] + [2 + 2 * place for place in position]
-    return values[shapes].transpose(0, *axes)
+    halves = (cut.left, cut.right)
+    if halves not in at.values:
+        at.values[halves] = _evaluate_halves(halves, at)
+    places = [cut.order.index(vertex) for vertex in range(tree.vertices)]
+    axes = [1 + 2 * place for place in places] + [2 + 2 * place for place in places]
+    return at.values[halves].transpose(0, *axes)
 
 
-def _evaluate_cut(
-    cut: CutTree,
-    base: BasePoint,
-    ensemble: NetworkEnsemble,
-    sizes: tuple[int, int, int],
-    vectors: dict[RootedShape, ParameterVector],
-) -> Array:
-    find = partial(_find_vector, base=base, ensemble=ensemble, vectors=vectors)
-    vertices = count_vertices(cut.left)
-    scaled = apply_learning_rates(find(cut.right), ensemble)
-    total = pair_vectors(find(cut.left), shift_vector(scaled, vertices))
-    networks, neurons, samples = sizes
-    shape = (networks, *(neurons, samples) * (vertices + count_vertices(cut.right)))
-    labels = tuple(range(len(shape) - 1))
-    zero = Labelled(np.zeros((1,) * (len(shape) + 1)), labels)
-    filled = add_all([zero] if total is None else [zero, total])
-    assert filled is not None
-    return np.broadcast_to(filled.values[:, 0], shape)
+def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -> Array:
+    left, right = (_find_vector(half, at) for half in halves)
+    sizes = [count_vertices(half) for half in halves]
+    scaled = apply_learning_rates(right, at.ensemble)
+    total = pair_vectors(left, shift_vector(scaled, sizes[0]))
+    networks, neurons, samples = at.base.preactivations[-1].values.shape
+    shape = (networks, *(neurons, samples) * sum(sizes))
+    if total is None:
+        return np.zeros(shape)
+    filled = align(total, tuple(range(len(shape) - 1)))
+    return np.broadcast_to(filled[:, 0], shape)
 
 
-def _find_vector(
-    shape: RootedShape,
-    base: BasePoint,
-    ensemble: NetworkEnsemble,
-    vectors: dict[RootedShape, ParameterVector],
-) -> ParameterVector:
-    if shape not in vectors:
+def _find_vector(shape: RootedShape, at: _Evaluation) -> ParameterVector:
+    if shape not in at.vectors:
         directions = []
         offset = 1
         for branch in shape:
-            vector = apply_learning_rates(_find_vector(branch, base, ensemble, vectors), ensemble)
+            vector = apply_learning_rates(_find_vector(branch, at), at.ensemble)
             directions.append(shift_vector(vector, offset))
             offset += count_vertices(branch)
-        vectors[shape] = differentiate(base, tuple(directions))
-    return vectors[shape]
+        at.vectors[shape] = differentiate(at.base, tuple(directions))
+    return at.vectors[shape]

@@ -14,11 +14,12 @@ NAMES = "GHVABDFPQRSTU"
 def single(lower, m, hyper, r):
     """The single-input recursions at n_ℓ/n_{ℓ-1} = r.
 
-    R, S, T, U are (∞.14)–(∞.17), which have r = 1; m(a, b, …) is ⟨σ^{(a)} σ^{(b)} …⟩ and
-    m(…, z=k) has k more factors z.
+    R, S, T, U are (∞.14)–(∞.17), which have r = 1. In A, D and Q the slope of the mean NTK,
+    λ_W ⟨σ σ⟩ + C_W Θ ⟨σ' σ'⟩, with the kernel stands where G and V have χ∥ alone. m(a, b, …) is
+    ⟨σ^{(a)} σ^{(b)} …⟩ and m(…, z=k) has k more factors z.
     """
     c_w, l_w = hyper["C_W"], hyper["lambda_W"]
-    K, H, V, B, F, P, Q = (lower[x] for x in "GHVBFPQ")
+    K, H, V, A, B, D, F, P, Q = (lower[x] for x in "GHVABDFPQ")
     down = c_w * m(1, 1)
     along = c_w * m(1, 0, z=1) / K
     near = l_w * m(2, 0) + c_w * H * m(3, 1)
@@ -28,6 +29,16 @@ def single(lower, m, hyper, r):
         "G": hyper["C_b"] + c_w * m(0, 0),
         "H": hyper["lambda_b"] + l_w * m(0, 0) + down * H,
         "V": c_w**2 * (m(0, 0, 0, 0) - m(0, 0) ** 2) + r * along**2 * V,
+        "A": l_w**2 * (m(0, 0, 0, 0) - m(0, 0) ** 2)
+        + 2 * l_w * c_w * H * (m(0, 0, 1, 1) - m(0, 0) * m(1, 1))
+        + c_w**2 * H**2 * (m(1, 1, 1, 1) - m(1, 1) ** 2)
+        + r * ((tilt / K) ** 2 * V + 2 * down * tilt / K * D + down**2 * A),
+        "D": c_w * l_w * (m(0, 0, 0, 0) - m(0, 0) ** 2)
+        + c_w**2 * H * (m(0, 0, 1, 1) - m(0, 0) * m(1, 1))
+        + r * along * (tilt / K * V + down * D),
+        "Q": c_w * l_w * m(1, 1, 0, 0) * H
+        + c_w**2 * m(2, 1, 1, 0) * H**2
+        + r * along * (tilt / K * F + down * Q),
         "F": c_w**2 * m(0, 0, 1, 1) * H + r * along**2 * F,
         "B": c_w**2 * m(1, 1, 1, 1) * H**2 + r * down**2 * B,
         "P": c_w**2 * m(2, 1, 1, 0) * H**2 + r * down * c_w * (m(2, 0) * (B + P) + m(1, 1) * P),
@@ -74,6 +85,7 @@ def test_one_sample_gives_the_single_input_recursions(seed, form):
         r,
     )
     found = step(lower, bracket, layer.hyper(), r, form)
+    assert set(expected) == set(RECURSIONS)
     for name, value in expected.items():
         assert found[name].item() == value, name
 

@@ -7,42 +7,66 @@ theory never uses that they agree, and different ones make it harder for a wrong
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import factorial
 
-Activation = tuple[Fraction, ...]
-Matrix = tuple[tuple[Fraction, ...], ...]
+Number = int | Fraction
+Activation = tuple[Number, ...]
 Factor = tuple[int, int]
 
 
-def matrix(rows: list[list[Fraction | int]]) -> Matrix:
-    """The rows as a hashable matrix of fractions."""
-    return tuple(tuple(Fraction(x) for x in row) for row in rows)
+def number(x: Number) -> Number:
+    """The same number, as an integer if it is one: integers are much faster."""
+    x = Fraction(x)
+    return x.numerator if x.denominator == 1 else x
 
 
-def powers(activation: Activation, order: int) -> tuple[tuple[int, Fraction], ...]:
-    """The pairs (p, coefficient of z^p) of a derivative of an activation, zeros left out.
+class Rows(tuple):
+    """A tuple of tuples that remembers its hash: it is the key of every cache here."""
 
-    >>> powers((0, 1, 4, 6), 1)
-    ((0, Fraction(1, 1)), (1, Fraction(4, 1)), (2, Fraction(3, 1)))
-    """
-    tail = activation[order:]
-    return tuple((p, Fraction(s) / factorial(p)) for p, s in enumerate(tail) if s)
+    def __new__(cls, rows: Iterable[Iterable[Number]]) -> Rows:
+        """Keep the entries as exact numbers."""
+        self = super().__new__(cls, (tuple(number(x) for x in row) for row in rows))
+        self.kept = tuple.__hash__(self)
+        return self
+
+    def __hash__(self) -> int:
+        return self.kept
+
+
+Matrix = Rows
+
+
+def matrix(rows: Iterable[Iterable[Number]]) -> Matrix:
+    """The rows as a hashable matrix of exact numbers."""
+    return Rows(rows)
 
 
 @cache
-def isserlis(samples: tuple[int, ...], covariance: Matrix) -> Fraction:
+def powers(activation: Activation, order: int) -> tuple[tuple[int, Number], ...]:
+    """The pairs (p, coefficient of z^p) of a derivative of an activation, zeros left out.
+
+    >>> powers((0, 1, 4, 6), 1)
+    ((0, 1), (1, 4), (2, 3))
+    """
+    tail = activation[order:]
+    return tuple((p, number(Fraction(s) / factorial(p))) for p, s in enumerate(tail) if s)
+
+
+@cache
+def isserlis(samples: tuple[int, ...], covariance: Matrix) -> Number:
     """E[z_a z_b …] of a zero-mean Gaussian, the samples being sorted.
 
     >>> isserlis((0, 0, 1, 1), matrix([[2, 1], [1, 3]]))
-    Fraction(8, 1)
+    8
     """
     if not samples:
-        return Fraction(1)
+        return 1
     first, rest = samples[0], samples[1:]
-    total = Fraction(0)
+    total: Number = 0
     for k, other in enumerate(rest):
         total += covariance[first][other] * isserlis(rest[:k] + rest[k + 1 :], covariance)
     return total
@@ -50,14 +74,14 @@ def isserlis(samples: tuple[int, ...], covariance: Matrix) -> Fraction:
 
 def mean(
     factors: tuple[Factor, ...],
-    activations: tuple[Activation, ...],
+    activations: Rows,
     covariance: Matrix,
     inserted: tuple[int, ...] = (),
-) -> Fraction:
+) -> Number:
     """⟨Π σ_δ^{(k)}(z_δ) Π z_β⟩ for the factors (δ, k) and the inserted samples β.
 
-    >>> mean(((0, 0), (0, 1)), ((0, 1, 2),), matrix([[3]]), inserted=(0,))
-    Fraction(57, 1)
+    >>> mean(((0, 0), (0, 1)), Rows([(0, 1, 2)]), matrix([[3]]), inserted=(0,))
+    57
     """
     return _mean(tuple(sorted(factors)), activations, covariance, tuple(sorted(inserted)))
 
@@ -65,13 +89,14 @@ def mean(
 @cache
 def _mean(
     factors: tuple[Factor, ...],
-    activations: tuple[Activation, ...],
+    activations: Rows,
     covariance: Matrix,
     inserted: tuple[int, ...],
-) -> Fraction:
-    total = Fraction(0)
+) -> Number:
+    total: Number = 0
     for choice in product(*(powers(activations[s], k) for s, k in factors)):
-        coefficient, samples = Fraction(1), list(inserted)
+        samples = list(inserted)
+        coefficient: Number = 1
         for (sample, _), (power, weight) in zip(factors, choice, strict=True):
             coefficient *= weight
             samples += [sample] * power

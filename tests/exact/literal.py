@@ -64,13 +64,19 @@ def write_out(
         for i in range(width):
             parameters.append(Parameter(named[f"b{depth}_{i}"], layer.C_b, layer.lambda_b))
             parameters += [
-                Parameter(named[f"w{depth}_{i}_{j}"], layer.C_W / fan_in, layer.lambda_W / fan_in)
+                Parameter(
+                    named[f"w{depth}_{i}_{j}"],
+                    Fraction(layer.C_W) / fan_in,
+                    Fraction(layer.lambda_W) / fan_in,
+                )
                 for j in range(fan_in)
             ]
         signals = [
             [
                 named[f"b{depth}_{i}"]
-                + sum((named[f"w{depth}_{i}_{j}"] * s[d] for j, s in enumerate(signals)), algebra(0))
+                + sum(
+                    (named[f"w{depth}_{i}_{j}"] * s[d] for j, s in enumerate(signals)), algebra(0)
+                )
                 for d in range(len(inputs))
             ]
             for i in range(width)
@@ -93,7 +99,7 @@ def expectation(
     samples: Sequence[int],
     edges: Sequence[Edge],
 ) -> Fraction:
-    """E[Σ_θ Π_e λ_θ Π_v ∂z_{i_v; δ_v}/∂θ…], with the neuron and the sample of every vertex given."""
+    """E[Σ_θ Π_e λ_θ Π_v ∂z_{i_v; δ_v}/∂θ…] for given neurons and samples of the vertices."""
     vertices = [network.outputs[i][s] for i, s in zip(neurons, samples, strict=True)]
     return _mean(network, _sum_over_parameters(network, vertices, list(edges)))
 

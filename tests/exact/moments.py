@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import factorial
+from math import factorial, prod
 
-from .gaussian import mean, powers
+from .gaussian import Number, mean, powers
 from .network import Edge, Layer, Matched, Network, matched
 from .widths import (
     WidthPolynomial,
@@ -28,7 +27,7 @@ from .widths import (
     set_partitions,
 )
 
-Role = tuple[Fraction, bool, Edge | None]
+Role = tuple[Number, bool, Edge | None]
 
 
 def cumulant(
@@ -68,22 +67,22 @@ def cumulant(
 
 def second_layer(
     network: Network, samples: tuple[int, ...], edges: tuple[Edge, ...], matching: tuple[Edge, ...]
-) -> list[Fraction]:
+) -> list[Number]:
     """The cumulant at the second layer as coefficients of 1, 1/n_1, 1/n_1², …, all of them.
 
     The first m − 1 vanish for 2m vertices; the next one is the leading piece of the tensor, the
     one after it the first correction.
     """
     found = cumulant(network, samples, edges, matching)
-    return [found.get((a,), Fraction(0)) for a in range(max(a for (a,) in found) + 1 if found else 1)]
+    return [found.get((a,), 0) for a in range(max(a for (a,) in found) + 1 if found else 1)]
 
 
 def leading(
     network: Network, samples: tuple[int, ...], edges: tuple[Edge, ...], matching: tuple[Edge, ...]
-) -> tuple[Fraction, Fraction]:
+) -> tuple[Number, Number]:
     """The coefficients of 1/n_2 and of 1/n_1 in a four-vertex cumulant at the third layer."""
     found = cumulant(network, samples, edges, matching, order=1)
-    return found.get((0, 1), Fraction(0)), found.get((1, 0), Fraction(0))
+    return found.get((0, 1), 0), found.get((1, 0), 0)
 
 
 def components(size: int, edges: tuple[Edge, ...]) -> tuple[tuple[int, ...], ...]:
@@ -96,9 +95,7 @@ def components(size: int, edges: tuple[Edge, ...]) -> tuple[tuple[int, ...], ...
     for u, v in edges:
         old, new = max(names[u], names[v]), min(names[u], names[v])
         names = [new if name == old else name for name in names]
-    return tuple(
-        tuple(v for v in range(size) if names[v] == name) for name in sorted(set(names))
-    )
+    return tuple(tuple(v for v in range(size) if names[v] == name) for name in sorted(set(names)))
 
 
 @cache
@@ -110,7 +107,7 @@ def moment(network: Network, forest: Matched, order: int | None) -> WidthPolynom
     top = network.layers[-1]
     total: WidthPolynomial = {}
     for roles in product(*(tuple(_roles(top, forest, p)) for p in range(forest.pairs))):
-        factor = Fraction(1)
+        factor: Number = 1
         for weight, _, _ in roles:
             factor *= weight
         active = tuple(p for p, (_, has_neuron, _) in enumerate(roles) if has_neuron)
@@ -119,8 +116,8 @@ def moment(network: Network, forest: Matched, order: int | None) -> WidthPolynom
     return total
 
 
-def _first_layer(network: Network, forest: Matched) -> Fraction:
-    value = Fraction(1)
+def _first_layer(network: Network, forest: Matched) -> Number:
+    value: Number = 1
     for p in range(forest.pairs):
         a, b = forest.samples[2 * p], forest.samples[2 * p + 1]
         degrees = forest.degree(2 * p), forest.degree(2 * p + 1)
@@ -129,7 +126,7 @@ def _first_layer(network: Network, forest: Matched) -> Fraction:
         elif (2 * p, 2 * p + 1) in forest.edges and degrees == (1, 1):
             value *= network.ntk[a][b]
         else:
-            return Fraction(0)
+            return 0
     return value
 
 
@@ -180,14 +177,16 @@ def _expectation(
     order: int | None,
 ) -> WidthPolynomial:
     """E of the product over all vertices, each block of pairs being one neuron of its own."""
-    top, below = network.layers[-1], Network(network.metric, network.ntk, network.layers[:-1])
-    neuron = {2 * p + side: k for k, block in enumerate(partition) for p in block for side in (0, 1)}
+    top, below = network.layers[-1], network.below()
+    neuron = {
+        2 * p + side: k for k, block in enumerate(partition) for p in block for side in (0, 1)
+    }
     if not below.layers:
         return constant(_gaussian_neurons(network, forest, partition, neuron, old), 0)
     total: WidthPolynomial = {}
     vertices = tuple(sorted(neuron))
     choices = [
-        tuple(set_partitions(tuple(k for k, edge in enumerate(old) if v in edge))) for v in vertices
+        set_partitions(tuple(k for k, edge in enumerate(old) if v in edge)) for v in vertices
     ]
     for faa_di_bruno in product(*choices):
         expansions = [
@@ -196,15 +195,14 @@ def _expectation(
         ]
         trees = _lower_trees(forest, neuron, old, vertices, faa_di_bruno)
         for choice in product(*expansions):
-            factor = Fraction(1)
-            for _, c in choice:
-                factor *= c
             extra = [
                 (neuron[v], forest.samples[v])
                 for v, (power, _) in zip(vertices, choice, strict=True)
                 for _ in range(power)
             ]
-            add(total, _all_matchings(below, *trees, extra, order), factor)
+            pairings = _all_matchings(below, *trees, extra, order)
+            if pairings:
+                add(total, pairings, prod(c for _, c in choice))
     return total
 
 
@@ -214,12 +212,12 @@ def _gaussian_neurons(
     partition: tuple[tuple[int, ...], ...],
     neuron: dict[int, int],
     old: tuple[Edge, ...],
-) -> Fraction:
+) -> Number:
     """The same on top of the first layer: neurons are independent and the NTK is δ_ij Θ."""
-    value = Fraction(1)
+    value: Number = 1
     for u, v in old:
         if neuron[u] != neuron[v]:
-            return Fraction(0)
+            return 0
         value *= network.ntk[forest.samples[u]][forest.samples[v]]
     for block in partition:
         factors = tuple(
@@ -264,9 +262,11 @@ def _all_matchings(
     members: dict[int, list[int]] = defaultdict(list)
     for k, (name, _) in enumerate(vertices):
         members[name].append(k)
+    if any(len(m) % 2 for m in members.values()):
+        return {}
     samples = tuple(sample for _, sample in vertices)
     counted: dict[Matched, int] = defaultdict(int)
-    for pairs in product(*(tuple(perfect_matchings(tuple(m))) for m in members.values())):
+    for pairs in product(*(perfect_matchings(tuple(m)) for m in members.values())):
         whole = tuple(pair for part in pairs for pair in part)
         counted[matched(samples, tuple(edges), whole)] += 1
     total: WidthPolynomial = {}

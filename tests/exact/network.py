@@ -7,9 +7,8 @@ exactly Gaussian, the NTK of the first layer is exactly δ_ij Θ, and all its di
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from .gaussian import Activation, Matrix
+from .gaussian import Matrix, Number, Rows
 
 Edge = tuple[int, int]
 
@@ -18,13 +17,16 @@ Edge = tuple[int, int]
 class Layer:
     """One further layer: the activations that feed it and its hyperparameters."""
 
-    activations: tuple[Activation, ...]
-    C_b: Fraction
-    C_W: Fraction
-    lambda_b: Fraction
-    lambda_W: Fraction
+    activations: Rows
+    C_b: Number
+    C_W: Number
+    lambda_b: Number
+    lambda_W: Number
 
-    def hyper(self) -> dict[str, Fraction]:
+    def __hash__(self) -> int:
+        return hash(self.activations)
+
+    def hyper(self) -> dict[str, Number]:
         """The hyperparameters by name."""
         return {name: getattr(self, name) for name in ("C_b", "C_W", "lambda_b", "lambda_W")}
 
@@ -36,6 +38,14 @@ class Network:
     metric: Matrix
     ntk: Matrix
     layers: tuple[Layer, ...]
+
+    def below(self) -> Network:
+        """The network without its last layer."""
+        return Network(self.metric, self.ntk, self.layers[:-1])
+
+    def on_top(self, *more: Layer) -> Network:
+        """The network with more layers."""
+        return Network(self.metric, self.ntk, self.layers + more)
 
 
 @dataclass(frozen=True, slots=True)

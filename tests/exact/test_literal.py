@@ -4,13 +4,13 @@ from fractions import Fraction
 
 import pytest
 
-from .gaussian import matrix
+from .gaussian import Rows, matrix
 from .literal import expectation, same_statistics, write_out
 from .moments import moment
 from .network import Layer, matched
 from .widths import evaluate, perfect_matchings
 
-FIRST = Layer((), *(Fraction(x) for x in ("1/2", "3/2", "1/3", "2")))
+FIRST = Layer(Rows(()), *(Fraction(x) for x in ("1/2", "3/2", "1/3", "2")))
 INPUTS = (Fraction(1), Fraction(-2), Fraction(1, 2), Fraction(3))
 QUADRATIC = ((1, 2, 3), (-1, 1, 2), (2, -3, 1), (1, 1, -2))
 CUBIC = ((0, 2, 3, 1), (0, 1), (1, 1), (2, 1, 1))
@@ -33,7 +33,7 @@ FORESTS = {
 
 def layer(activations: tuple[tuple[int, ...], ...]) -> Layer:
     hyper = (Fraction(x) for x in ("1/5", "2", "3/7", "1/2"))
-    return Layer(tuple(tuple(Fraction(s) for s in a) for a in activations), *hyper)
+    return Layer(Rows(activations), *hyper)
 
 
 def from_matchings(layers, widths, neurons, samples, edges):

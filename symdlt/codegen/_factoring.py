@@ -1,0 +1,87 @@
+"""Polynomials in named quantities, written with common factors taken out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol
+
+Monomial = tuple[tuple[str, int], ...]
+Polynomial = Mapping[Monomial, Fraction]
+
+
+def monomial(powers: Mapping[str, int]) -> Monomial:
+    """The powers in canonical order, zeros left out.
+
+    >>> monomial({"b": 1, "a": 2, "c": 0})
+    (('a', 2), ('b', 1))
+    """
+    return tuple(sorted((name, power) for name, power in powers.items() if power))
+
+
+def factored(polynomial: Polynomial, rank: Callable[[str], tuple[int, str]]) -> Expression:
+    """Take out what all terms share, then again and again what most terms share.
+
+    Args:
+        polynomial: coefficients by monomial.
+        rank: the place of a name within a product, which also settles ties.
+
+    >>> terms = {(("a", 2),): Fraction(1), (("a", 1), ("b", 1)): Fraction(2)}
+    >>> outer, inner = factored(terms, lambda name: (0, name)).factors
+    >>> outer, len(inner.terms)
+    (Symbol(name='a'), 2)
+    """
+    terms = {key: number for key, number in polynomial.items() if number}
+    if not terms:
+        return Sum(())
+    shared = _content(terms)
+    rest = {_divided(key, shared): number for key, number in terms.items()}
+    outer = [_raised(name, shared[name]) for name in sorted(shared, key=rank)]
+    if len(rest) == 1:
+        return Product(next(iter(rest.values())), tuple(outer))
+    inner = _split(rest, rank)
+    return Product(Fraction(1), (*outer, inner)) if outer else inner
+
+
+def _split(terms: Polynomial, rank: Callable[[str], tuple[int, str]]) -> Sum:
+    """A sum without common factors, the most frequent name taken out of the terms that have it."""
+    counts = Counter(name for key in terms for name, _ in key)
+    popular = min(counts, key=lambda name: (-counts[name], rank(name)))
+    if counts[popular] < 2:
+        products = [factored({key: number}, rank) for key, number in _sorted(terms, rank)]
+        return _sum(products)
+    having = {key: number for key, number in terms.items() if popular in dict(key)}
+    others = {key: number for key, number in terms.items() if key not in having}
+    return _sum([factored(having, rank), factored(others, rank)])
+
+
+def _sum(parts: list[Expression]) -> Sum:
+    products: list[Product] = []
+    for part in parts:
+        products += part.terms if isinstance(part, Sum) else [part]
+    return Sum(tuple(sorted(products, key=lambda product: product.coefficient < 0)))
+
+
+def _sorted(
+    terms: Polynomial, rank: Callable[[str], tuple[int, str]]
+) -> list[tuple[Monomial, Fraction]]:
+    def key(item: tuple[Monomial, Fraction]) -> list[tuple[tuple[int, str], int]]:
+        return sorted((rank(name), power) for name, power in item[0])
+
+    return sorted(terms.items(), key=key)
+
+
+def _content(terms: Polynomial) -> dict[str, int]:
+    keys = [dict(key) for key in terms]
+    shared = {name: min(key.get(name, 0) for key in keys) for name in keys[0]}
+    return {name: power for name, power in shared.items() if power}
+
+
+def _divided(key: Monomial, shared: Mapping[str, int]) -> Monomial:
+    return monomial({name: power - shared.get(name, 0) for name, power in key})
+
+
+def _raised(name: str, power: int) -> Symbol | Power:
+    return Symbol(name) if power == 1 else Power(Symbol(name), power)

@@ -1,0 +1,1 @@
+"""Generated kernels, each a module that imports only NumPy. Do not edit."""

@@ -1,0 +1,27 @@
+"""Real networks at initialisation, sampled and differentiated: the oracle of the theory.
+
+Nothing of the theory enters: no forward equation, no recursion, no expansion in the width. Networks
+are drawn, differentiated exactly, and averaged, so that what is measured can judge what is derived.
+"""
+
+from symdlt.sampling._ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
+from symdlt.sampling._errors import SamplingError
+from symdlt.sampling._measurement import Measurement, measure
+from symdlt.sampling._observables import evaluate_networks, sample_networks
+from symdlt.sampling._tensors import TENSORS, TensorPattern
+from symdlt.sampling._trees import OBSERVABLES, Tree
+
+__all__ = [
+    "OBSERVABLES",
+    "TENSORS",
+    "Measurement",
+    "NetworkEnsemble",
+    "NetworkParameters",
+    "SamplingError",
+    "TensorPattern",
+    "Tree",
+    "draw_parameters",
+    "evaluate_networks",
+    "measure",
+    "sample_networks",
+]

@@ -1,0 +1,181 @@
+"""Measured tensors: values and standard errors over all samples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from symdlt.errors import UnknownTensorError
+from symdlt.sampling._checks import Activation, check_inputs
+from symdlt.sampling._cumulants import estimate_cumulant
+from symdlt.sampling._ensemble import NetworkEnsemble, draw_parameters
+from symdlt.sampling._errors import SamplingError
+from symdlt.sampling._moments import sum_products
+from symdlt.sampling._observables import choose_batch, evaluate_networks, split_count
+from symdlt.sampling._tensors import (
+    TENSORS,
+    TensorPattern,
+    group_trees,
+    list_trees,
+)
+
+Array = npt.NDArray[Any]
+TensorName: TypeAlias = str | TensorPattern
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measurement:
+    """A tensor estimated from `count` networks, with one axis of samples for each vertex."""
+
+    values: Array
+    standard_errors: Array
+    count: int
+
+    def z_scores(self, expected: npt.ArrayLike) -> Array:
+        """Divide the deviation from `expected` by the standard error; 0/0 counts as 0.
+
+        >>> Measurement(np.array([1.5, 2.0]), np.array([0.5, 0.0]), 100).z_scores([1.0, 2.0])
+        array([1., 0.])
+        """
+        deviation = self.values - np.asarray(expected)
+        exact = (self.standard_errors == 0) & (deviation == 0)
+        with np.errstate(divide="ignore"):
+            return np.where(exact, 0.0, deviation / np.where(exact, 1.0, self.standard_errors))
+
+    def __repr__(self) -> str:
+        return f"Measurement({self.values.shape} samples, from {self.count} networks)"
+
+
+def measure(
+    ensemble: NetworkEnsemble,
+    activation: Activation,
+    inputs: npt.ArrayLike,
+    tensors: Sequence[TensorName],
+    count: int,
+    rng: np.random.Generator,
+    *,
+    groups: int = 100,
+) -> dict[TensorName, Measurement]:
+    r"""Measure tensors of the output layer on an ensemble of real networks.
+
+    Each tensor is $n_{L-1}^{m-1}$ times the joint cumulant of its groups of trees, averaged over
+    all choices of different output neurons for its m pairs. What is measured is the tensor of the
+    finite network, all orders in 1/n included. All tensors come from the same networks.
+
+    Args:
+        ensemble: widths, initialisation and learning rates; at least m output neurons.
+        activation: σ, σ', σ'', …, up to the highest degree of a vertex.
+        inputs: one row a sample, shape (samples, n_0).
+        tensors: names G, H, V, A, B, D, F, P, Q, R, S, T, U, or any `TensorPattern`.
+        count: how many networks, a multiple of `groups`.
+        rng: source of all randomness; the same state gives the same numbers.
+        groups: groups of the jackknife.
+
+    Returns:
+        For each tensor its measurement, in the index order of its pattern.
+
+    Raises:
+        SamplingError: if inputs, count or the number of output neurons do not fit.
+        ActivationError: if the activation has too few derivatives.
+        UnknownTensorError: if a tensor has no such name.
+
+    >>> ensemble = NetworkEnsemble.of((2, 6, 2))
+    >>> linear = (lambda z: z, np.ones_like, np.zeros_like)
+    >>> rng = np.random.default_rng(1)
+    >>> measured = measure(ensemble, linear, [[1.0, 1.0]], ["G", "V"], 20_000, rng)
+    >>> measured["V"]
+    Measurement((1, 1, 1, 1) samples, from 20000 networks)
+    >>> bool(abs(measured["V"].z_scores(2.0)).max() < 3)
+    True
+    """
+    patterns = [resolve_tensor(entry) for entry in tensors]
+    _check_sampling(patterns, ensemble, count, groups)
+    trees = sorted(
+        {component.tree for pattern in patterns for component in list_trees(pattern)},
+        key=lambda tree: (tree.vertices, tree.edges),
+    )
+    samples = check_inputs(inputs, ensemble)
+    batch = choose_batch(ensemble, len(samples), trees)
+    sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
+    for _ in range(groups):
+        totals: list[dict[int, Array]] = [{} for _ in patterns]
+        for size in split_count(count // groups, batch):
+            parameters = draw_parameters(ensemble, size, rng)
+            values = evaluate_networks(parameters, ensemble, activation, samples, trees)
+            for pattern, total in zip(patterns, totals, strict=True):
+                _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
+        for collected, total in zip(sums, totals, strict=True):
+            for mask, value in total.items():
+                collected.setdefault(mask, []).append(value)
+    return {
+        entry: _finish(pattern, collected, count // groups, ensemble.widths[-2], len(samples))
+        for entry, pattern, collected in zip(tensors, patterns, sums, strict=True)
+    }
+
+
+def resolve_tensor(tensor: TensorName) -> TensorPattern:
+    """Look up a tensor by its letter; a pattern stands for itself.
+
+    >>> resolve_tensor("R")
+    TensorPattern(edges=((0, 1), (0, 2), (0, 3)), matching=((0, 1), (2, 3)))
+    """
+    if isinstance(tensor, TensorPattern):
+        return tensor
+    if tensor not in TENSORS:
+        raise UnknownTensorError(
+            f"There is no tensor called {tensor!r}. "
+            f"It was asked of the sampler. "
+            f"Try one of {', '.join(TENSORS)}, or a `TensorPattern` with edges and matching."
+        )
+    return TENSORS[tensor]
+
+
+def _accumulate(total: dict[int, Array], addition: Mapping[int, Array]) -> None:
+    for mask, value in addition.items():
+        total[mask] = total[mask] + value if mask in total else value
+
+
+def _finish(
+    pattern: TensorPattern,
+    sums: Mapping[int, list[Array]],
+    group_size: int,
+    width: int,
+    samples: int,
+) -> Measurement:
+    stacked = {mask: np.stack(parts) for mask, parts in sums.items()}
+    groups = len(stacked[max(stacked)])
+    value, error = (
+        _sort_axes(pattern, float(width) ** pattern.order * array, samples)
+        for array in estimate_cumulant(stacked, group_size, max(stacked))
+    )
+    return Measurement(value, error, groups * group_size)
+
+
+def _sort_axes(pattern: TensorPattern, values: Array, samples: int) -> Array:
+    vertices = [
+        vertex for group in group_trees(pattern) for tree in group for vertex in tree.vertices
+    ]
+    ordered = values.reshape((samples,) * len(vertices)).transpose(np.argsort(vertices))
+    ordered.flags.writeable = False
+    return ordered
+
+
+def _check_sampling(
+    patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble, count: int, groups: int
+) -> None:
+    if groups < 2 or count < groups or count % groups:
+        raise SamplingError(
+            f"A number of {count} networks does not divide into {groups} equal groups. "
+            f"These were given as `count` and `groups`, for the jackknife. "
+            f"Try at least 2 groups and a multiple of their number."
+        )
+    pairs = max((len(pattern.matching) for pattern in patterns), default=1)
+    if ensemble.widths[-1] < pairs:
+        raise SamplingError(
+            f"A tensor with {pairs} pairs needs {pairs} different output neurons, "
+            f"the networks have {ensemble.widths[-1]}. "
+            f"The last entry of `widths` is {ensemble.widths[-1]}. "
+            f"Try at least {pairs} there."
+        )

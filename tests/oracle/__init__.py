@@ -1,0 +1,1 @@
+"""Monte Carlo of real networks as a judge of the theory."""
