@@ -199,10 +199,10 @@ def _exponents(options: argparse.Namespace) -> str:
 
 
 def _kernel(options: argparse.Namespace) -> str:
-    from symdlt.codegen import generate_kernel
-    from symdlt.recursions import derive_system
+    from symdlt.codegen import kernel_for
 
-    return generate_kernel(derive_system(options.tensors or BOOK, inputs="one")).text
+    name = Path(options.output).stem if options.output else "my_kernel"
+    return kernel_for(options.tensors or BOOK, name=name).text
 
 
 def _regenerate(options: argparse.Namespace) -> str:

@@ -58,7 +58,7 @@ def run(activation: str = "tanh") -> Results:
         SymdltError: if the activation cannot be read or its recursions not be solved.
     """
     from symdlt.asymptotics import exponents
-    from symdlt.codegen import generate_kernel
+    from symdlt.codegen import kernel_for
     from symdlt.typesetting import document
 
     with _stage("recursions, many inputs"):
@@ -68,7 +68,7 @@ def run(activation: str = "tanh") -> Results:
     with _stage(f"exponents of {activation}"):
         solution = exponents(activation)
     with _stage("NumPy kernel"):
-        kernel = generate_kernel(one)
+        kernel = kernel_for()
     with _stage("LaTeX"):
         paper = document(many)
     return Results(many, one, solution, kernel, paper)

@@ -119,9 +119,7 @@ class Cost:
     additions: int = 0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.multiplications + other.multiplications, self.additions + other.additions
-        )
+        return Cost(self.multiplications + other.multiplications, self.additions + other.additions)
 
 
 def cost(expression: Expression) -> Cost:

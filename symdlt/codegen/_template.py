@@ -12,7 +12,7 @@ from symdlt.codegen._printer import COLUMNS, assignment, expression_text
 KERNEL_SCHEMA = 1
 MARK = "# ---- copied from here ----\n"
 
-IMPORTS = '''\
+IMPORTS = """\
 from __future__ import annotations
 
 import math
@@ -22,14 +22,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-'''
+"""
 
-NOTES = '''\
+NOTES = """\
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
 mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
 layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that starts at order
 1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
-'''
+"""
 
 DRIVER = '''
 def propagate(
@@ -277,17 +277,21 @@ def _metric(module: KernelModule) -> str:
         body.append(
             f"    {mean.name} = float(({' * '.join(f's{k}' for k in mean.orders)}) @ weights)"
         )
-    return "\n".join(
-        [
-            "def advance_g(s: Sequence[Array], weights: Array, C_b: float, C_W: float) -> float:",
-            '    """The variance K of layer l+1 from the activation at the nodes of layer l.',
-            "",
-            *textwrap.indent("\n".join(module.metric_equation), "    ").split("\n"),
-            '    """',
-            *body,
-            f"    return {expression_text(module.metric, {})}",
-        ]
-    ) + "\n"
+    return (
+        "\n".join(
+            [
+                "def advance_g("
+                "s: Sequence[Array], weights: Array, C_b: float, C_W: float) -> float:",
+                '    """The variance K of layer l+1 from the activation at the nodes of layer l.',
+                "",
+                *textwrap.indent("\n".join(module.metric_equation), "    ").split("\n"),
+                '    """',
+                *body,
+                f"    return {expression_text(module.metric, {})}",
+            ]
+        )
+        + "\n"
+    )
 
 
 def _function(function: TensorFunction, module: KernelModule) -> str:

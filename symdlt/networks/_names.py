@@ -9,7 +9,9 @@ from symdlt.errors import GraphError, UnknownTensorError
 from symdlt.networks._correlators import BOOK, Correlator, identify
 from symdlt.networks._forests import Edge, Forest
 
-_SYSTEMATIC = re.compile(r"X([1-9][0-9]*)((?:_[0-9a-z]{2})*)")
+MOST_AXES = 36
+
+_SYSTEMATIC = re.compile(r"X([1-9][0-9]?)((?:_[0-9a-z]{2})*)")
 _SUBLEADING = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])")
 
 
@@ -35,10 +37,10 @@ def tensor(name: str) -> Correlator:
     if name in BOOK:
         return BOOK[name]
     found = _SYSTEMATIC.fullmatch(name)
-    if not found or int(found[1]) % 2:
+    if not found or int(found[1]) % 2 or int(found[1]) > MOST_AXES:
         raise UnknownTensorError(
             f"There is no tensor {name!r}. Known are {' '.join(BOOK)} and systematic names such as "
-            "X6_01_24 (an even number of axes, then the edges). "
+            f"X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges). "
             "See them with `symdlt list --order K`."
         )
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])

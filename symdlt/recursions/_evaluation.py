@@ -137,6 +137,8 @@ def canonical_dummies(
     brackets: list[Bracket], tensors: list[TensorFactor]
 ) -> tuple[tuple[Bracket, ...], tuple[TensorFactor, ...]]:
     """Number the dummy samples -1, -2, … so that equal terms become identical."""
+    if all(sample >= 0 for tensor in tensors for sample in tensor.samples):
+        return tuple(sorted(brackets)), tuple(sorted(tensors, key=lambda t: t.sort_key))
 
     def rough(tensor: TensorFactor) -> tuple[object, ...]:
         visible = sorted(s for s in tensor.samples if s >= 0)
@@ -148,16 +150,14 @@ def canonical_dummies(
     for size in dict.fromkeys(str(rough(tensor)) for tensor in ordered):
         runs.append(tuple(permutations(ordered[start : start + sizes[size]])))
         start += sizes[size]
-    best: tuple[tuple[object, ...], tuple[Bracket, ...], tuple[TensorFactor, ...]] | None = None
-    for arranged in product(*runs):
-        flat = [tensor for run in arranged for tensor in run]
-        for ways in product(*(_readings(t.correlator) for t in flat)):
-            candidate = _renumbered(brackets, flat, ways)
-            if best is None or candidate[0] < best[0]:
-                best = candidate
-    if best is None:
-        return tuple(sorted(brackets)), ()
-    return best[1], best[2]
+    candidates = (
+        _renumbered(brackets, flat, ways)
+        for arranged in product(*runs)
+        for flat in [[tensor for run in arranged for tensor in run]]
+        for ways in product(*(_readings(t.correlator) for t in flat))
+    )
+    _, renamed, renumbered = min(candidates, key=lambda candidate: candidate[0])
+    return renamed, renumbered
 
 
 @lru_cache(maxsize=1024)
@@ -167,7 +167,11 @@ def _readings(correlator: Correlator) -> tuple[tuple[int, ...], ...]:
 
 def _renumbered(
     brackets: list[Bracket], tensors: list[TensorFactor], ways: tuple[tuple[int, ...], ...]
-) -> tuple[tuple[object, ...], tuple[Bracket, ...], tuple[TensorFactor, ...]]:
+) -> tuple[
+    tuple[tuple[tuple[int, ...], ...], tuple[Bracket, ...]],
+    tuple[Bracket, ...],
+    tuple[TensorFactor, ...],
+]:
     numbers: dict[int, int] = {}
     renamed = []
     for tensor, way in zip(tensors, ways, strict=True):

@@ -9,7 +9,12 @@ from typing import Any
 from symdlt.errors import SchemaError, SymdltError
 from symdlt.expansion import Diagram
 from symdlt.networks import tensor
-from symdlt.recursions._recursion import FORMS, Recursion, width_expansion
+from symdlt.recursions._recursion import (
+    FORMS,
+    Recursion,
+    refuse_if_too_large,
+    width_expansion,
+)
 from symdlt.recursions._terms import Bracket, Hyperparameters, TensorFactor, Term
 
 SCHEMA = "symdlt.recursion"
@@ -136,6 +141,7 @@ def _read_recursion(data: dict[str, Any]) -> Recursion:
         raise ValueError("the edges are not those of the tensor")
     if _pairs(data["matching"]) != correlator.matching:
         raise ValueError("the matching is not that of the tensor")
+    refuse_if_too_large(correlator, piece, "one" if len(set(samples)) == 1 else "many")
     known = {_fingerprint(_diagram_dict(d)): d for d in width_expansion(correlator, piece).diagrams}
     terms, first = (
         tuple(_read_term(entry, known) for entry in _of(list, data[part]))

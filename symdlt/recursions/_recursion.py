@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -222,6 +223,8 @@ def estimated_bytes(correlator: Correlator, piece: int, inputs: str) -> float:
     takes about 1 kB.
     """
     order = correlator.pairs - 1 + piece
-    diagrams = 3.0 ** len(correlator.forest.edges) * 3 * 6 ** max(order - 1, 0)
-    diagrams *= 2.0 ** (max(order - 2, 0) * max(order - 1, 0) / 2)
-    return 1000 * diagrams * (9.0**order if inputs == "many" else 1.0)
+    digits = math.log10(3000) + len(correlator.forest.edges) * math.log10(3)
+    digits += max(order - 1, 0) * math.log10(6)
+    digits += math.comb(max(order - 1, 0), 2) * math.log10(2)
+    digits += order * math.log10(9) if inputs == "many" else 0.0
+    return math.pow(10, min(digits, 300.0))

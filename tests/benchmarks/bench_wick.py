@@ -198,9 +198,9 @@ def loops(power: int, pairing: tuple[tuple[int, int], ...], shift: int) -> int:
     return closed
 
 
-def counted_trace(power: int, add: Callable[[list[tuple[int, int]]], Outcome]) -> Callable[
-    [], Outcome
-]:
+def counted_trace(
+    power: int, add: Callable[[list[tuple[int, int]]], Outcome]
+) -> Callable[[], Outcome]:
     def run() -> Outcome:
         return add(
             [
@@ -236,9 +236,9 @@ def works() -> list[Work]:
     has_sympy = importlib.util.find_spec("sympy") is not None
     has_flint = importlib.util.find_spec("flint") is not None
 
-    def peers(*candidates: tuple[bool, str, Callable[[], Callable[[], Outcome]]]) -> tuple[
-        Peer, ...
-    ]:
+    def peers(
+        *candidates: tuple[bool, str, Callable[[], Callable[[], Outcome]]],
+    ) -> tuple[Peer, ...]:
         return tuple((name, make()) for there, name, make in candidates if there)
 
     rows = [

@@ -100,9 +100,7 @@ def test_unequal_widths_of_a_deep_linear_network():
 def test_four_point_vertex_of_a_deep_tanh_network():
     """V/(nK²) → (2/3) ℓ/n at criticality, with corrections of order log ℓ/ℓ."""
     sigma = functions(ACTIVATIONS["tanh"], 4)
-    result = single_input.propagate(
-        sigma, 1.0, 3000, C_b=0.0, C_W=1.0, lambda_b=1.0, lambda_W=1.0
-    )
+    result = single_input.propagate(sigma, 1.0, 3000, C_b=0.0, C_W=1.0, lambda_b=1.0, lambda_W=1.0)
     ratio = result["V"] / result["G"] ** 2 / np.arange(1, 3001)
     assert ratio[-1] == pytest.approx(2 / 3, rel=2e-3)
     assert abs(ratio[-1] - 2 / 3) < abs(ratio[299] - 2 / 3) / 4

@@ -136,8 +136,8 @@ def test_substitute_reaches_coefficients_and_ranges():
 
 def test_replace_puts_the_definition_of_a_preactivation():
     z, W, b = preactivations(1), weights(1), biases(1)
-    row, = neurons("i", "n_1")
-    column, = neurons("j", "n_0")
+    (row,) = neurons("i", "n_1")
+    (column,) = neurons("j", "n_0")
     x = constant("x", column, sample("α"))
 
     def definition(at, sample_index):
@@ -219,7 +219,7 @@ def test_text_does_not_depend_on_the_hash_seed():
 
 def test_latex_spells_names_and_marks_powers():
     z = preactivations("ℓ", "n_ℓ")
-    row, = neurons("i1", "n_ℓ")
+    (row,) = neurons("i1", "n_ℓ")
     α = sample("α")
     σ = activation("σ", z)
     expression = symbol("C_W") / symbol("n_ℓ") * σ.derivative(2)(row, α) ** 2 - z(row, α)
@@ -232,7 +232,7 @@ def test_latex_spells_names_and_marks_powers():
 
 def test_text_shows_layers_derivatives_and_brackets():
     z = preactivations(3)
-    row, = neurons("i", "n_3")
+    (row,) = neurons("i", "n_3")
     α, β = samples("α β")
     σ = activation("σ", z)
     assert str(σ.derivative(5)(row, α)) == "σ[5]^(3)_{i;α}"

@@ -32,7 +32,7 @@ from symdlt.indices import (
 from symdlt.indices._layers import split_layer
 
 i, j = neurons("i j", "n_1")
-a, = neurons("a", "n_2")
+(a,) = neurons("a", "n_2")
 α = sample("α")
 s = constant("s", i)
 
@@ -63,8 +63,7 @@ CASES = [
     ),
     (
         lambda: s(i, j),
-        "s takes 1 indices and was given 2. The indices were (i, j). Give one for each of "
-        "neuron.",
+        "s takes 1 indices and was given 2. The indices were (i, j). Give one for each of neuron.",
     ),
     (
         lambda: s(a),

@@ -313,6 +313,7 @@ def test_signs_average_over_all_matrices():
         term = Term(sums, Polynomial.number(1), factors)
         total = Fraction(0)
         for matrix in matrices:
+
             def entry(head, values, matrix=matrix):
                 return matrix[values] if head == W_SIGNS else array_value(head, values)
 
@@ -409,7 +410,7 @@ def test_orbits_add_up_to_the_plain_expectation(kinds, single_input):
     head, z = weights(2), preactivations(1, single_input=single_input)
     sigma = activation("σ", z)
     rows = neurons(" ".join(f"p{place}" for place in range(4)), "n_2")
-    column, = neurons("j", "n_1")
+    (column,) = neurons("j", "n_1")
     marks = samples("α0 α1 α2 α3")
 
     def leg(place, kind):

@@ -101,7 +101,7 @@ def test_the_fourth_cumulant_ties_all_four_neurons():
 def test_default_laws_carry_the_hyperparameters():
     V, b = weights("ℓ+1"), biases("ℓ+1")
     i, k = neurons("i k", "n_{ℓ+1}")
-    j, = neurons("j", "n_ℓ")
+    (j,) = neurons("j", "n_ℓ")
     assert str(expectation((V(i, j) * V(k, j)).sum(j))) == "C_W δ_{i k}"
     assert str(expectation(b(i) * b(k))) == "C_b δ_{i k}"
 
@@ -122,9 +122,9 @@ def test_traces_agree_with_all_pairings_listed(powers):
 def test_traces_with_constant_matrices_agree_with_all_pairings_listed():
     A = constant("A", r1, r2)
     G = constant("G", c1, c2, symmetry=symmetric(2))
-    ring = (
-        W(r1, c1) * G(c1, c2) * W(r2, c2) * A(r2, r3) * W(r3, c3) * W(r1, c3)
-    ).sum(r1, r2, r3, c1, c2, c3)
+    ring = (W(r1, c1) * G(c1, c2) * W(r2, c2) * A(r2, r3) * W(r3, c3) * W(r1, c3)).sum(
+        r1, r2, r3, c1, c2, c3
+    )
     twice = ring * (W(r1, c1) * W(r2, c1) * A(r1, r2)).sum(r1, r2, c1)
     for expression in (ring, twice):
         listed = Expression(tuple(expectation_terms(expression, over=W)))
@@ -186,7 +186,7 @@ def test_traces_at_numeric_widths_are_numbers():
 
 def test_layers_are_averaged_independently():
     V = weights(2, rows="k", columns="n", law=gaussian(1))
-    o, = neurons("o", "k")
+    (o,) = neurons("o", "k")
     chain = (V(o, r1) * W(r1, c1) * u(c1)).sum(r1, c1)
     square = chain * chain
     norm = (u(c1) ** 2).sum(c1)
@@ -216,9 +216,7 @@ def test_free_neurons_are_split_exactly():
     average = expectation(σ(r1) * σ(r2), over=z)
     one, two = bracket(σ(r1)), bracket(σ(r1) * σ(r1))
     assert average == delta(r1, r2) * two + (1 - delta(r1, r2)) * one * one
-    assert str(average) == (
-        "⟨σ⟩^(1)² - δ_{r1 r2} ⟨σ⟩^(1)² + δ_{r1 r2} ⟨σ σ⟩^(1)"
-    )
+    assert str(average) == ("⟨σ⟩^(1)² - δ_{r1 r2} ⟨σ⟩^(1)² + δ_{r1 r2} ⟨σ σ⟩^(1)")
 
 
 def test_summed_neurons_are_counted_by_falling_factorials():
@@ -258,7 +256,7 @@ def test_a_recursion_step_of_the_metric():
     z, V, b = preactivations("ℓ"), weights("ℓ+1"), biases("ℓ+1")
     σ = activation("σ", z)
     i, k = neurons("i k", "n_{ℓ+1}")
-    j, = neurons("j", "n_ℓ")
+    (j,) = neurons("j", "n_ℓ")
     α, β = samples("α β")
     below = preactivations("ℓ+1")
 
@@ -273,7 +271,7 @@ def test_the_four_point_vertex_comes_out_of_the_connected_correlator():
     z, V = preactivations(1, single_input=True), weights(2)
     σ = activation("σ", z)
     rows = neurons("i1 i2 i3 i4", "n_2")
-    j, = neurons("j", "n_1")
+    (j,) = neurons("j", "n_1")
     outputs = [(V(row, j) * σ(j)).sum(j) for row in rows]
     vertex = connected(*outputs, over=[V, z])
     C_W, width = symbols("C_W n_1")

@@ -41,8 +41,7 @@ def test_orbits_print_a_representative_and_a_number():
     split = expectation_orbits(pairs, over=z)
     assert [str(orbit) for orbit in split] == [
         "[C_W²/n_1 δ_{i1 i2} δ_{i3 i4} ⟨σ_{δ1} σ_{δ2} σ_{δ3} σ_{δ4}⟩^(1) + 2 perms]",
-        "[(C_W² - C_W²/n_1) δ_{i1 i2} δ_{i3 i4} ⟨σ_{δ1} σ_{δ2}⟩^(1) ⟨σ_{δ3} σ_{δ4}⟩^(1) "
-        "+ 2 perms]",
+        "[(C_W² - C_W²/n_1) δ_{i1 i2} δ_{i3 i4} ⟨σ_{δ1} σ_{δ2}⟩^(1) ⟨σ_{δ3} σ_{δ4}⟩^(1) + 2 perms]",
     ]
     assert r"+ 2\ \text{perms} \right]" in split.latex()
     assert split._repr_latex_() == rf"$\displaystyle {split.latex()}$"

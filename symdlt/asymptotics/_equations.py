@@ -1,0 +1,176 @@
+"""Single-input recursions with their brackets expanded about K = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import factorial
+from typing import Any
+
+from symdlt.errors import SolutionError
+from symdlt.recursions import Bracket, Recursion, piece_name
+
+Powers = tuple[int, int, int, int]
+Polynomial = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The terms of a recursion that share hyperparameters and lower tensors.
+
+    Attributes:
+        hyperparameters: powers of C_b, C_W, λ_b, λ_W.
+        tensors: names of the tensors of layer ℓ.
+        series: the sum of their brackets, its coefficients of K^0, K^1, ….
+    """
+
+    hyperparameters: Powers
+    tensors: tuple[str, ...]
+    series: Polynomial
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A recursion at equal widths as sources, each with its own series in K.
+
+    Attributes:
+        name: the tensor.
+        edges: the number e of its edges, which is its degree in the learning rates.
+        pairs: the number m of its matched pairs.
+        order: the power of 1/n that multiplies it.
+        sources: one for each product of hyperparameters and tensors.
+    """
+
+    name: str
+    edges: int
+    pairs: int
+    order: int
+    sources: tuple[Source, ...]
+
+
+def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Polynomial:
+    r"""A bracket as a series in K, with $\sigma(z) = \sum_p \sigma_p z^p/p!$ (PDLT ∞.27).
+
+    $$\langle \sigma^{(a)}\sigma^{(b)}\cdots\rangle_K = \sum_k (2k-1)!!\, K^k\,
+      [z^{2k}] \prod_a \sum_j \frac{\sigma_{a+j}}{j!} z^j$$
+
+    Args:
+        bracket: a bracket of derivatives.
+        taylor: σ_0, σ_1, …, at least up to the highest derivative plus twice the order.
+        order: the highest power of K kept.
+
+    Raises:
+        SolutionError: for a bracket with inserted z's.
+
+    >>> from sympy import Rational
+    >>> cubic = [0, Rational(1), 0, Rational(-2), 0, 0]
+    >>> gaussian_series(Bracket(((0, 0), (0, 0))), cubic, 2)
+    (0, 1, -2)
+    """
+    if bracket.inserted:
+        raise SolutionError(
+            "A bracket with an inserted z has no expansion in the kernel alone. "
+            "The recursion is in z form. Derive it with form='derivative'."
+        )
+    length = 2 * order + 1
+    product: list[Any] = [1] + [0] * (length - 1)
+    for _, k in bracket.factors:
+        factor = [taylor[k + j] / factorial(j) for j in range(length)]
+        product = [
+            sum((product[i] * factor[n - i] for i in range(n + 1)), 0 * taylor[1])
+            for n in range(length)
+        ]
+    return tuple(product[2 * k] * double_factorial(2 * k - 1) for k in range(order + 1))
+
+
+def double_factorial(n: int) -> int:
+    """n!! = n (n-2) (n-4) … for odd n, with (-1)!! = 1: the Gaussian moments.
+
+    >>> [double_factorial(n) for n in (-1, 1, 3, 5)]
+    [1, 1, 3, 15]
+    """
+    return 1 if n < 1 else n * double_factorial(n - 2)
+
+
+def derivatives_needed(recursions: Iterable[Recursion]) -> int:
+    """The highest derivative of σ in any bracket."""
+    return max(
+        (k for r in recursions for t in r.terms for b in t.brackets for _, k in b.factors),
+        default=0,
+    )
+
+
+def expand(
+    recursion: Recursion,
+    taylor: Sequence[Any],
+    order: int,
+    into: Callable[[Any], Any] = lambda element: element,
+) -> Equation:
+    """Expand a single-input recursion in K and add up what shares its tensors.
+
+    Adding before anything is inserted for the tensors makes cancellations between brackets
+    exact: those of ⟨σσσσ⟩ − ⟨σσ⟩², for instance.
+
+    Args:
+        recursion: for one input.
+        taylor: σ_0, σ_1, … as elements of one ring that contains the rationals.
+        into: what makes numbers of the solver out of elements of the ring.
+        order: the highest power of K kept.
+
+    Raises:
+        SolutionError: if the recursion is for many inputs or in z form.
+    """
+    if not recursion.single_input:
+        raise SolutionError(
+            f"The recursion of {recursion.name} is for several inputs. "
+            "Critical exponents are those of a single one. Derive it with inputs='one'."
+        )
+    known: dict[Bracket, Polynomial] = {}
+    sums: dict[tuple[Powers, tuple[str, ...]], Polynomial] = {}
+    zero = 0 * taylor[1]
+    for term in recursion.terms:
+        number = (zero + term.coefficient.numerator) / term.coefficient.denominator
+        product: Polynomial = (number,) + (zero,) * order
+        for bracket in term.brackets:
+            if bracket not in known:
+                known[bracket] = gaussian_series(bracket, taylor, order)
+            product = _multiplied(product, known[bracket])
+        tensors = tuple(sorted(piece_name(t.correlator, t.piece) for t in term.tensors))
+        key = (term.hyperparameters.powers, tensors)
+        before = sums.get(key, (zero,) * (order + 1))
+        sums[key] = tuple(a + b for a, b in zip(before, product, strict=True))
+    correlator = recursion.correlator
+    return Equation(
+        recursion.name,
+        len(correlator.forest.edges),
+        correlator.pairs,
+        correlator.pairs - 1 + recursion.piece,
+        tuple(
+            Source(*key, tuple(map(into, series)))
+            for key, series in sums.items()
+            if any(coefficient != 0 for coefficient in series)
+        ),
+    )
+
+
+def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
+    return tuple(
+        sum((first[i] * second[n - i] for i in range(1, n + 1)), first[0] * second[n])
+        for n in range(len(first))
+    )
+
+
+def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
+    """Check that every source has as many learning rates and edges as the tensor.
+
+    Raises:
+        SolutionError: if not; then the powers of ℓ in the learning rates do not factor out.
+    """
+    for source in equation.sources:
+        found = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
+        if found != equation.edges:
+            raise SolutionError(
+                f"A source of {equation.name} has degree {found} in the learning rates, "
+                f"the tensor {equation.edges}. It multiplies {' '.join(source.tensors) or '1'}. "
+                "Give recursions of symdlt, whose terms all have the same degree."
+            )
