@@ -169,8 +169,19 @@ ONE = Polynomial((((), 1),))
 
 
 def as_polynomial(value: Polynomial | Number) -> Polynomial:
-    """Read a number as a constant polynomial."""
-    return value if isinstance(value, Polynomial) else Polynomial.number(value)
+    """Read a number as a constant polynomial.
+
+    Raises:
+        IndexStructureError: the value is not exact.
+    """
+    if isinstance(value, Polynomial):
+        return value
+    if not isinstance(value, int | Fraction):
+        raise IndexStructureError(
+            f"{value!r} is not an exact value. It was given where a number or a symbol belongs. "
+            "Give an int, a Fraction, or `symbol(name)`."
+        )
+    return Polynomial.number(value)
 
 
 def as_exact(value: Number) -> Number:

@@ -61,3 +61,9 @@ def test_listed_orders_left_out_are_zero():
     law = from_cumulants({2: 1, 6: 5})
     assert law.cumulant(4) == 0
     assert law.cumulant(6) == 5
+
+
+@pytest.mark.parametrize("value", ["v", 0.5, None])
+def test_a_variance_must_be_exact(value):
+    with pytest.raises(IndexStructureError, match=f"{value!r} is not an exact value"):
+        uniform(value)

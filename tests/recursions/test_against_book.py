@@ -28,7 +28,7 @@ def setting(seed):
     """K, Θ and random tensors below, the brackets and the hyperparameters of a random layer."""
     network = random_network(seed, (4, 5, 4, 5))
     lower = {
-        "G": np.array(network.metric, dtype=object),
+        "G": np.array([[Fraction(x) for x in row] for row in network.metric], dtype=object),
         "H": np.array(network.ntk, dtype=object),
     }
     source = Random(seed)

@@ -1,0 +1,203 @@
+"""Taylor series of activations at zero, with exact coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import sympy as sp
+
+from symdlt.errors import ActivationError
+from symdlt.networks._activation_text import Node
+
+Series = list[Any]
+
+
+def series(node: Node, order: int) -> Series:
+    """Coefficients of z^0 … z^order as exact SymPy numbers.
+
+    Raises:
+        ActivationError: if the function is not finite or has a kink at zero.
+    """
+    if node.kind == "variable":
+        return _constant(sp.Integer(0), order, slope=1)
+    if node.kind in ("number", "constant"):
+        return _constant(number(node), order)
+    if node.kind == "divide":
+        return _quotient(*node.children, order)
+    parts = [series(child, order) for child in node.children]
+    if node.kind == "add":
+        return [a + b for a, b in zip(*parts, strict=True)]
+    if node.kind == "multiply":
+        return multiplied(*parts)
+    if node.kind == "power":
+        return _raised(parts[0], node.number)
+    return _CALLS[node.name](parts[0])
+
+
+def number(node: Node) -> Any:
+    """The value of a number or a constant."""
+    if node.kind == "constant":
+        return {"pi": sp.pi, "e": sp.E}[node.name]
+    return sp.Rational(node.number.numerator, node.number.denominator)
+
+
+def _constant(value: Any, order: int, slope: int = 0) -> Series:
+    return ([value, sp.Integer(slope)] + [sp.Integer(0)] * order)[: order + 1]
+
+
+def multiplied(first: Series, second: Series) -> Series:
+    """The product of two series, cut off at their common order."""
+    return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in range(len(first))]
+
+
+def _quotient(upper: Node, lower: Node, order: int) -> Series:
+    """A quotient in which both may vanish at zero, as in sin(z)/z."""
+    below = series(lower, order)
+    shared = next((k for k, c in enumerate(below) if not _vanishes(c)), order + 1)
+    above = series(upper, order + shared)
+    if shared > order or not all(_vanishes(c) for c in above[:shared]):
+        raise _singular("a denominator vanishes")
+    return _divided(above[shared:], series(lower, order + shared)[shared:])
+
+
+def _divided(upper: Series, lower: Series) -> Series:
+    if _vanishes(lower[0]):
+        raise _singular("a denominator vanishes")
+    quotient: Series = []
+    for k in range(len(upper)):
+        rest = upper[k] - sum(quotient[i] * lower[k - i] for i in range(k))
+        quotient.append(rest / lower[0])
+    return quotient
+
+
+def _raised(base: Series, exponent: Fraction) -> Series:
+    order = len(base) - 1
+    if exponent.denominator == 1:
+        power = reduce(multiplied, [base] * abs(int(exponent)), _constant(sp.Integer(1), order))
+        return power if exponent >= 0 else _divided(_constant(sp.Integer(1), order), power)
+    if not base[0].is_positive:
+        raise _singular("a root is taken of a number that is not positive")
+    rational = sp.Rational(exponent.numerator, exponent.denominator)
+    power = [base[0] ** rational]
+    for k in range(1, order + 1):
+        total = sum((rational * i - (k - i)) * base[i] * power[k - i] for i in range(1, k + 1))
+        power.append(total / (k * base[0]))
+    return power
+
+
+def _integrated(start: Any, slope: Callable[[Series], Series], inner: Series) -> Series:
+    """The series f with f(0) given and f' = slope(f)·inner', found order by order."""
+    rates = [k * c for k, c in enumerate(inner)][1:] + [sp.Integer(0)]
+    found = [start]
+    for k in range(1, len(inner)):
+        padded = found + [sp.Integer(0)] * (len(inner) - k)
+        factor = slope(padded)
+        found.append(sum(factor[i] * rates[k - 1 - i] for i in range(k)) / k)
+    return found
+
+
+def _exp(inner: Series) -> Series:
+    return _integrated(sp.exp(inner[0]), lambda f: f, inner)
+
+
+def _tanh(inner: Series) -> Series:
+    def slope(f: Series) -> Series:
+        return [int(k == 0) - c for k, c in enumerate(multiplied(f, f))]
+
+    return _integrated(sp.tanh(inner[0]), slope, inner)
+
+
+def _sigmoid(inner: Series) -> Series:
+    start = 1 / (1 + sp.exp(-inner[0]))
+    return _integrated(
+        start, lambda f: [a - b for a, b in zip(f, multiplied(f, f), strict=True)], inner
+    )
+
+
+def _circular(sign: int, first: str, second: str) -> tuple[Callable[[Series], Series], ...]:
+    """Sin and cos, or sinh and cosh: s' = c·inner' and c' = sign·s·inner'."""
+
+    def both(inner: Series) -> tuple[Series, Series]:
+        rates = [k * c for k, c in enumerate(inner)][1:]
+        s, c = [getattr(sp, first)(inner[0])], [getattr(sp, second)(inner[0])]
+        for k in range(1, len(inner)):
+            pair = [sum(f[i] * rates[k - 1 - i] for i in range(k)) / k for f in (c, s)]
+            s.append(pair[0])
+            c.append(sign * pair[1])
+        return s, c
+
+    return (lambda inner: both(inner)[0]), (lambda inner: both(inner)[1])
+
+
+def _erf(inner: Series) -> Series:
+    bell = _exp([-c for c in multiplied(inner, inner)])
+    factor = 2 / sp.sqrt(sp.pi)
+    return _integrated(sp.erf(inner[0]), lambda f: [factor * c for c in bell], inner)
+
+
+def _log(inner: Series) -> Series:
+    if not inner[0].is_positive:
+        raise _singular("a logarithm is taken of a number that is not positive")
+    inverse = _divided(_constant(sp.Integer(1), len(inner) - 1), inner)
+    return _integrated(sp.log(inner[0]), lambda f: inverse, inner)
+
+
+def _atan(inner: Series) -> Series:
+    one = _constant(sp.Integer(1), len(inner) - 1)
+    below = [a + b for a, b in zip(one, multiplied(inner, inner), strict=True)]
+    inverse = _divided(one, below)
+    return _integrated(sp.atan(inner[0]), lambda f: inverse, inner)
+
+
+def _relu(inner: Series) -> Series:
+    if inner[0].is_negative:
+        return [sp.Integer(0)] * len(inner)
+    return _unless_kinked(inner)
+
+
+def _abs(inner: Series) -> Series:
+    if inner[0].is_negative:
+        return [-c for c in inner]
+    return _unless_kinked(inner)
+
+
+def _unless_kinked(inner: Series) -> Series:
+    if all(_vanishes(c) for c in inner) or not _vanishes(inner[0]):
+        return inner
+    raise ActivationError(
+        "The activation has a kink at zero and no Taylor series there. "
+        "Its argument of relu or abs vanishes at z = 0. Give a function that is smooth at zero."
+    )
+
+
+def _vanishes(value: Any) -> bool:
+    return bool(value == 0 or (not value.is_Rational and sp.simplify(value) == 0))
+
+
+def _singular(reason: str) -> ActivationError:
+    return ActivationError(
+        f"The activation is not finite and smooth at zero: {reason}. "
+        "Its Taylor series is taken at z = 0. Give a function that is analytic there."
+    )
+
+
+_sin, _cos = _circular(-1, "sin", "cos")
+_sinh, _cosh = _circular(1, "sinh", "cosh")
+_CALLS: dict[str, Callable[[Series], Series]] = {
+    "abs": _abs,
+    "atan": _atan,
+    "cos": _cos,
+    "cosh": _cosh,
+    "erf": _erf,
+    "exp": _exp,
+    "log": _log,
+    "relu": _relu,
+    "sigmoid": _sigmoid,
+    "sin": _sin,
+    "sinh": _sinh,
+    "sqrt": lambda inner: _raised(inner, Fraction(1, 2)),
+    "tanh": _tanh,
+}
