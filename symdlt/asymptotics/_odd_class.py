@@ -10,7 +10,7 @@ import sympy as sp
 from symdlt.asymptotics._equations import derivatives_needed, expand
 from symdlt.asymptotics._layer import Solution, UndeterminedError
 from symdlt.asymptotics._parameters import A_1, SIGMA_1, parameters, quadratic
-from symdlt.asymptotics._solver import MOST_ORDERS, solve
+from symdlt.asymptotics._solver import MOST_ORDERS, Schedule, critical_variance, solve
 from symdlt.errors import SolutionError
 from symdlt.networks import BOOK
 from symdlt.networks._activations import activation
@@ -18,11 +18,6 @@ from symdlt.recursions import RecursionSystem, derive_system
 
 SCHEMA = "symdlt.asymptotics/1"
 GENERIC = "K*=0, odd"
-ASSUMPTIONS = (
-    "one input, equal widths n",
-    "C_b = 0, C_W = 1/sigma_1^2",
-    "lambda_b -> lambda_b/l, lambda_W -> lambda_W",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +143,37 @@ def exponents(what: Any, system: RecursionSystem | None = None) -> AsymptoticSol
     (0, 2/3)
     """
     recursions = derive_system(BOOK, inputs="one") if system is None else system
-    solutions, numbers = _solved(recursions, what)
-    kernel, ntk = (_leading(solutions[k])[1].subs(numbers) for k in (0, 1))
+    solved = _solved(recursions, what)
+    kernel, ntk = (_leading(solved.solutions[k])[1].subs(solved.numbers) for k in (0, 1))
     name = what if isinstance(what, str) else str(activation(what))
-    tensors = tuple(_asymptote(s, kernel, ntk, numbers) for s in solutions)
-    return AsymptoticSolution(name, GENERIC, ASSUMPTIONS, tensors)
+    tensors = tuple(_asymptote(s, kernel, ntk, solved.numbers) for s in solved.solutions)
+    return AsymptoticSolution(name, GENERIC, solved.assumptions, tensors)
 
 
-def _solved(recursions: RecursionSystem, what: Any) -> tuple[tuple[Solution, ...], dict[Any, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """Solutions for the generic class, and what its symbols are for the activation."""
+
+    solutions: tuple[Solution, ...]
+    schedule: Schedule
+    variance: Any
+    numbers: dict[Any, Any]
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        rates = (("lambda_b", self.schedule.lambda_b), ("lambda_W", self.schedule.lambda_W))
+        return (
+            "one input, equal widths n",
+            f"C_b = 0, C_W = {sp.sstr(self.variance.subs(self.numbers))}",
+            ", ".join(f"{name} -> {name}{_over_depth(power)}" for name, power in rates),
+        )
+
+
+def _over_depth(power: int) -> str:
+    return "" if power == 0 else "/l" if power == 1 else f"*l^({-power})"
+
+
+def _solved(recursions: RecursionSystem, what: Any) -> _Solved:
     missing = ""
     for orders in range(1, MOST_ORDERS + 1):
         kept = orders + 2
@@ -166,9 +184,12 @@ def _solved(recursions: RecursionSystem, what: Any) -> tuple[tuple[Solution, ...
         )
         equations = [expand(r, field.taylor, kept, field.field) for r in recursions]
         try:
-            return solve(equations, field, orders)[0], numbers
+            solutions, schedule = solve(equations, field, orders)
         except UndeterminedError as reason:
             missing = str(reason)
+            continue
+        variance = critical_variance(equations[0], field).as_expr()
+        return _Solved(solutions, schedule, variance, numbers)
     raise SolutionError(
         f"The leading term of {missing} cancels at {MOST_ORDERS} orders of 1/l. "
         "It may vanish identically. Leave the tensor out."

@@ -61,13 +61,11 @@ class Grid(NamedTuple):
     weights: Array
 
 
-
 class MeanTable(Protocol):
     """All means from the values of the activation and its derivatives at the nodes."""
 
     def __call__(self, s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
         """One row for each mean; centre = 0 leaves central moments uncentred."""
-
 
 
 def trapezoid(step: float, reach: float = REACH) -> Grid:
@@ -94,9 +92,7 @@ def evaluate(activation: Sequence[Function], z: Array) -> list[Array]:
     return values
 
 
-def choose_grid(
-    activation: Sequence[Function], K: float, table: MeanTable, layer: int
-) -> Grid:
+def choose_grid(activation: Sequence[Function], K: float, table: MeanTable, layer: int) -> Grid:
     """The coarsest trapezoidal rule that is right to about double precision.
 
     For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by

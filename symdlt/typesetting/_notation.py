@@ -28,7 +28,7 @@ class Conventions:
     layers: bool = True
     kernel: str = "K"
     frozen_ntk: str = r"\Theta"
-    width: float = 430.0
+    width: float = 440.0
 
     def layer(self, layer: str) -> str:
         """The superscript of a layer."""

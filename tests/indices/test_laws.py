@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import pytest
 
+from symdlt.errors import IndexStructureError
 from symdlt.indices import (
     from_cumulants,
     from_moments,

@@ -1,0 +1,76 @@
+"""What is refused and why, and that what is printed does not depend on the hash seed."""
+
+import json
+import os
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+
+from symdlt.asymptotics import exponents
+from symdlt.errors import ActivationError, SolutionError
+
+PROGRAM = """
+import json
+from symdlt.asymptotics import exponents
+for name in ("tanh", "K*=0, odd"):
+    s = exponents(name)
+    print(s.table(), s.latex(), repr(s), json.dumps(s.to_dict()), sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("sigmoid", r"sigma\(0\) is 1/2, not zero"),
+        ("z**3", r"sigma'\(0\) is zero"),
+        ("sinh(z)", "a_1 is 1, not negative, so that K = 0 is unstable"),
+        ("linear", "a_1 is zero"),
+        ("z - z**5", "a_1 is zero"),
+    ],
+)
+def test_activations_outside_the_class(text, reason):
+    with pytest.raises(SolutionError, match=reason) as caught:
+        exponents(text)
+    assert str(caught.value).count(". ") == 2
+    assert "Give" in str(caught.value) or "Subtract" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["relu", "elu", "nonsense", "z +", "__import__('os')", "x*z"])
+def test_activations_without_a_series(text):
+    with pytest.raises(ActivationError):
+        exponents(text)
+
+
+def test_output_is_the_same_under_every_hash_seed():
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_dictionary_survives_json():
+    found = exponents("tanh").to_dict()
+    assert json.loads(json.dumps(found)) == found
+    assert found["tensors"]["R"]["exponent"] == "-2"
+    assert found["tensors"]["V"]["ratio"]["coefficient"] == "2/3"
+
+
+def test_views_are_bounded_and_whole():
+    solution = exponents("tanh")
+    assert len(repr(solution)) < 100
+    assert str(solution) == solution.table()
+    assert solution.latex().count(r"\to") == 13
+
+
+def test_thirteen_tensors_take_at_most_two_seconds():
+    start = perf_counter()
+    exponents("tanh")
+    assert perf_counter() - start < 2.0
