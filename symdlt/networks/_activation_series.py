@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -50,7 +50,7 @@ def _constant(value: Any, order: int, slope: int = 0) -> Series:
 
 def multiplied(first: Series, second: Series) -> Series:
     """The product of two series, cut off at their common order."""
-    return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in range(len(first))]
+    return [_total(first[i] * second[k - i] for i in range(k + 1)) for k in range(len(first))]
 
 
 def _quotient(upper: Node, lower: Node, order: int) -> Series:
@@ -69,7 +69,7 @@ def _divided(upper: Series, lower: Series) -> Series:
     quotient: Series = []
     for k in range(len(upper)):
         rest = upper[k] - sum(quotient[i] * lower[k - i] for i in range(k))
-        quotient.append(rest / lower[0])
+        quotient.append(_tidy(rest / lower[0]))
     return quotient
 
 
@@ -84,7 +84,7 @@ def _raised(base: Series, exponent: Fraction) -> Series:
     power = [base[0] ** rational]
     for k in range(1, order + 1):
         total = sum((rational * i - (k - i)) * base[i] * power[k - i] for i in range(1, k + 1))
-        power.append(total / (k * base[0]))
+        power.append(_tidy(total / (k * base[0])))
     return power
 
 
@@ -95,7 +95,7 @@ def _integrated(start: Any, slope: Callable[[Series], Series], inner: Series) ->
     for k in range(1, len(inner)):
         padded = found + [sp.Integer(0)] * (len(inner) - k)
         factor = slope(padded)
-        found.append(sum(factor[i] * rates[k - 1 - i] for i in range(k)) / k)
+        found.append(_total(factor[i] * rates[k - 1 - i] for i in range(k)) / k)
     return found
 
 
@@ -107,7 +107,9 @@ def _tanh(inner: Series) -> Series:
     def slope(f: Series) -> Series:
         return [int(k == 0) - c for k, c in enumerate(multiplied(f, f))]
 
-    return _integrated(sp.tanh(inner[0]), slope, inner)
+    square = sp.exp(2 * inner[0])
+    start = (square - 1) / (square + 1) if square.is_Rational else sp.tanh(inner[0])
+    return _integrated(start, slope, inner)
 
 
 def _sigmoid(inner: Series) -> Series:
@@ -124,7 +126,7 @@ def _circular(sign: int, first: str, second: str) -> tuple[Callable[[Series], Se
         rates = [k * c for k, c in enumerate(inner)][1:]
         s, c = [getattr(sp, first)(inner[0])], [getattr(sp, second)(inner[0])]
         for k in range(1, len(inner)):
-            pair = [sum(f[i] * rates[k - 1 - i] for i in range(k)) / k for f in (c, s)]
+            pair = [_total(f[i] * rates[k - 1 - i] for i in range(k)) / k for f in (c, s)]
             s.append(pair[0])
             c.append(sign * pair[1])
         return s, c
@@ -171,6 +173,15 @@ def _unless_kinked(inner: Series) -> Series:
         "The activation has a kink at zero and no Taylor series there. "
         "Its argument of relu or abs vanishes at z = 0. Give a function that is smooth at zero."
     )
+
+
+def _total(values: Iterable[Any]) -> Any:
+    return _tidy(sum(values))
+
+
+def _tidy(value: Any) -> Any:
+    """Multiplied out, so that numbers such as tanh(1/2) stand in polynomials."""
+    return value if getattr(value, "is_Rational", True) else sp.expand(value)
 
 
 def _vanishes(value: Any) -> bool:
