@@ -43,3 +43,11 @@ class SolutionError(SymdltError, ValueError):
 
 class KernelError(SymdltError, ValueError):
     """Input that a kernel or the kernel generator cannot use."""
+
+
+class ExpectationError(SymdltError, ValueError):
+    """An expectation that cannot be taken as asked, with the reason."""
+
+
+class SamplingError(SymdltError, ValueError):
+    """An ensemble, an input or a sample size that the sampler cannot use."""

@@ -1,5 +1,6 @@
-"""Asymptotics: recursions solved at large depth, with exponents and ratios derived from them."""
+"""Asymptotics: how every tensor of a critical network scales with its depth."""
 
-from symdlt.asymptotics._odd_class import Asymptote as Asymptote
-from symdlt.asymptotics._odd_class import AsymptoticSolution as AsymptoticSolution
-from symdlt.asymptotics._odd_class import exponents as exponents
+from symdlt.asymptotics._classes import CLASSES as CLASSES
+from symdlt.asymptotics._exponents import exponents as exponents
+from symdlt.asymptotics._solution import Asymptote as Asymptote
+from symdlt.asymptotics._solution import AsymptoticSolution as AsymptoticSolution

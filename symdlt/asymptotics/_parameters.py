@@ -25,6 +25,16 @@ def taylor_symbol(p: int) -> sp.Symbol:
     return SIGMA_1 if p == 1 else sp.Symbol(f"sigma_{p}", real=True)
 
 
+def ratio_symbol(p: int) -> sp.Symbol:
+    """The symbol of σ_p/σ_1 in the field."""
+    return sp.Symbol(f"s_{p}")
+
+
+def constant_symbol(name: str) -> sp.Symbol:
+    """The symbol of a constant of integration, which depends on the input of the network."""
+    return sp.Symbol(f"c_{name}", real=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """Elements of one field of rational functions.
@@ -53,8 +63,8 @@ class Parameters:
         return 0 * self.a_1
 
     def constant(self, name: str) -> Any:
-        """The constant of integration of a tensor."""
-        return dict(self.constants)[name]
+        """The constant of integration of a tensor, zero if it was not asked for."""
+        return dict(self.constants).get(name, self.zero)
 
     def least(self, element: Any) -> Any:
         r"""The lower bound of an element over all activations with $a_1 < 0$, as a rational.
@@ -108,9 +118,9 @@ def parameters(
     """
     higher = [p for p in range(4, length) if p not in vanishing]
     curved = 2 not in vanishing
-    symbols = [LAMBDA_B, LAMBDA_W, SIGMA_1, A_1, sp.Symbol("s_2")]
-    symbols += [sp.Symbol(f"s_{p}") for p in higher]
-    symbols += [sp.Symbol(f"c_{name}") for name in names]
+    symbols = [LAMBDA_B, LAMBDA_W, SIGMA_1, A_1, ratio_symbol(2)]
+    symbols += [ratio_symbol(p) for p in higher]
+    symbols += [constant_symbol(name) for name in names]
     domain, *generators = field(symbols, sp.QQ)
     lambda_b, lambda_W, sigma_1, a_1, s_2, *others = generators
     ratios = dict(zip(higher, others, strict=False)) | {1: domain.one}

@@ -15,6 +15,10 @@ from symdlt.networks._activation_text import Node
 Series = list[Any]
 
 
+class KinkError(ActivationError):
+    """The activation is not smooth at zero."""
+
+
 def series(node: Node, order: int) -> Series:
     """Coefficients of z^0 … z^order as exact SymPy numbers.
 
@@ -169,7 +173,7 @@ def _abs(inner: Series) -> Series:
 def _unless_kinked(inner: Series) -> Series:
     if all(_vanishes(c) for c in inner) or not _vanishes(inner[0]):
         return inner
-    raise ActivationError(
+    raise KinkError(
         "The activation has a kink at zero and no Taylor series there. "
         "Its argument of relu or abs vanishes at z = 0. Give a function that is smooth at zero."
     )

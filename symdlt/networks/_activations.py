@@ -66,6 +66,19 @@ class Activation:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def kinked(self) -> bool:
+        """Whether the function has a kink at zero, as relu and elu have."""
+        from symdlt.networks._activation_series import KinkError
+
+        try:
+            self.taylor(1)
+        except KinkError:
+            return True
+        except ActivationError:
+            return False
+        return False
+
     def to_sympy(self) -> Any:
         """The function as a SymPy expression in the real symbol z."""
         import sympy as sp

@@ -120,7 +120,7 @@ def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
         for group in diagram.groups
     ]
-    size = f"n^-{diagram.upper_order}" if diagram.upper_order else "n^0"
+    size = _order("n", diagram.upper_order)
     parts = [
         f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} from {len(merge)} distinct sums"
         for merge in diagram.merges
@@ -139,7 +139,10 @@ def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     used = 0
     for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
         count = len(cumulant.joined) + 2 * len(cumulant.inserted)
-        names = [f"z{sample_text((s,))}" for s in labels[used : used + count]]
+        names = [
+            "z" if recursion.single_input else f"z{sample_text((label,))}"
+            for label in labels[used : used + count]
+        ]
         used += count
         legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
         pairs = [f"{above[u]}={above[v]}" for u, v in cumulant.matched]
@@ -147,10 +150,15 @@ def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         bare = names[len(cumulant.joined) :]
         pairs += [f"{a}={b}" for a, b in zip(bare[::2], bare[1::2], strict=True)]
         each = "; each z differentiates the bracket of its neuron" if count else ""
+        name = tensor_text(factor, recursion.single_input)
+        order = _order("n'", cumulant.order)
         yield (
-            f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: "
-            f"{tensor_text(factor, recursion.single_input)}, n'^-{cumulant.order}{each}."
+            f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: {name}, {order}{each}."
         )
+
+
+def _order(width: str, power: int) -> str:
+    return f"{width}^-{power}" if power else f"{width}^0"
 
 
 def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:

@@ -4,8 +4,8 @@ Nothing of the theory enters: no forward equation, no recursion, no expansion in
 are drawn, differentiated exactly, and averaged, so that what is measured can judge what is derived.
 """
 
+from symdlt.errors import SamplingError
 from symdlt.sampling._ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
-from symdlt.sampling._errors import SamplingError
 from symdlt.sampling._measurement import Measurement, measure
 from symdlt.sampling._observables import evaluate_networks, sample_networks
 from symdlt.sampling._tensors import TENSORS, TensorPattern

@@ -6,9 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import ActivationError
+from symdlt.errors import ActivationError, SamplingError
 from symdlt.sampling._ensemble import NetworkEnsemble
-from symdlt.sampling._errors import SamplingError
 
 Array = npt.NDArray[Any]
 Activation: TypeAlias = Sequence[Callable[[Array], Array]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.sampling._errors import SamplingError
+from symdlt.errors import SamplingError
 
 Array = npt.NDArray[Any]
 

@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import UnknownTensorError
+from symdlt.errors import SamplingError, UnknownTensorError
 from symdlt.sampling._checks import Activation, check_inputs
 from symdlt.sampling._cumulants import estimate_cumulant
 from symdlt.sampling._ensemble import NetworkEnsemble, draw_parameters
-from symdlt.sampling._errors import SamplingError
 from symdlt.sampling._moments import sum_products
 from symdlt.sampling._observables import choose_batch, evaluate_networks, split_count
 from symdlt.sampling._tensors import (

@@ -11,9 +11,9 @@
 C_W δ_{i k} ⟨σ σ⟩^(1)
 """
 
+from symdlt.errors import ExpectationError
 from symdlt.wick._averages import bracket
 from symdlt.wick._clusters import ContractedMoment, Contraction, contract_matching
-from symdlt.wick._errors import ExpectationError
 from symdlt.wick._expectation import connected, expectation
 from symdlt.wick._orbit_averages import expectation_orbits
 from symdlt.wick._orbits import Orbit, OrbitSum

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from symdlt.errors import ExpectationError
 from symdlt.indices._contract import contract_term
 from symdlt.indices._expression import Expression, as_expression
 from symdlt.indices._factors import Tensor
@@ -11,7 +12,6 @@ from symdlt.indices._polynomial import Number, Polynomial
 from symdlt.indices._term import Term
 from symdlt.indices._verbs import canonicalize
 from symdlt.wick._averages import FUNCTIONS, average_preactivations
-from symdlt.wick._errors import ExpectationError
 from symdlt.wick._moments import average_weights
 from symdlt.wick._partitions import mobius, set_partitions
 

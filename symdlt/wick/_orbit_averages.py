@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from symdlt.errors import ExpectationError
 from symdlt.indices._expression import Expression
 from symdlt.indices._heads import Head, Kind
-from symdlt.wick._errors import ExpectationError
 from symdlt.wick._expectation import DRAWN, check_independence
 from symdlt.wick._neuron_orbits import neuron_orbits
 from symdlt.wick._orbits import Orbit, OrbitSum

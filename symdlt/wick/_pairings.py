@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
+from symdlt.errors import ExpectationError
 from symdlt.indices._canonical import dummy_name
 from symdlt.indices._contract import contract_term
 from symdlt.indices._expression import Expression
@@ -17,7 +18,6 @@ from symdlt.indices._term import (
     put_sums,
     trusted_term,
 )
-from symdlt.wick._errors import ExpectationError
 from symdlt.wick._expectation import DRAWN, check_independence
 from symdlt.wick._legs import Leg, concatenate, join_legs, law_of, split_legs
 from symdlt.wick._moments import contract_first, count_factors

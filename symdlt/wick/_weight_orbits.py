@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from symdlt.errors import ExpectationError
 from symdlt.indices._expression import Expression
 from symdlt.indices._heads import Head
 from symdlt.indices._index import Index
 from symdlt.indices._polynomial import Polynomial
 from symdlt.indices._term import Term, scale_term
-from symdlt.wick._errors import ExpectationError
 from symdlt.wick._legs import Leg, LegProduct, concatenate, join_legs, law_of, split_legs
 from symdlt.wick._moments import count_factors
 from symdlt.wick._orbits import Orbit, Tree, tree_multiplicity

@@ -46,14 +46,18 @@ def test_named_activations_at_depth_20000(name, function, slope):
     bias=st.integers(1, 20),
     weight=st.integers(1, 20),
 )
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 def test_odd_polynomials(cubic, quintic, slope, bias, weight):
-    """σ = s (z − c z³ + q z⁵) with a_1 = −6c, from a kernel small enough to flow to zero."""
+    """σ = s (z − c z³/24 + q z⁵/120), so that a_1 = −c/4, from a kernel that flows to zero.
+
+    It does so as 1/(−a_1 (ℓ + 4)), near enough to its asymptote; what the extrapolation leaves
+    goes as ℓ^-3 with logarithms.
+    """
     text = f"{slope}/4*(z - {cubic}/24*z**3 + {quintic}/120*z**5)"
     s = slope / 4
     function = from_polynomial([0, s, 0, -s * cubic / 24, 0, s * quintic / 120])
     rates = (bias / 10, weight / 10)
-    tensors = iterate(function, s, rates, 3000, first=0.2 / cubic)
+    tensors = iterate(function, s, rates, 12_000, first=1 / cubic)
     for asymptote in exponents(text).tensors:
         expected = value(asymptote.coefficient, rates)
         found = limit(scaled(asymptote, tensors))

@@ -1,0 +1,161 @@
+"""Which universality class an activation belongs to, or why it is in none that is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+from sympy.polys.fields import field
+
+from symdlt.asymptotics._parameters import quadratic
+from symdlt.errors import ActivationError, SolutionError
+from symdlt.networks._activations import Activation, activation
+from symdlt.recursions import derive
+
+ODD = "K*=0, odd"
+GENERAL = "K*=0, general"
+CLASSES = (ODD, GENERAL)
+DIGITS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Universality:
+    """A class, and the numbers of the activation if one was named.
+
+    Attributes:
+        name: what the class is called.
+        given: the activation or class as it was given.
+        curved: whether σ_2 is not zero.
+        activation: the activation, or None for a whole class.
+        a_1: its a_1, or None for a whole class.
+    """
+
+    name: str
+    given: str
+    curved: bool
+    activation: Activation | None = None
+    a_1: Any = None
+
+    def vanishing(self, length: int) -> tuple[int, ...]:
+        """The p < length with σ_p = 0 that the solver may use."""
+        if self.curved:
+            return ()
+        if self.activation is None:
+            return tuple(range(2, length, 2))
+        taylor = self.activation.taylor(length - 1)
+        return tuple(p for p in range(2, length) if p != 3 and is_zero(taylor[p]))
+
+
+def classify(what: Any) -> Universality:
+    """The universality class of an activation, or the class that is named.
+
+    Args:
+        what: a name, a text, a SymPy expression, an `Activation`, or one of `CLASSES`.
+
+    Raises:
+        ActivationError: if it cannot be read, or is not finite at zero.
+        SolutionError: if it is outside the K* = 0 class, with the condition that fails.
+    """
+    if isinstance(what, str):
+        squeezed = what.replace(" ", "").lower()
+        for name in CLASSES:
+            if squeezed == name.replace(" ", "").lower():
+                return Universality(name, name, name == GENERAL)
+        if squeezed.startswith("k*"):
+            raise SolutionError(
+                f"There is no universality class {what[:40]!r} here. "
+                f"The solver knows {' and '.join(map(repr, CLASSES))}. Give one of them."
+            )
+    found = activation(what)
+    if found.kinked:
+        raise SolutionError(
+            f"{found!r} has a kink at zero, so it has no Taylor series there. "
+            "The K*=0 class needs one up to the third order. "
+            "Give a smooth activation such as tanh or sin."
+        )
+    return _classified(found)
+
+
+def _classified(found: Activation) -> Universality:
+    taylor = found.taylor(5)
+    for number in taylor:
+        if not number.is_finite or number.is_real is False:
+            raise ActivationError(
+                f"{found!r} is not real and finite at zero. "
+                f"A coefficient of its Taylor series is {sp.sstr(number)[:40]}. "
+                "Give a real function that is analytic at zero."
+            )
+    if not is_zero(taylor[0]):
+        raise SolutionError(
+            f"{found!r} is not in the K*=0 class: sigma(0) = {_short(taylor[0])} is not zero. "
+            "A bias-like constant makes the kernel nonzero at every layer. "
+            "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here."
+        )
+    if is_zero(taylor[1]):
+        raise SolutionError(
+            f"{found!r} is not in the K*=0 class: sigma'(0) is zero. "
+            "A small kernel then shrinks faster than any C_W = 1/sigma'(0)^2 can make up for. "
+            "Give an activation with a slope at zero."
+        )
+    curvature = a_1_of(taylor)
+    if is_zero(curvature):
+        raise _marginal(found)
+    if is_positive(curvature):
+        raise SolutionError(
+            f"{found!r} is not in the K*=0 class: a_1 = {_short(curvature)} is positive. "
+            "The fixed point K* = 0 is unstable, a small kernel grows away from it. "
+            "Look for a fixed point with K* > 0, which is not solved here."
+        )
+    curved = not is_zero(taylor[2])
+    odd = not curved and is_zero(taylor[4])
+    name = ODD if odd else GENERAL if curved else "K*=0, sigma_2=0"
+    return Universality(name, found.name, curved, found, sp.simplify(curvature))
+
+
+def _marginal(found: Activation) -> SolutionError:
+    if all(is_zero(number) for number in found.taylor(9)[2:]):
+        return SolutionError(
+            f"{found!r} is linear at zero, so every kernel is a fixed point. "
+            "That is the scale-invariant class, not K*=0; a_1 is zero. "
+            "Scale-invariant activations are not solved here; give one with a_1 < 0."
+        )
+    return SolutionError(
+        f"{found!r} has a_1 = 0, so the kernel does not move at order K^2. "
+        "The next order of its Taylor series decides, and K falls off with another power. "
+        "Give an activation with a_1 < 0; this case is not solved here."
+    )
+
+
+def a_1_of(taylor: tuple[Any, ...]) -> Any:
+    """a_1 of an activation with these σ_0, …, σ_5, from the recursion of the kernel."""
+    s_2, s_3 = sp.symbols("s_2 s_3")
+    return _a_1_formula().subs({s_2: taylor[2] / taylor[1], s_3: taylor[3] / taylor[1]})
+
+
+@lru_cache(maxsize=1)
+def _a_1_formula() -> Any:
+    domain, s_2, s_3 = field("s_2,s_3", sp.QQ)
+    zero = domain.zero
+    metric = derive("G", inputs="one")
+    return quadratic(metric, [zero, domain.one, s_2, s_3, zero, zero]).as_expr()
+
+
+def is_zero(number: Any) -> bool:
+    """Whether an exact number is zero."""
+    if number.is_zero is not None:
+        return bool(number.is_zero)
+    if abs(number.evalf(DIGITS)) > sp.Float(10) ** (-DIGITS // 2):
+        return False
+    return bool(sp.simplify(number) == 0)
+
+
+def is_positive(number: Any) -> bool:
+    """Whether an exact number that is not zero is positive."""
+    return bool(number.evalf(DIGITS) > 0)
+
+
+def _short(number: Any) -> str:
+    text = str(sp.sstr(number))
+    return text if len(text) <= 30 else str(number.evalf(8))

@@ -1,0 +1,117 @@
+"""Asymptotic solutions as text and as LaTeX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
+
+LATEX_NAMES = {
+    "lambda_b": r"\widetilde{\lambda}_b",
+    "lambda_W": r"\widetilde{\lambda}_W",
+    "p_perp": r"p_\perp",
+    "l": r"\ell",
+}
+
+
+def table(solution: AsymptoticSolution) -> str:
+    """A header with what was assumed, then a line for each tensor."""
+    lines = [f"{solution.activation}: universality class {solution.universality}"]
+    lines += [
+        "  " + ", ".join(f"{name} = {_text(value)}" for name, value in group)
+        for group in (solution.values, solution.hyperparameters)
+        if group
+    ]
+    lines += [f"  {assumption}" for assumption in solution.assumptions]
+    heads = ("tensor", "p", "coefficient of l^-p", "dimensionless ratio", "")
+    rows = [heads, *(_row(asymptote) for asymptote in solution.tensors)]
+    widths = [max(len(row[k]) for row in rows) for k in range(4)]
+    lines.append("")
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        lines.append("  ".join([*cells, row[4]]).rstrip())
+    return "\n".join(lines)
+
+
+def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
+    logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
+    scale = _scale(a)
+    ratio = _text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
+    return a.name, _text(a.exponent), _text(a.coefficient) + logs, a.ratio, f"-> {ratio}"
+
+
+def _scale(a: Asymptote) -> str:
+    """The power of ℓ and of 1/n of a ratio: "(l/n)", "(1/(l n))"."""
+    depth = f"l{_exponent(abs(a.ratio_power))}" if a.ratio_power else ""
+    width = f"n{_exponent(a.order)}" if a.order else ""
+    above = depth if a.ratio_power > 0 else ""
+    below = [part for part in ("" if above else depth, width) if part]
+    if not below:
+        return above
+    under = below[0] if len(below) == 1 else f"({' '.join(below)})"
+    return f"{above or '1'}/{under}"
+
+
+def _exponent(power: Any) -> str:
+    return "" if power == 1 else f"^{power}"
+
+
+def _text(expression: Any) -> str:
+    return str(sp.sstr(expression)).replace("**", "^")
+
+
+def latex(solution: AsymptoticSolution) -> str:
+    """An aligned block, two equations for each tensor."""
+    names = {
+        symbol: LATEX_NAMES[symbol.name]
+        for symbol in sorted(_symbols(solution), key=str)
+        if symbol.name in LATEX_NAMES
+    }
+    rows = []
+    for a in solution.tensors:
+        logs = r"\," + _latex_power(r"\log\ell", a.log_power) if a.log_power else ""
+        left = f"{_letter(a.name)}^{{(\\ell)}}"
+        power = sp.latex(-a.exponent, symbol_names=names)
+        depth = rf"\,\ell^{{{power}}}" if a.exponent != 0 else ""
+        lines = [rf"{left} &= {sp.latex(a.coefficient, symbol_names=names)}{depth}{logs} + \cdots"]
+        scale = _latex_scale(a)
+        ratio = sp.latex(a.ratio_coefficient, symbol_names=names)
+        lines.append(rf"{_latex_ratio(a)} &= {ratio}{scale}{logs} + \cdots")
+        rows += lines
+    body = " \\\\\n".join(rows)
+    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _symbols(solution: AsymptoticSolution) -> set[Any]:
+    found: set[Any] = set()
+    for a in solution.tensors:
+        for expression in (a.exponent, a.coefficient, a.ratio_coefficient):
+            found |= sp.sympify(expression).free_symbols
+    return found
+
+
+def _letter(name: str) -> str:
+    """K and Θ for the leading metric and NTK, otherwise the tensor's own name."""
+    return {"G": "K", "H": r"\Theta"}.get(name, name if len(name) == 1 else rf"\text{{{name}}}")
+
+
+def _latex_ratio(a: Asymptote) -> str:
+    above = _letter(a.name) + _latex_power("K", a.edges - a.pairs)
+    below = _latex_power("n", a.order) + _latex_power("K", a.pairs - a.edges)
+    below += _latex_power(r"\Theta", a.edges)
+    return rf"\frac{{{above}}}{{{below}}}" if below else above
+
+
+def _latex_scale(a: Asymptote) -> str:
+    power = a.ratio_power
+    above = _latex_power(r"\ell", power) if power > 0 else ""
+    below = (_latex_power(r"\ell", -power) if power < 0 else "") + _latex_power("n", a.order)
+    return rf"\,\frac{{{above or 1}}}{{{below}}}" if below else rf"\,{above}" if above else ""
+
+
+def _latex_power(name: str, exponent: int) -> str:
+    if exponent <= 0:
+        return ""
+    return f"{name} " if exponent == 1 else rf"\left({name}\right)^{{{exponent}}}"

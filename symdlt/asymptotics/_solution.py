@@ -1,0 +1,144 @@
+"""What the asymptotic solver returns: an asymptote for each tensor, and their table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+SCHEMA = "symdlt.asymptotics"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asymptote:
+    r"""How one tensor scales with depth.
+
+    $$X^{(\ell)} \to x\, \ell^{-p}\, (\log\ell)^{j}\, L^{e(p_\perp - 1)}, \qquad
+      \frac{X K^{e-m}}{n^{m-1}\Theta^e} \to r\, \ell^{q}\, (\log\ell)^{j} \frac{1}{n^{m-1}}$$
+
+    Attributes:
+        name: the tensor.
+        edges: the number e of edges of its forest.
+        pairs: the number m of matched pairs of neurons.
+        order: the power of 1/n that multiplies the tensor.
+        exponent: p.
+        log_power: j, zero unless a source resonates.
+        coefficient: x.
+        ratio_power: q.
+        ratio_coefficient: r.
+    """
+
+    name: str
+    edges: int
+    pairs: int
+    order: int
+    exponent: Any
+    log_power: int
+    coefficient: Any
+    ratio_power: Any
+    ratio_coefficient: Any
+
+    @property
+    def ratio(self) -> str:
+        """The dimensionless ratio as text, for instance "R K/(n Theta^3)"."""
+        above = " ".join([self.name, *_power("K", self.edges - self.pairs)])
+        below = [*_power("n", self.order), *_power("K", self.pairs - self.edges)]
+        below += _power("Theta", self.edges)
+        if not below:
+            return above
+        return f"{above}/{below[0] if len(below) == 1 else '(' + ' '.join(below) + ')'}"
+
+    def __repr__(self) -> str:
+        return f"Asymptote({self.name}, exponent={sp.sstr(self.exponent)[:40]})"
+
+
+@dataclass(frozen=True, slots=True)
+class AsymptoticSolution:
+    """Exponents, leading coefficients and dimensionless ratios of a system of recursions.
+
+    Attributes:
+        activation: what was solved for, as it was given.
+        universality: the class.
+        tensors: one asymptote for each tensor.
+        values: names and values of what describes the activation: sigma_1, a_1, p_perp.
+        hyperparameters: names and values of C_b, C_W, lambda_b(l), lambda_W(l).
+        assumptions: under what conditions all this holds.
+    """
+
+    activation: str
+    universality: str
+    tensors: tuple[Asymptote, ...]
+    values: tuple[tuple[str, Any], ...]
+    hyperparameters: tuple[tuple[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Asymptote:
+        """The asymptote of that tensor.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        for asymptote in self.tensors:
+            if asymptote.name == name:
+                return asymptote
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        shown = self.activation if len(self.activation) <= 40 else self.activation[:37] + "..."
+        return f"AsymptoticSolution({shown!r}, {self.universality}, tensors={len(self.tensors)})"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """Exponents, coefficients and ratios as text, one tensor a line."""
+        from symdlt.asymptotics._printing import table
+
+        return table(self)
+
+    def latex(self) -> str:
+        """The same as LaTeX, an aligned block in the notation of the book."""
+        from symdlt.asymptotics._printing import latex
+
+        return latex(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as dictionaries, lists, integers and strings; numbers are exact.
+
+        The exponent p is that of $X \\propto \\ell^{-p}$.
+        """
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "activation": self.activation,
+            "class": self.universality,
+            "values": {name: sp.sstr(value) for name, value in self.values},
+            "hyperparameters": {name: sp.sstr(value) for name, value in self.hyperparameters},
+            "assumptions": list(self.assumptions),
+            "tensors": {asymptote.name: _entry(asymptote) for asymptote in self.tensors},
+        }
+
+
+def _entry(asymptote: Asymptote) -> dict[str, Any]:
+    return {
+        "exponent": sp.sstr(asymptote.exponent),
+        "log_power": asymptote.log_power,
+        "coefficient": sp.sstr(asymptote.coefficient),
+        "ratio": {
+            "definition": asymptote.ratio,
+            "depth_power": sp.sstr(asymptote.ratio_power),
+            "width_power": -asymptote.order,
+            "coefficient": sp.sstr(asymptote.ratio_coefficient),
+        },
+    }
+
+
+def _power(name: str, exponent: int) -> list[str]:
+    if exponent <= 0:
+        return []
+    return [name if exponent == 1 else f"{name}^{exponent}"]

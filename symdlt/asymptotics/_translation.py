@@ -1,0 +1,120 @@
+"""From elements of the solver's field to SymPy expressions in the words of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from symdlt.asymptotics._classes import Universality
+from symdlt.asymptotics._layer import Solution, UndeterminedError
+from symdlt.asymptotics._parameters import (
+    A_1,
+    P_PERP,
+    SIGMA_1,
+    Parameters,
+    ratio_symbol,
+    taylor_symbol,
+)
+from symdlt.networks._activations import Activation
+
+PROBES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+DIGITS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Leading:
+    """The first term of a solution that does not vanish: coefficient · ℓ^-power log^log_power."""
+
+    power: int
+    log_power: int
+    coefficient: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """Substitutions that turn elements of the field into expressions.
+
+    Attributes:
+        universality: the class, with the activation if one was named.
+        rates: values of learning rates that were given.
+        square: what stands for (σ_2/σ_1)² in a whole class, or None.
+    """
+
+    universality: Universality
+    rates: tuple[tuple[Any, Any], ...]
+    square: Any = None
+
+    def __call__(self, element: Any) -> Any:
+        """The element as a SymPy expression, factored."""
+        expression = element.as_expr()
+        if self.square is not None:
+            expression = expression.subs(ratio_symbol(2) ** 2, self.square)
+        expression = sp.factor(expression)
+        values = dict(self.rates) | self._taylor(expression)
+        return sp.factor(expression.subs(values)) if values else expression
+
+    def _taylor(self, expression: Any) -> dict[Any, Any]:
+        """Values for the Taylor coefficients that stand in an expression."""
+        orders = {ratio_symbol(p): p for p in range(2, 40)}
+        used = {orders[s]: s for s in expression.free_symbols if s in orders}
+        named = self.universality.activation
+        if named is None:
+            return {s: taylor_symbol(p) / SIGMA_1 for p, s in sorted(used.items())}
+        taylor = _numbers(named, max([5, *used]))
+        found = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
+        return found | {SIGMA_1: taylor[1], A_1: self.universality.a_1}
+
+
+@lru_cache(maxsize=64)
+def _numbers(activation: Activation, order: int) -> tuple[Any, ...]:
+    return activation.taylor(order)
+
+
+def translation(
+    universality: Universality,
+    parameters: Parameters,
+    perpendicular: Any,
+    rates: Mapping[Any, Any],
+) -> Translation:
+    """The translation for an activation, or for a class: then σ_2 is expressed by p_⊥.
+
+    Args:
+        universality: the class, with the activation if one was named.
+        parameters: the field.
+        perpendicular: p_⊥ in the field.
+        rates: values for the symbols of the learning rates.
+    """
+    given = tuple(rates.items())
+    if universality.activation is not None or not universality.curved:
+        return Translation(universality, given)
+    number, slope = parameters.affine(perpendicular)
+    return Translation(universality, given, (P_PERP - number) * A_1 / slope)
+
+
+def leading(solution: Solution, translate: Translation) -> Leading:
+    """The leading term of a tensor for an activation or class.
+
+    A coefficient may vanish for one activation where it does not for its class.
+
+    Raises:
+        UndeterminedError: if all known terms vanish.
+    """
+    for power, logs in solution.series.terms:
+        for j in reversed(range(len(logs))):
+            coefficient = translate(logs[j])
+            if not _vanishes(coefficient):
+                return Leading(power, j, coefficient)
+    raise UndeterminedError(solution.equation.name)
+
+
+def _vanishes(expression: Any) -> bool:
+    """Whether an expression is zero for all values of its symbols."""
+    if expression == 0 or expression.is_Rational:
+        return bool(expression == 0)
+    symbols = sorted(expression.free_symbols, key=str)
+    number = expression.subs(dict(zip(symbols, map(sp.sqrt, PROBES), strict=False)))
+    return bool(abs(number.evalf(DIGITS)) < sp.Float(10) ** (-DIGITS // 2))
