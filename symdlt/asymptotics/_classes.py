@@ -71,7 +71,7 @@ def classify(what: Any) -> Universality:
     found = activation(what)
     if found.kinked:
         raise SolutionError(
-            f"{found!r} has a kink at zero, so it has no Taylor series there. "
+            f"{_shown(found)} has a kink at zero, so it has no Taylor series there. "
             "The K*=0 class needs one up to the third order. "
             "Give a smooth activation such as tanh or sin."
         )
@@ -83,20 +83,20 @@ def _classified(found: Activation) -> Universality:
     for number in taylor:
         if not number.is_finite or number.is_real is False:
             raise ActivationError(
-                f"{found!r} is not real and finite at zero. "
+                f"{_shown(found)} is not real and finite at zero. "
                 f"A coefficient of its Taylor series is {sp.sstr(number)[:40]}. "
                 "Give a real function that is analytic at zero."
             )
     if not is_zero(taylor[0]):
         raise SolutionError(
-            f"{found!r} is not in the K*=0 class: sigma(0) = {_short(taylor[0])} is not zero. "
+            f"{_shown(found)} is not in the K*=0 class: sigma(0) = {_short(taylor[0])}, not zero. "
             "A bias-like constant makes the kernel nonzero at every layer. "
             "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here."
         )
     if is_zero(taylor[1]):
         raise SolutionError(
-            f"{found!r} is not in the K*=0 class: sigma'(0) is zero. "
-            "A small kernel then shrinks faster than any C_W = 1/sigma'(0)^2 can make up for. "
+            f"{_shown(found)} is not in the K*=0 class: sigma'(0) is zero. "
+            "No C_W then keeps a small kernel at its size from layer to layer. "
             "Give an activation with a slope at zero."
         )
     curvature = a_1_of(taylor)
@@ -104,25 +104,25 @@ def _classified(found: Activation) -> Universality:
         raise _marginal(found)
     if is_positive(curvature):
         raise SolutionError(
-            f"{found!r} is not in the K*=0 class: a_1 = {_short(curvature)} is positive. "
+            f"{_shown(found)} is not in the K*=0 class: a_1 = {_short(curvature)} is positive. "
             "The fixed point K* = 0 is unstable, a small kernel grows away from it. "
             "Look for a fixed point with K* > 0, which is not solved here."
         )
     curved = not is_zero(taylor[2])
     odd = not curved and is_zero(taylor[4])
     name = ODD if odd else GENERAL if curved else "K*=0, sigma_2=0"
-    return Universality(name, found.name, curved, found, sp.simplify(curvature))
+    return Universality(name, found.name, curved, found, sp.factor(curvature))
 
 
 def _marginal(found: Activation) -> SolutionError:
     if all(is_zero(number) for number in found.taylor(9)[2:]):
         return SolutionError(
-            f"{found!r} is linear at zero, so every kernel is a fixed point. "
+            f"{_shown(found)} is linear at zero, so every kernel is a fixed point. "
             "That is the scale-invariant class, not K*=0; a_1 is zero. "
             "Scale-invariant activations are not solved here; give one with a_1 < 0."
         )
     return SolutionError(
-        f"{found!r} has a_1 = 0, so the kernel does not move at order K^2. "
+        f"{_shown(found)} has a_1 = 0, so the kernel does not move at order K^2. "
         "The next order of its Taylor series decides, and K falls off with another power. "
         "Give an activation with a_1 < 0; this case is not solved here."
     )
@@ -154,6 +154,10 @@ def is_zero(number: Any) -> bool:
 def is_positive(number: Any) -> bool:
     """Whether an exact number that is not zero is positive."""
     return bool(number.evalf(DIGITS) > 0)
+
+
+def _shown(found: Activation) -> str:
+    return repr(found.name if len(found.name) <= 60 else found.name[:57] + "...")
 
 
 def _short(number: Any) -> str:

@@ -63,7 +63,7 @@ def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Poly
         SolutionError: for a bracket with inserted z's.
 
     >>> from sympy import Rational
-    >>> cubic = [0, Rational(1), 0, Rational(-2), 0, 0]
+    >>> cubic = [Rational(c) for c in (0, 1, 0, -2, 0)]
     >>> gaussian_series(Bracket(((0, 0), (0, 0))), cubic, 2)
     (0, 1, -2)
     """
@@ -84,7 +84,7 @@ def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Poly
 
 
 def double_factorial(n: int) -> int:
-    """n!! = n (n-2) (n-4) … for odd n, with (-1)!! = 1: the Gaussian moments.
+    """The product n (n-2) (n-4) … for odd n, with (-1)!! = 1: the Gaussian moments.
 
     >>> [double_factorial(n) for n in (-1, 1, 3, 5)]
     [1, 1, 3, 15]

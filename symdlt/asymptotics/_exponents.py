@@ -80,7 +80,7 @@ def _rate(value: Any, name: str) -> Any:
     number = sp.sympify(value) if not isinstance(value, str | bytes) else None
     if number is None or not number.is_number or not number.is_nonnegative:
         raise SolutionError(
-            f"{name} = {str(value)[:40]!r} is not a learning rate. "
+            f"{name} = {str(value)[:40]} is not a learning rate. "
             "It must be a number that is not negative. Give an int, a Fraction or a SymPy number."
         )
     return sp.Rational(str(value)) if number.is_Float else number
@@ -227,6 +227,8 @@ def _assumptions(p_perp: Any, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]
     found = ["one input, hidden layers of one width n, X ~ l^-p at large depth l"]
     if p_perp != 1:
         found.append("coefficients of a tensor with e edges carry a factor L^(e (p_perp - 1))")
+    if p_perp.free_symbols:
+        found.append("sigma_2 is not zero, so p_perp < 1")
     constants = sorted(
         {str(s) for a in tensors for s in a.coefficient.free_symbols if str(s).startswith("c_")}
     )

@@ -10,9 +10,10 @@ from typing import Any
 
 from symdlt.asymptotics._equations import Equation, Source
 from symdlt.asymptotics._series import LogSeries, power
+from symdlt.errors import SolutionError
 
 
-class UndeterminedError(Exception):
+class UndeterminedError(SolutionError):
     """All known orders of a right-hand side cancel: the work has to be redone with more."""
 
 

@@ -19,11 +19,9 @@ LATEX_NAMES = {
 def table(solution: AsymptoticSolution) -> str:
     """A header with what was assumed, then a line for each tensor."""
     lines = [f"{solution.activation}: universality class {solution.universality}"]
-    lines += [
-        "  " + ", ".join(f"{name} = {_text(value)}" for name, value in group)
-        for group in (solution.values, solution.hyperparameters)
-        if group
-    ]
+    for group in (solution.values, solution.hyperparameters):
+        shown = [f"{name} = {_text(x)}" for name, x in group if _text(x) != name]
+        lines += [f"  {', '.join(shown)}"] if shown else []
     lines += [f"  {assumption}" for assumption in solution.assumptions]
     heads = ("tensor", "p", "coefficient of l^-p", "dimensionless ratio", "")
     rows = [heads, *(_row(asymptote) for asymptote in solution.tensors)]
@@ -39,7 +37,8 @@ def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
     logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
     scale = _scale(a)
     ratio = _text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
-    return a.name, _text(a.exponent), _text(a.coefficient) + logs, a.ratio, f"-> {ratio}"
+    ratios = (a.ratio, f"-> {ratio}") if a.order else ("", "")
+    return a.name, _text(a.exponent), _text(a.coefficient) + logs, *ratios
 
 
 def _scale(a: Asymptote) -> str:
@@ -63,7 +62,7 @@ def _text(expression: Any) -> str:
 
 
 def latex(solution: AsymptoticSolution) -> str:
-    """An aligned block, two equations for each tensor."""
+    """An aligned block: each tensor, and its dimensionless ratio if it is suppressed by 1/n."""
     names = {
         symbol: LATEX_NAMES[symbol.name]
         for symbol in sorted(_symbols(solution), key=str)
@@ -71,16 +70,15 @@ def latex(solution: AsymptoticSolution) -> str:
     }
     rows = []
     for a in solution.tensors:
-        logs = r"\," + _latex_power(r"\log\ell", a.log_power) if a.log_power else ""
-        left = f"{_letter(a.name)}^{{(\\ell)}}"
+        logs = r"\," + _latex_power(r"\log", a.log_power) + r" \ell" if a.log_power else ""
         power = sp.latex(-a.exponent, symbol_names=names)
-        depth = rf"\,\ell^{{{power}}}" if a.exponent != 0 else ""
-        lines = [rf"{left} &= {sp.latex(a.coefficient, symbol_names=names)}{depth}{logs} + \cdots"]
-        scale = _latex_scale(a)
-        ratio = sp.latex(a.ratio_coefficient, symbol_names=names)
-        lines.append(rf"{_latex_ratio(a)} &= {ratio}{scale}{logs} + \cdots")
-        rows += lines
-    body = " \\\\\n".join(rows)
+        depth = _latex_power(r"\ell", power) if a.exponent != 0 else ""
+        value = sp.latex(a.coefficient, symbol_names=names)
+        rows.append(rf"{_letter(a.name)}^{{(\ell)}} &= {value}\,{depth}{logs} + \cdots")
+        if a.order:
+            ratio = sp.latex(a.ratio_coefficient, symbol_names=names)
+            rows.append(rf"{_latex_ratio(a)} &= {ratio}\,{_latex_scale(a)}{logs} + \cdots")
+    body = " \\\\\n".join(rows).replace(r"\, +", " +")
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
@@ -98,20 +96,21 @@ def _letter(name: str) -> str:
 
 
 def _latex_ratio(a: Asymptote) -> str:
-    above = _letter(a.name) + _latex_power("K", a.edges - a.pairs)
-    below = _latex_power("n", a.order) + _latex_power("K", a.pairs - a.edges)
-    below += _latex_power(r"\Theta", a.edges)
-    return rf"\frac{{{above}}}{{{below}}}" if below else above
+    power = a.edges - a.pairs
+    above = [_letter(a.name), *_factor("K", power)]
+    below = [*_factor("n", a.order), *_factor("K", -power), *_factor(r"\Theta", a.edges)]
+    return rf"\frac{{{' '.join(above)}}}{{{' '.join(below)}}}"
 
 
 def _latex_scale(a: Asymptote) -> str:
-    power = a.ratio_power
-    above = _latex_power(r"\ell", power) if power > 0 else ""
-    below = (_latex_power(r"\ell", -power) if power < 0 else "") + _latex_power("n", a.order)
-    return rf"\,\frac{{{above or 1}}}{{{below}}}" if below else rf"\,{above}" if above else ""
+    above = _factor(r"\ell", a.ratio_power) or ["1"]
+    below = [*_factor(r"\ell", -a.ratio_power), *_factor("n", a.order)]
+    return rf"\frac{{{' '.join(above)}}}{{{' '.join(below)}}}"
 
 
-def _latex_power(name: str, exponent: int) -> str:
-    if exponent <= 0:
-        return ""
-    return f"{name} " if exponent == 1 else rf"\left({name}\right)^{{{exponent}}}"
+def _factor(name: str, exponent: int) -> list[str]:
+    return [_latex_power(name, exponent)] if exponent > 0 else []
+
+
+def _latex_power(name: str, exponent: Any) -> str:
+    return name if str(exponent) == "1" else f"{name}^{{{exponent}}}"

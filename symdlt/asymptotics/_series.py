@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any
 
+from sympy import QQ
+
 Logs = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LogSeries:
-    r"""$\sum_k \ell^{-k} \sum_j c_{kj} \log^j\!\ell$ with everything from $\ell^{-precision}$ unknown.
+    r"""The series $\sum_k \ell^{-k} \sum_j c_{kj} \log^j\!\ell$, unknown from some power on.
 
     Attributes:
         terms: pairs (k, (c_k0, c_k1, …)) in ascending order of k, none of them zero.
@@ -115,8 +117,6 @@ def _binomials(exponent: Any, length: int) -> list[Any]:
 
 def _moved_logs(degree: int, length: int) -> list[Logs]:
     """The expansion of log^degree (ℓ+1): for each power of 1/ℓ a polynomial in log ℓ."""
-    from sympy import QQ
-
     step = [QQ(0)] + [QQ((-1) ** (i + 1), i) for i in range(1, length)]
     steps = [[QQ(1)] + [QQ(0)] * (length - 1)]
     for _ in range(degree):

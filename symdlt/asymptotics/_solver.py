@@ -13,8 +13,6 @@ from symdlt.asymptotics._parameters import Parameters
 from symdlt.asymptotics._series import LogSeries, power
 from symdlt.errors import SolutionError
 
-MOST_ORDERS = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -42,7 +40,7 @@ def solve(
     """Solve a closed system, the kernel and the NTK first.
 
     Args:
-        equations: in dependency order, expanded to at least `orders` powers of K.
+        equations: in dependency order, G and H first, expanded beyond the given order.
         parameters: the class of activations.
         orders: how many orders of 1/ℓ to keep in every tensor.
 
@@ -55,21 +53,14 @@ def solve(
     tensors = {"G": kernel.series}
     cutoff = kernel.series.precision
     nothing, constant = (power(0, c, cutoff) for c in (parameters.zero, variance))
-    solutions, schedule = [kernel], None
-    layer = Layer((nothing, constant, nothing, nothing), tensors)
+    schedule = equivalent_rates(equations[1], Layer((nothing, constant), tensors))
+    rates = _rates(schedule, parameters, cutoff + 1)
+    layer = Layer((nothing, constant, *rates), tensors)
+    solutions = [kernel]
     for equation in equations[1:]:
-        if schedule is None:
-            schedule = equivalent_rates(equation, layer)
-            rates = _rates(schedule, parameters, cutoff + 1)
-            layer = Layer((nothing, constant, *rates), tensors)
         found = solve_driven(equation, layer, schedule.offset, parameters, orders)
         solutions.append(found)
         tensors[equation.name] = found.series
-    if schedule is None:
-        raise SolutionError(
-            "There is no NTK among the recursions. The learning rates are scaled by its own one. "
-            "Include H in the system."
-        )
     return tuple(solutions), schedule
 
 
@@ -128,10 +119,11 @@ def equivalent_rates(equation: Equation, layer: Layer) -> Schedule:
 
     Args:
         equation: the recursion of H.
-        layer: with the kernel; its learning rates are not used.
+        layer: C_b, C_W and the kernel; it needs no learning rates.
     """
-    decay = _decay(equation, layer)
-    bare = Layer((*layer.hyperparameters[:2], *(power(0, decay * 0 + 1, 99),) * 2), layer.tensors)
+    unit = power(0, layer.tensors["G"].terms[0][1][0] * 0 + 1, 99)
+    bare = Layer((*layer.hyperparameters, unit, unit), layer.tensors)
+    decay = _decay(equation, bare)
     powers = {}
     for source in equation.sources:
         if equation.name not in source.tensors:

@@ -30,7 +30,8 @@ def series(node: Node, order: int) -> Series:
     if node.kind in ("number", "constant"):
         return _constant(number(node), order)
     if node.kind == "divide":
-        return _quotient(*node.children, order)
+        upper, lower = node.children
+        return _quotient(upper, lower, order)
     parts = [series(child, order) for child in node.children]
     if node.kind == "add":
         return [a + b for a, b in zip(*parts, strict=True)]
@@ -94,7 +95,7 @@ def _raised(base: Series, exponent: Fraction) -> Series:
 
 def _integrated(start: Any, slope: Callable[[Series], Series], inner: Series) -> Series:
     """The series f with f(0) given and f' = slope(f)·inner', found order by order."""
-    rates = [k * c for k, c in enumerate(inner)][1:] + [sp.Integer(0)]
+    rates = [*(k * c for k, c in enumerate(inner) if k), sp.Integer(0)]
     found = [start]
     for k in range(1, len(inner)):
         padded = found + [sp.Integer(0)] * (len(inner) - k)

@@ -10,7 +10,8 @@ from fractions import Fraction
 from symdlt.errors import ActivationError
 
 FUNCTIONS = (
-    "abs atan cos cosh erf exp log relu sigmoid sin sinh sqrt tanh".split()  # in alphabetic order
+    *("abs", "atan", "cos", "cosh", "erf", "exp", "log"),
+    *("relu", "sigmoid", "sin", "sinh", "sqrt", "tanh"),
 )
 CONSTANTS = {"pi": "pi", "E": "e"}
 VARIABLES = ("z", "x")

@@ -60,8 +60,8 @@ class Activation:
         parse(self.text)
 
     def __repr__(self) -> str:
-        shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
-        return f"Activation({shown})"
+        text = self.text if self.name == self.text else f"{self.name}: {self.text}"
+        return f"Activation({text if len(text) <= 60 else text[:57] + '...'})"
 
     def __str__(self) -> str:
         return self.text
@@ -123,7 +123,7 @@ def activation(what: Any) -> Activation:
         ActivationError: if it is none of these.
 
     >>> activation("swish")
-    Activation(z*sigmoid(z))
+    Activation(swish: z*sigmoid(z))
     """
     if isinstance(what, Activation):
         return what

@@ -39,15 +39,17 @@ def kernels(function, variance, first, depth):
     return np.array(found)
 
 
-def iterate(function, slope, rates, depth, first=1.0):
+def iterate(function, slope, rates, depth, first=1.0, perpendicular=1.0):
     """All thirteen tensors at layers 1 … depth, as a dictionary of arrays.
 
-    The learning rates are λ_b/ℓ and λ_W; the variances are C_b = 0 and C_W = 1/slope².
+    The learning rates are λ_b/ℓ^p and λ_W/ℓ^(p-1), p being p_⊥ (∞.29 without the powers of L);
+    the variances are C_b = 0 and C_W = 1/slope².
     """
     kernel = kernels(function, 1 / slope**2, first, depth)
     below = kernel[:-1]
-    above = np.arange(2, depth + 1)
-    hyper = (0 * below, 0 * below + 1 / slope**2, rates[0] / above, 0 * below + rates[1])
+    above = np.arange(2.0, depth + 1)
+    learning = rates[0] * above**-perpendicular, rates[1] * above ** (1 - perpendicular)
+    hyper = (0 * below, 0 * below + 1 / slope**2, *learning)
     points = NODES[:, None] * np.sqrt(below)
     powers = {k: function(points, k) for k in range(5)}
     mean = {}

@@ -1,0 +1,128 @@
+"""Single-input recursions iterated in numbers, term by term, and extrapolated to infinite depth.
+
+The kernel is iterated first; then every bracket is known at every layer, and each further tensor
+is a linear recursion of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+
+from symdlt.recursions import RecursionSystem
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+def kernels(activation, K: float, layers: int, C_W: float) -> np.ndarray:
+    """K at layers 1 … layers for C_b = 0."""
+    found = np.empty(layers)
+    for layer in range(layers):
+        found[layer] = K
+        K = C_W * float(WEIGHTS @ activation(0, math.sqrt(K) * NODES) ** 2)
+    return found
+
+
+def iterate(
+    system: RecursionSystem,
+    activation,
+    layers: int,
+    *,
+    C_W: float,
+    lambda_b,
+    lambda_W,
+    K: float = 1.0,
+) -> dict[str, np.ndarray]:
+    """Every tensor at layers 1 … layers, at equal widths.
+
+    Args:
+        activation: function of (order of the derivative, z).
+        lambda_b: function of an array of layers.
+        lambda_W: function of an array of layers.
+    """
+    found = {"G": kernels(activation, K, layers, C_W)}
+    z = np.sqrt(found["G"])[:, None] * NODES
+    highest = max(k for r in system for t in r.terms for b in t.brackets for _, k in b.factors)
+    values = [activation(k, z) for k in range(highest + 1)]
+    known: dict = {}
+
+    def mean(bracket):
+        if bracket not in known:
+            product = reduce(np.multiply, (values[k] for _, k in bracket.factors))
+            known[bracket] = product @ WEIGHTS
+        return known[bracket]
+
+    above = np.arange(2, layers + 2)
+    rates = (0.0, C_W, lambda_b(above), lambda_W(above))
+    first = np.arange(1, 2)
+
+    def term_value(term, without=None):
+        value = np.full(layers, float(term.coefficient))
+        for rate, power in zip(rates, term.hyperparameters.powers, strict=True):
+            value = value * rate**power
+        for bracket in term.brackets:
+            value = value * mean(bracket)
+        names = [t.correlator.name for t in term.tensors]
+        if without:
+            names.remove(without)
+        return reduce(np.multiply, (found[name] for name in names), value)
+
+    for recursion in list(system)[1:]:
+        own = [t for t in recursion.terms if recursion.name in _names(t)]
+        others = [t for t in recursion.terms if recursion.name not in _names(t)]
+        slope = sum(term_value(t, recursion.name) for t in own).tolist()
+        source = sum(term_value(t) for t in others).tolist()
+        start = (lambda_b(first) + lambda_W(first) * K)[0] if recursion.name == "H" else 0.0
+        column = [float(start)]
+        for layer in range(layers - 1):
+            column.append(slope[layer] * column[-1] + source[layer])
+        found[recursion.name] = np.array(column)
+    return found
+
+
+def _names(term):
+    return [t.correlator.name for t in term.tensors]
+
+
+def extrapolated(values: np.ndarray, exponent: float, log_power: int = 0) -> float:
+    """The limit x of values·ℓ^exponent, from x + Σ_k Σ_j c_kj log^j ℓ/ℓ^k at several depths.
+
+    Orders k ≤ 2 are kept, with logarithms up to j = k + 1 (a resonance raises them by one); if the
+    leading term has logarithms itself, its lower ones are among the unknowns.
+    """
+    basis = [(0, j) for j in range(log_power, -1, -1)]
+    basis += [(k, j) for k in (1, 2) for j in range(k + log_power + (0 if log_power else 1) + 1)]
+    depths = [round(len(values) / 1.45**i) for i in range(len(basis))]
+    rows = [[math.log(d) ** j / d**k for k, j in basis] for d in depths]
+    ends = [values[d - 1] * d**exponent for d in depths]
+    return float(np.linalg.solve(np.array(rows), np.array(ends))[0])
+
+
+def tanh(order: int, z):
+    """Derivatives of tanh: polynomials in t = tanh z, with dt/dz = 1 - t²."""
+    polynomial = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([1.0, 0.0, -1.0])
+    return polynomial(np.tanh(z))
+
+
+def sine(order: int, z):
+    return np.sin(z + order * np.pi / 2)
+
+
+def tilted_sine(order: int, z):
+    """sin z + (1 − cos z)/2."""
+    return sine(order, z) - sine(order, z + np.pi / 2) / 2 + (0.5 if order == 0 else 0.0)
+
+
+def polynomial(*coefficients):
+    """Σ c_p z^p and its derivatives."""
+    whole = np.polynomial.Polynomial(coefficients)
+
+    def derivative(order: int, z):
+        return (whole.deriv(order) if order else whole)(z)
+
+    return derivative
