@@ -89,7 +89,8 @@ def _classified(found: Activation) -> Universality:
             )
     if not is_zero(taylor[0]):
         raise SolutionError(
-            f"{_shown(found)} is not in the K*=0 class: sigma(0) = {_short(taylor[0])}, not zero. "
+            f"{_shown(found)} is not in the K*=0 class: "
+            f"sigma(0) = {_short(taylor[0])} is not zero. "
             "A bias-like constant makes the kernel nonzero at every layer. "
             "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here."
         )

@@ -70,16 +70,20 @@ def latex(solution: AsymptoticSolution) -> str:
     }
     rows = []
     for a in solution.tensors:
-        logs = r"\," + _latex_power(r"\log", a.log_power) + r" \ell" if a.log_power else ""
+        logs = [_latex_power(r"\log", a.log_power) + r" \ell"] if a.log_power else []
         power = sp.latex(-a.exponent, symbol_names=names)
-        depth = _latex_power(r"\ell", power) if a.exponent != 0 else ""
+        depth = [_latex_power(r"\ell", power)] if a.exponent != 0 else []
         value = sp.latex(a.coefficient, symbol_names=names)
-        rows.append(rf"{_letter(a.name)}^{{(\ell)}} &= {value}\,{depth}{logs} + \cdots")
+        rows.append(_latex_row(rf"{_letter(a.name)}^{{(\ell)}}", [value, *depth, *logs]))
         if a.order:
             ratio = sp.latex(a.ratio_coefficient, symbol_names=names)
-            rows.append(rf"{_latex_ratio(a)} &= {ratio}\,{_latex_scale(a)}{logs} + \cdots")
-    body = " \\\\\n".join(rows).replace(r"\, +", " +")
+            rows.append(_latex_row(_latex_ratio(a), [ratio, _latex_scale(a), *logs]))
+    body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _latex_row(left: str, factors: list[str]) -> str:
+    return f"{left} &= " + r"\,".join(factors) + r" + \cdots"
 
 
 def _symbols(solution: AsymptoticSolution) -> set[Any]:

@@ -116,13 +116,3 @@ def sine(order: int, z):
 def tilted_sine(order: int, z):
     """sin z + (1 − cos z)/2."""
     return sine(order, z) - sine(order, z + np.pi / 2) / 2 + (0.5 if order == 0 else 0.0)
-
-
-def polynomial(*coefficients):
-    """Σ c_p z^p and its derivatives."""
-    whole = np.polynomial.Polynomial(coefficients)
-
-    def derivative(order: int, z):
-        return (whole.deriv(order) if order else whole)(z)
-
-    return derivative

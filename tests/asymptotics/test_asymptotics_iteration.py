@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import sympy as sp
-from depth_iteration import extrapolated, iterate, polynomial, sine, tanh, tilted_sine
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from depth_iteration import extrapolated, iterate, sine, tanh, tilted_sine
 
 from symdlt import BOOK, derive_system
 from symdlt.asymptotics import exponents
@@ -80,46 +77,6 @@ def test_constant_of_integration_is_that_of_the_ntk():
             expected = float(solution[name].coefficient.subs(c_H, constant))
             limit = extrapolated(found[name], float(solution[name].exponent))
             assert limit == pytest.approx(expected, rel=1e-4), (name, K)
-
-
-@settings(max_examples=15, deadline=None, derandomize=True)
-@given(
-    slope=st.fractions(min_value="1/2", max_value=2, max_denominator=4),
-    cubic=st.fractions(min_value="-1/2", max_value="-1/8", max_denominator=8),
-    quintic=st.fractions(min_value=0, max_value="1/16", max_denominator=32),
-    bias=st.fractions(min_value="1/4", max_value=2, max_denominator=4),
-    weight=st.fractions(min_value="1/4", max_value=2, max_denominator=4),
-)
-def test_odd_polynomials(slope, cubic, quintic, bias, weight):
-    """σ = slope·(z + cubic·z³ + quintic·z⁵) with a_1 = 6·cubic < 0."""
-    text = f"({slope})*(z + ({cubic})*z**3 + ({quintic})*z**5)"
-    solution = exponents(text, lambda_b=bias, lambda_W=weight)
-    sigma = polynomial(0, slope, 0, slope * cubic, 0, slope * quintic)
-    found = iterated(
-        solution,
-        lambda order, z: np.asarray(sigma(order, z), dtype=float),
-        BOOK,
-        depth=6000,
-        rates=(bias, weight),
-        K=0.1,
-    )
-    assert max(map(abs, errors(solution, found).values())) < 1e-3
-
-
-@settings(max_examples=10, deadline=None, derandomize=True)
-@given(
-    square=st.fractions(min_value="-1/2", max_value="1/2", max_denominator=8),
-    cubic=st.fractions(min_value="-3/4", max_value="-1/2", max_denominator=8),
-)
-def test_polynomials_with_even_terms(square, cubic):
-    """σ = z + square·z² + cubic·z³; a_1 = 6·cubic + 3·square² < 0."""
-    solution = exponents(f"z + ({square})*z**2 + ({cubic})*z**3", lambda_b=1, lambda_W=RATES[1])
-    sigma = polynomial(0.0, 1.0, float(square), float(cubic))
-    found = iterated(solution, sigma, BOOK, depth=6000, rates=(1, RATES[1]), K=0.1)
-    weights = {name: abs(error) for name, error in errors(solution, found).items()}
-    if square:
-        assert solution["U"].ratio_power == 0
-    assert max(weights.values()) < 2e-3, weights
 
 
 @pytest.mark.slow

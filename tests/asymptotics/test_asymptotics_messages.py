@@ -1,0 +1,86 @@
+"""The wording of what the asymptotic solver refuses."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+from symdlt.asymptotics import exponents
+from symdlt.errors import ActivationError, SolutionError, UnknownTensorError
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (
+            "softplus",
+            "'softplus' is not in the K*=0 class: sigma(0) = log(2) is not zero. "
+            "A bias-like constant makes the kernel nonzero at every layer. "
+            "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here.",
+        ),
+        (
+            "z**2",
+            "'z**2' is not in the K*=0 class: sigma'(0) is zero. "
+            "No C_W then keeps a small kernel at its size from layer to layer. "
+            "Give an activation with a slope at zero.",
+        ),
+        (
+            "gelu",
+            "'gelu' is not in the K*=0 class: a_1 = 6/pi is positive. "
+            "The fixed point K* = 0 is unstable, a small kernel grows away from it. "
+            "Look for a fixed point with K* > 0, which is not solved here.",
+        ),
+        (
+            "linear",
+            "'linear' is linear at zero, so every kernel is a fixed point. "
+            "That is the scale-invariant class, not K*=0; a_1 is zero. "
+            "Scale-invariant activations are not solved here; give one with a_1 < 0.",
+        ),
+        (
+            "tanh(z) - tanh(2*z)/8",
+            "'tanh(z) - tanh(2*z)/8' has a_1 = 0, so the kernel does not move at order K^2. "
+            "The next order of its Taylor series decides, and K falls off with another power. "
+            "Give an activation with a_1 < 0; this case is not solved here.",
+        ),
+        (
+            "relu",
+            "'relu' has a kink at zero, so it has no Taylor series there. "
+            "The K*=0 class needs one up to the third order. "
+            "Give a smooth activation such as tanh or sin.",
+        ),
+        (
+            "K*=1",
+            "There is no universality class 'K*=1' here. "
+            "The solver knows 'K*=0, odd' and 'K*=0, general'. Give one of them.",
+        ),
+    ],
+)
+def test_outside_the_class(what, message):
+    with pytest.raises(SolutionError) as caught:
+        exponents(what)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("value", [-1, "x", sp.Symbol("y"), sp.I])
+def test_learning_rates(value):
+    with pytest.raises(SolutionError) as caught:
+        exponents("tanh", lambda_b=value)
+    assert str(caught.value) == (
+        f"lambda_b = {value} is not a learning rate. "
+        "It must be a number that is not negative. Give an int, a Fraction or a SymPy number."
+    )
+
+
+def test_no_learning():
+    with pytest.raises(SolutionError, match="Both learning rates are zero"):
+        exponents("tanh", lambda_b=0, lambda_W=0)
+
+
+def test_unknown_tensor():
+    with pytest.raises(UnknownTensorError):
+        exponents("tanh", ["W"])
+
+
+def test_complex_activation():
+    with pytest.raises(ActivationError):
+        exponents("sqrt(0 - 1)*z")
