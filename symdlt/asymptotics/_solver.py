@@ -166,7 +166,7 @@ def solve_driven(
     if source is None or not source.terms:
         raise UndeterminedError(equation.name)
     start = source.valuation - 1
-    gap = parameters.zero + _decay(equation, layer) - offset - start
+    gap = parameters.field(_decay(equation, layer) - offset - start)
     least = parameters.least(gap)
     if least < 0:
         raise _forgets_nothing(equation.name, gap)
