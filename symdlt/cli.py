@@ -20,7 +20,6 @@ from symdlt.networks import (
     split_subleading,
     tensor,
 )
-from symdlt.progress import track
 from symdlt.recursions import FORMS, Recursion, derive, explain, to_json
 
 EXAMPLES = {
@@ -214,11 +213,7 @@ def _regenerate(options: argparse.Namespace) -> str:
 
 
 def _list(options: argparse.Namespace) -> str:
-    if options.order < 0:
-        raise OrderError(
-            f"--order {options.order} is negative. It is the power of 1/n. Give 0 or more."
-        )
-    return "\n".join(c.name for c in track(correlators(options.order), "tensors"))
+    return "\n".join(c.name for c in correlators(options.order))
 
 
 def _tour(options: argparse.Namespace) -> str:

@@ -10,10 +10,12 @@ from math import factorial, prod
 
 from symdlt.errors import GraphError, OrderError
 from symdlt.networks._forests import Edge, Forest
+from symdlt.progress import track
 
 Matching = tuple[Edge, ...]
 
 MOST_ORDERS = 1_000_000
+MOST_ORDER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +173,31 @@ def correlators(order: int) -> tuple[Correlator, ...]:
     Args:
         order: the power of 1/n, which is the number of matched pairs less one.
 
+    Raises:
+        OrderError: if the order is negative, or so large that they would not fit into memory.
+
     >>> [c.name for c in correlators(0)]
     ['G', 'H']
     >>> len(correlators(1)), len(correlators(2))
     (11, 103)
     """
+    if order < 0:
+        raise OrderError(
+            f"There are no tensors of order {order}. An order is a power of 1/n. Give 0 or more."
+        )
+    if order > MOST_ORDER:
+        raise OrderError(
+            f"There are about {103 * 20.0 ** (order - 2):.0e} tensors of order 1/n^{order}. "
+            "Each power of 1/n has about twenty times as many as the one before, and they would "
+            f"not fit into memory. Ask for an order of at most {MOST_ORDER}."
+        )
     size = 2 * (order + 1)
     matching = tuple((2 * k, 2 * k + 1) for k in range(order + 1))
     level = {identify(size, (), matching)[0]}
     found = set(level)
     while level:
         following = set()
-        for correlator in level:
+        for correlator in track(tuple(level), "forests", None if order > 2 else False):
             for edges in _extensions(correlator.forest):
                 following.add(identify(size, edges, correlator.matching)[0])
         found |= following
