@@ -93,7 +93,25 @@ class Correlator:
     @property
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
         """The axis permutations that leave the definition, and so the tensor, unchanged."""
-        return tuple(sorted(_relabellings(self.forest, self.matching, self)))
+        return _symmetries(self)
+
+    def settle(self, samples: tuple[int, ...]) -> tuple[int, ...]:
+        """The smallest of the readings of the samples along the symmetries.
+
+        >>> BOOK["V"].settle((4, 3, 2, 1))
+        (1, 2, 3, 4)
+        """
+        if len(set(samples)) == 1:
+            return samples
+        if not self.forest.edges:
+            pairs = sorted(sorted((samples[a], samples[b])) for a, b in self.matching)
+            return tuple(sample for pair in pairs for sample in pair)
+        return min(tuple(samples[axis] for axis in way) for way in self.symmetries)
+
+
+@lru_cache(maxsize=4096)
+def _symmetries(correlator: Correlator) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(_relabellings(correlator.forest, correlator.matching, correlator)))
 
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -162,9 +180,7 @@ def place(
 ) -> tuple[Correlator, tuple[int, ...]]:
     """The correlator with its samples in axis order, the smallest of the equal readings."""
     correlator, ways = identify(vertices, edges, matching)
-    if len(set(samples)) == 1:
-        return correlator, samples
-    return correlator, min(tuple(samples[v] for v in way) for way in ways)
+    return correlator, correlator.settle(tuple(samples[v] for v in ways[0]))
 
 
 def correlators(order: int) -> tuple[Correlator, ...]:

@@ -69,7 +69,7 @@ def relabelled(term: Term, rename: dict[int, int]) -> Term:
 
 def settled(factor: TensorFactor) -> TensorFactor:
     """The same tensor factor read along its symmetries with the smallest samples."""
-    best = min(tuple(factor.samples[axis] for axis in way) for way in factor.correlator.symmetries)
+    best = factor.correlator.settle(factor.samples)
     return TensorFactor(factor.correlator, factor.piece, best)
 
 

@@ -104,6 +104,15 @@ def test_symmetries_are_all_permutations_that_keep_the_definition(name):
     assert one.symmetries == tuple(sorted(kept))
 
 
+@pytest.mark.parametrize("name", ["G", "V", "X6", "B", "T", "X6_02_14"])
+@given(source=st.randoms(use_true_random=False))
+def test_settling_takes_the_smallest_reading(name, source):
+    one = tensor(name)
+    samples = tuple(source.randrange(3) for _ in range(one.axes))
+    readings = [tuple(samples[axis] for axis in way) for way in one.symmetries]
+    assert one.settle(samples) == min(readings)
+
+
 @pytest.mark.parametrize(("order", "count"), [(0, 2), (1, 11), (2, 103)])
 def test_enumeration(order, count):
     found = correlators(order)
