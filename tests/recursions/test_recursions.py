@@ -208,3 +208,16 @@ def test_a_changed_coefficient_is_another_recursion():
     recursion = derive("F")
     term = replace(recursion.terms[0], coefficient=recursion.terms[0].coefficient * 2)
     assert replace(recursion, terms=(term, *recursion.terms[1:])) != recursion
+
+
+def test_a_broken_symmetry_is_noticed():
+    from symdlt.recursions._symmetry import asymmetric_term, relabelled
+
+    recursion = derive("T")
+    correlator, samples, terms = recursion.correlator, recursion.samples, recursion.terms
+    assert asymmetric_term(correlator, samples, terms) is None
+    mirror = dict(zip(samples, reversed(samples), strict=True))
+    moved = [k for k, term in enumerate(terms) if relabelled(term, mirror).key != term.key]
+    assert len(moved) > 10
+    for k in moved:
+        assert asymmetric_term(correlator, samples, terms[:k] + terms[k + 1 :]) is not None
