@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     parts: tuple[Part, ...]
 
 
-Memo = dict[tuple[Tensor, ...], Part]
+Memo = dict[tuple[tuple[Tensor, ...], tuple[bool, ...]], Part]
 
 
 def canonical_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
@@ -79,16 +79,17 @@ def shape_of(term: Term, memo: Memo) -> tuple[Shape, Polynomial]:
     deltas = tuple(factor for factor in term.factors if isinstance(factor, Delta))
     parts = []
     for piece in connected_pieces(term.factors, bound):
-        part = memo.get(piece)
+        key = (piece, tuple(index in bound for tensor in piece for index in tensor.indices))
+        part = memo.get(key)
         if part is None:
-            part = memo[piece] = canonical_part(piece, bound)
+            part = memo[key] = canonical_part(piece, bound)
         parts.append(part)
     parts.sort(key=lambda part: part.key)
-    key = (
+    shape_key = (
         tuple((delta.left.sort_key, delta.right.sort_key) for delta in deltas),
         tuple(part.key for part in parts),
     )
-    return Shape(key, deltas, tuple(parts)), term.coefficient
+    return Shape(shape_key, deltas, tuple(parts)), term.coefficient
 
 
 def connected_pieces(factors: Iterable[Factor], bound: set[Index]) -> Iterator[tuple[Tensor, ...]]:

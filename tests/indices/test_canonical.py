@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from symdlt.indices import Term, constant, generated, neurons, product, symmetric
+from symdlt.indices import Term, constant, generated, neurons, product, symmetric, weights
+from symdlt.wick import expectation
 
 NODES = neurons(" ".join(f"v{place}" for place in range(16)), "n")
 EDGE = constant("e", NODES[0], NODES[1], symmetry=symmetric(2))
@@ -91,3 +92,16 @@ def test_a_generated_symmetry_is_used_as_it_is():
 def test_a_term_without_factors_stays_a_number():
     assert str(graph([(0, 1)]) * 0) == "0"
     assert Term().free_indices == ()
+
+
+def test_a_name_free_in_one_term_and_summed_in_another():
+    i, j = neurons("i j", "n")
+    x = constant("x", i)
+    free, summed, renamed = x(i), x(i).sum(i), x(j).sum(j)
+    assert free + summed == summed + free == free + renamed
+    assert free + summed not in (2 * free, 2 * summed)
+    assert free - summed != free - free
+    W = weights(1, "n", "n")
+    mixed = W(i, j) ** 2 + (W(i, j) ** 2).sum(j)
+    assert expectation(mixed) == expectation(W(i, j) ** 2) + expectation((W(i, j) ** 2).sum(j))
+    assert expectation(mixed) != 2 * expectation(W(i, j) ** 2)
