@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -45,7 +44,7 @@ def propagate(
 ) -> dict[str, Array]:
     """All tensors at the layers 1 … L for one input.
 
-    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_grid`.
+    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
 
     Args:
         activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -33,9 +32,11 @@ Function = Callable[[Array], Array]
 PerLayer = float | Sequence[float] | Array
 
 REACH = 12.0
+SHIFT = 0.5 * (math.sqrt(5.0) - 1.0)
 FIRST_STEP = 0.5
-MOST_STEPS = 17
+LEAST_STEP = 1e-3
 AGREEMENT = 1e-8
+VERIFIED = 1e-12
 TARGET = 1e-17
 CHUNK = 1 << 14
 
@@ -61,6 +62,14 @@ class Grid(NamedTuple):
     weights: Array
 
 
+class Rule(NamedTuple):
+    """A grid, and the same grid moved by an irrational part of its step to test it with."""
+
+    step: float
+    grid: Grid
+    moved: Grid
+
+
 class MeanTable(Protocol):
     """All means from the values of the activation and its derivatives at the nodes."""
 
@@ -68,12 +77,22 @@ class MeanTable(Protocol):
         """One row for each mean; centre = 0 leaves central moments uncentred."""
 
 
-def trapezoid(step: float, reach: float = REACH) -> Grid:
+def trapezoid(step: float, reach: float = REACH, shift: float = 0.0) -> Grid:
     """The truncated trapezoidal rule, which converges geometrically for smooth functions."""
     half = math.ceil(reach / step)
-    nodes: Array = step * np.arange(-half, half + 1, dtype=np.float64)
+    nodes: Array = step * (np.arange(-half, half + 1, dtype=np.float64) + shift)
     weights: Array = np.exp(-0.5 * nodes**2)
     return Grid(nodes, weights / weights.sum())
+
+
+def rule(step: float) -> Rule:
+    """The rule of a step. The moved grid also ends earlier, so that it tests the tails as well.
+
+    What a grid cannot resolve it takes for something slower, with a phase that depends on where
+    the grid begins. Halving the step, or moving by half of it, keeps some of these phases; moving
+    by the golden part of a step keeps none.
+    """
+    return Rule(step, trapezoid(step), trapezoid(step, REACH - 2.0, SHIFT))
 
 
 def evaluate(activation: Sequence[Function], z: Array) -> list[Array]:
@@ -92,61 +111,89 @@ def evaluate(activation: Sequence[Function], z: Array) -> list[Array]:
     return values
 
 
-def choose_grid(activation: Sequence[Function], K: float, table: MeanTable, layer: int) -> Grid:
+def choose_rule(
+    activation: Sequence[Function], K: float, table: MeanTable, layer: int, step: float = FIRST_STEP
+) -> Rule:
     """The coarsest trapezoidal rule that is right to about double precision.
 
     For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by
-    factors of sqrt(2) until no mean moves by more than 1e-8 when the step is halved; differences
+    factors of sqrt(2) until no mean moves by more than 1e-8 when the grid is moved; differences
     are measured against the mean of the absolute value. How far they moved gives c, and with it
-    the step between h and h/2 that reaches 1e-17. The rule that is tested also ends earlier, so
-    the tails are tested as well.
+    the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
     """
-    step = FIRST_STEP
-    for _ in range(MOST_STEPS):
-        moved = difference(activation, K, table, step)
-        if moved <= AGREEMENT:
-            finer = max(0.5, math.log(max(moved, TARGET)) / math.log(TARGET))
-            grid = trapezoid(step * finer)
-            check_derivatives(evaluate(activation, math.sqrt(K) * grid.nodes), grid, K)
-            return grid
+    while step > LEAST_STEP:
+        moved = farthest(activation, K, table, rule(step))
         if moved == math.inf:
             raise KernelInputError(
                 f"The Gaussian means of the activation overflow at layer {layer}. "
                 f"The variance K is about {K:.3g} there. "
                 "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
             )
+        if moved <= AGREEMENT:
+            found = rule(step * max(0.5, math.log(max(moved, TARGET)) / math.log(TARGET)))
+            resolved = farthest(activation, K, table, found) <= VERIFIED
+            if resolved and derivatives_resolved(activation, K, found):
+                return found
         step /= math.sqrt(2.0)
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at layer {layer}. "
         f"K is about {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
-        "Give an activation without kinks or jumps that grows more slowly, or a smaller K."
+        "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
+        "smaller K."
     )
 
 
-def difference(activation: Sequence[Function], K: float, table: MeanTable, step: float) -> float:
-    """How far the means move from a step to half of it, relative to their absolute means."""
-    fine, coarse = trapezoid(step / 2.0), trapezoid(step, REACH - 2.0)
-    values = evaluate(activation, math.sqrt(K) * fine.nodes)
-    means = table(values, fine.weights)
-    sizes = table([np.abs(value) for value in values], fine.weights, 0.0)
-    moves = np.abs(means - table(evaluate(activation, math.sqrt(K) * coarse.nodes), coarse.weights))
+def farthest(activation: Sequence[Function], K: float, table: MeanTable, found: Rule) -> float:
+    """How far any mean moves with the grid, infinite if one is not finite."""
+    _, moves = tested_means(activation, np.array([K]), table, found)
+    return float(moves[0]) if np.isfinite(moves[0]) else math.inf
+
+
+def tested_means(
+    activation: Sequence[Function], K: Array, table: MeanTable, found: Rule
+) -> tuple[Array, Array]:
+    """All means at every K, and how far they move with the grid, relative to absolute means."""
+    roots = np.sqrt(K)[:, None]
+    values = evaluate(activation, roots * found.grid.nodes)
+    means = table(values, found.grid.weights)
+    sizes = table([np.abs(value) for value in values], found.grid.weights, 0.0)
+    again = table(evaluate(activation, roots * found.moved.nodes), found.moved.weights)
+    moves = np.abs(means - again)
     relative = np.divide(moves, sizes, out=np.zeros_like(moves), where=sizes != 0.0)
-    return float(relative.max()) if np.isfinite(relative).all() else math.inf
+    return means, relative.max(axis=0, initial=0.0)
 
 
-def check_derivatives(values: Sequence[Array], grid: Grid, K: float) -> None:
-    """Test each derivative against the one before, by parts: E[(x-1) e^x f] = sqrt(K) E[e^x f']."""
-    x = grid.nodes
-    tilted = grid.weights * np.exp(x - 0.5)
-    for order, (lower, upper) in enumerate(pairwise(values), 1):
-        left, right = (x - 1.0) * lower, math.sqrt(K) * upper
-        size = np.abs(left) @ tilted + np.abs(right) @ tilted
-        if not abs(left @ tilted - right @ tilted) <= 1e-6 * size:
-            raise KernelInputError(
-                f"Function {order} of the activation is not the derivative of function "
-                f"{order - 1}. Integration by parts fails for z of variance {K:.3g}. "
-                "Give sigma, sigma', sigma'', … in order; jumps and kinks are not allowed."
-            )
+def derivatives_resolved(activation: Sequence[Function], K: float, found: Rule) -> bool:
+    """Test each derivative against the one before, if both grids agree on what to compare.
+
+    By parts, E[(x-1) e^x f] = sqrt(K) E[e^x f'].
+    """
+    (left, right, size), (again, other, _) = (
+        tilted_sides(activation, K, grid) for grid in (found.grid, found.moved)
+    )
+    if np.any(np.maximum(np.abs(left - again), np.abs(right - other)) > AGREEMENT * size):
+        return False
+    wrong = ~(np.abs(left - right) <= 1e-6 * size)
+    if wrong.any():
+        order = int(np.argmax(wrong)) + 1
+        raise KernelInputError(
+            f"Function {order} of the activation is not the derivative of function "
+            f"{order - 1}. Integration by parts fails for z of variance {K:.3g}. "
+            "Give sigma, sigma', sigma'', … in order; jumps and kinks are not allowed."
+        )
+    return True
+
+
+def tilted_sides(
+    activation: Sequence[Function], K: float, grid: Grid
+) -> tuple[Array, Array, Array]:
+    """Both sides of the integration by parts for each derivative, and their absolute size."""
+    values = evaluate(activation, math.sqrt(K) * grid.nodes)
+    weights = grid.weights * np.exp(grid.nodes - 0.5)
+    table = np.stack(values)
+    left, right = (grid.nodes - 1.0) * table[:-1], math.sqrt(K) * table[1:]
+    size = np.abs(left) @ weights + np.abs(right) @ weights
+    return left @ weights, right @ weights, size
 
 
 def octave(K: float) -> int:
@@ -155,19 +202,28 @@ def octave(K: float) -> int:
 
 
 class Quadrature:
-    """The grids in use, one for each factor of two in K, found when they are first needed."""
+    """The rules in use, one for each factor of two in K, found when they are first needed.
+
+    Every mean that is used is tested at its own K, because a rule that is right at one K may
+    mistake a fast oscillation for a slow one at another.
+    """
 
     def __init__(self, activation: Sequence[Function], table: MeanTable) -> None:
         self.activation = activation
         self.table = table
-        self.grids: dict[int, Grid] = {}
+        self.rules: dict[int, Rule] = {}
 
-    def grid(self, K: float, layer: int) -> Grid:
-        """The grid for this K, tested at the upper end of its range of K."""
+    def rule(self, K: float, layer: int) -> Rule:
+        """The rule for this K, chosen at the upper end of its range of K."""
         key = octave(K)
-        if key not in self.grids:
-            self.grids[key] = choose_grid(self.activation, 2.0**key, self.table, layer)
-        return self.grids[key]
+        if key not in self.rules:
+            self.rules[key] = choose_rule(self.activation, 2.0**key, self.table, layer)
+        return self.rules[key]
+
+    def refine(self, K: float, layer: int) -> None:
+        """Replace the rule for this K, which has failed there, by a finer one."""
+        step = self.rules[octave(K)].step / math.sqrt(2.0)
+        self.rules[octave(K)] = choose_rule(self.activation, K, self.table, layer, step)
 
     def means(self, K: Array) -> Array:
         """All means, one row for each, at every K."""
@@ -179,13 +235,20 @@ class Quadrature:
         return np.concatenate(parts, axis=1)[:, order]
 
     def _group(self, rows: NDArray[np.intp], K: Array) -> Array:
-        grid = self.grid(float(K[rows[0]]), int(rows[0]) + 1)
-        count = -(-rows.size * grid.nodes.size // CHUNK)
-        parts = []
-        for part in np.array_split(rows, count):
-            z = np.sqrt(K[part])[:, None] * grid.nodes
-            parts.append(self.table(evaluate(self.activation, z), grid.weights))
+        found = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
+        count = min(rows.size, -(-rows.size * found.grid.nodes.size // CHUNK))
+        parts = [self._tested(part, K) for part in np.array_split(rows, count)]
         return np.concatenate(parts, axis=1)
+
+    def _tested(self, rows: NDArray[np.intp], K: Array) -> Array:
+        while True:
+            layer = int(rows[0]) + 1
+            found = self.rule(float(K[rows[0]]), layer)
+            means, moves = tested_means(self.activation, K[rows], self.table, found)
+            worst = int(np.argmax(moves))
+            if moves[worst] <= VERIFIED:
+                return means
+            self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
 
 def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
@@ -248,7 +311,7 @@ def check_input(activation: Sequence[Function], overlap: float, depth: int, need
         )
     if depth != int(depth) or depth < 1:
         raise KernelInputError(
-            f"The depth is {depth}. It is the number of layers L. Give a positive integer."
+            f"The depth is {depth!r}. It is the number of layers L. Give a positive integer."
         )
 
 
@@ -282,9 +345,7 @@ def variances(
     """The variance K at every layer."""
     K, values = first, [first]
     for layer, (b, W) in enumerate(zip(C_b.tolist(), C_W.tolist(), strict=True), 2):
-        grid = quadrature.grid(K, layer - 1)
-        s = evaluate(quadrature.activation[:1], math.sqrt(K) * grid.nodes)
-        K = float(advance(s, grid.weights, b, W))
+        K = next_variance(quadrature, advance, K, b, W, layer - 1)
         values.append(K)
         if not math.isfinite(K):
             check_finite("G", np.array(values), np.array(values))
@@ -294,6 +355,26 @@ def variances(
                 "This is a fault of the kernel or of the activation given to it."
             )
     return np.array(values)
+
+
+def next_variance(
+    quadrature: Quadrature,
+    advance: Callable[[Sequence[Array], Array, float, float], float],
+    K: float,
+    C_b: float,
+    C_W: float,
+    layer: int,
+) -> float:
+    """The variance one layer up, from a rule on which both grids agree."""
+    while True:
+        _, *grids = quadrature.rule(K, layer)
+        found, again = (
+            float(advance(evaluate(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
+            for x, w in grids
+        )
+        if not abs(found - again) > VERIFIED * abs(found):
+            return found
+        quadrature.refine(K, layer)
 
 
 DERIVATIVES = 3
@@ -724,7 +805,7 @@ def propagate(
 ) -> dict[str, Array]:
     """All tensors at the layers 1 … L for one input.
 
-    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_grid`.
+    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
 
     Args:
         activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.

@@ -120,3 +120,35 @@ def test_one_layer_and_zero_input():
 
 def first(hyper):
     return {name: values[:1] for name, values in hyper.items()}
+
+
+def oscillating(speed):
+    return [lambda z, k=k: speed**k * np.sin(speed * z + k * np.pi / 2) for k in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("speed", "K"),
+    [
+        *((1.0, float(K)) for K in np.geomspace(1.0, 1e5, 97)),
+        *((1.0, K) for K in (65.0, 75.0, 100.0, 284.0, 5.6e4, 1e8, 1e12)),
+        *((float(speed), 1.0) for speed in (8, 15, 22, 57, 113, 300, 611, 997)),
+    ],
+)
+def test_oscillating_activations_are_not_taken_for_slow_ones(speed, K):
+    """σ = sin(cz), whose means are known: ⟨σσ⟩ = (1 − e^{−2u})/2 with u = c²K, and so on."""
+    layers = single_input.propagate(
+        oscillating(speed), K, 2, C_b=0.0, C_W=1.0, lambda_b=0.0, lambda_W=1.0
+    )
+    u = speed**2 * K
+    metric = (1 - np.exp(-2 * u)) / 2
+    fourth = (3 - 4 * np.exp(-2 * u) + np.exp(-8 * u)) / 8
+    mixed = speed**2 * (1 - np.exp(-8 * u)) / 8
+    slope = speed**2 * (1 + np.exp(-2 * u)) / 2
+    expected = {
+        "G": metric,
+        "V": fourth - metric**2,
+        "F": mixed * K,
+        "H": metric + slope * K,
+    }
+    for name, value in expected.items():
+        assert layers[name][1] == pytest.approx(value, rel=1e-10), name
