@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symdlt.errors import IndexStructureError
@@ -68,6 +68,21 @@ class Law:
         if self.name == "truncated normal":
             return cumulant_from_moments(self._truncated_moment, order)
         return self._listed_cumulant(order)
+
+    def substitute(self, values: Mapping[str, Polynomial | Number]) -> "Law":
+        """Put numbers or polynomials in the place of the constants that the law is made of.
+
+        Raises:
+            IndexStructureError: the hazard of a truncated normal is among them.
+        """
+        if self.hazard and self.hazard in values:
+            raise IndexStructureError(
+                f"The hazard {self.hazard} of a truncated normal law is only known by its name. "
+                f"It was to be replaced by {as_polynomial(values[self.hazard])}. "
+                "Take the expectation first and substitute then."
+            )
+        listed = tuple((order, value.substitute(values)) for order, value in self.listed)
+        return replace(self, scale=self.scale.substitute(values), listed=listed)
 
     def _listed_cumulant(self, order: int) -> Polynomial:
         top = self.listed[-1][0]

@@ -132,7 +132,8 @@ def _substitute_term(
     def change(factor: Factor) -> Factor:
         if isinstance(factor, Delta):
             return Delta(move(factor.left), move(factor.right))
-        return Tensor(_resize_head(factor.head, resize), tuple(move(i) for i in factor.indices))
+        head = _substitute_head(factor.head, values, resize)
+        return Tensor(head, tuple(move(i) for i in factor.indices))
 
     return Term(
         tuple(move(index) for index in term.sums),
@@ -141,7 +142,9 @@ def _substitute_term(
     )
 
 
-def _resize_head(head: Head, resize: Callable[[Size], Size]) -> Head:
+def _substitute_head(
+    head: Head, values: Mapping[str, Polynomial | Number], resize: Callable[[Size], Size]
+) -> Head:
     return Head(
         head.kind,
         head.name,
@@ -149,6 +152,6 @@ def _resize_head(head: Head, resize: Callable[[Size], Size]) -> Head:
         head.layer,
         head.symmetry,
         head.order,
-        head.law,
-        tuple(_resize_head(member, resize) for member in head.members),
+        head.law and head.law.substitute(values),
+        tuple(_substitute_head(member, values, resize) for member in head.members),
     )

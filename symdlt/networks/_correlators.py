@@ -197,13 +197,13 @@ def correlators(order: int) -> tuple[Correlator, ...]:
     >>> len(correlators(1)), len(correlators(2))
     (11, 103)
     """
-    if order < 0:
+    if type(order) is not int or order < 0:
         raise OrderError(
-            f"There are no tensors of order {order}. An order is a power of 1/n. Give 0 or more."
+            f"There are no tensors of order {order!r}. An order is a power of 1/n. Give 0 or more."
         )
     if order > MOST_ORDER:
         raise OrderError(
-            f"There are about {103 * 20.0 ** (order - 2):.0e} tensors of order 1/n^{order}. "
+            f"Too many tensors are of order 1/n^{order}. "
             "Each power of 1/n has about twenty times as many as the one before, and they would "
             f"not fit into memory. Ask for an order of at most {MOST_ORDER}."
         )

@@ -133,6 +133,11 @@ def derive(
     else:
         name, written = split_subleading(what)
         correlator, number = tensor(name), written if piece is None else piece
+    if type(number) is not int:
+        raise OrderError(
+            f"The piece {number!r} is not a whole number. Tensor: {correlator.name}. "
+            "Pieces are counted 0, 1, 2, …, the leading one first."
+        )
     return _derive(correlator, number, inputs, form)
 
 

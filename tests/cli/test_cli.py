@@ -76,7 +76,8 @@ def test_output_goes_to_a_file(tmp_path, capsys):
         (["derive", "X12"], "GB of memory. This machine has"),
         (["explain", "R", "--term", "99"], "There is no term 99."),
         (["list", "--order", "-1"], "There are no tensors of order -1."),
-        (["list", "--order", "9"], "tensors of order 1/n^9"),
+        (["list", "--order", "9"], "Too many tensors are of order 1/n^9"),
+        (["list", "--order", "99999"], "Too many tensors are of order 1/n^99999"),
         (["derive", "V", "-o", "/nonexistent/V.txt"], "cannot write"),
     ],
 )

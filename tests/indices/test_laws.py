@@ -9,10 +9,14 @@ from symdlt.indices import (
     from_moments,
     gaussian,
     hazard_value,
+    neurons,
+    substitute,
     symbol,
     truncated_normal,
     uniform,
+    weights,
 )
+from symdlt.wick import expectation
 
 
 def moment_from_cumulants(law, order):
@@ -68,3 +72,30 @@ def test_listed_orders_left_out_are_zero():
 def test_a_variance_must_be_exact(value):
     with pytest.raises(IndexStructureError, match=f"{value!r} is not an exact value"):
         uniform(value)
+
+
+@pytest.mark.parametrize(
+    ("law", "values"),
+    [
+        (None, {"n": 5}),
+        (None, {"C_W": 2}),
+        (gaussian(symbol("v")), {"v": 3}),
+        (uniform(symbol("v") / 2), {"v": 3}),
+        (from_cumulants({2: symbol("v"), 4: symbol("w")}), {"v": 3, "w": 7}),
+        (truncated_normal(symbol("v")), {"v": 3}),
+    ],
+)
+def test_substituting_before_and_after_the_average_is_the_same(law, values):
+    W = weights(2, "m", "n", law=law)
+    (row,), (column,) = neurons("r", "m"), neurons("i", "n")
+    power = W(row, column) ** 4
+    before = expectation(substitute(power, values))
+    assert before == substitute(expectation(power), values)
+    assert before != expectation(power)
+
+
+def test_a_hazard_is_substituted_after_the_average():
+    W = weights(2, "m", "n", law=truncated_normal(1))
+    (row,), (column,) = neurons("r", "m"), neurons("i", "n")
+    with pytest.raises(IndexStructureError, match="Take the expectation first"):
+        substitute(W(row, column) ** 2, {"q": 1})

@@ -148,6 +148,8 @@ def test_the_same_bytes_under_two_hash_seeds():
         (("R", {"form": "w"}), OrderError, "There is no form 'w'"),
         (("R", {"inputs": "two"}), OrderError, "inputs 'two'"),
         (("R", {"piece": -1}), OrderError, "negative order -1"),
+        (("R", {"piece": True}), OrderError, "The piece True is not a whole number"),
+        (("R", {"piece": 1.5}), OrderError, "The piece 1.5 is not a whole number"),
         (("X12",), OrderError, "GB of memory"),
     ],
 )
