@@ -1,87 +1,184 @@
-"""Breaking sums of products over lines by their estimated widths."""
+r"""Sums of products, broken over lines by their estimated widths.
+
+A sum is a tuple of groups, $\pm\,\text{prefix}\,[\pm\text{product}\pm\cdots]$. It is broken before
+groups; where a group is too wide, before the products in its brackets; and where a product is too
+wide, between two factors.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}^_]|\S")
-_NO_WIDTH = frozenset((r"\left", r"\right", r"\widehat", r"\mathrm", r"\mathcal", r"\text", r"\\"))
-_WIDE = {r"\sum": 17.0, r"\qquad": 20.0, r"\ldots": 12.0, r"\times": 12.0, r"\,": 1.7, "'": 2.5}
-_GLYPH, _SCRIPT, _SIGN = 6.0, 4.4, 12.5
+from symdlt.typesetting._widths import estimated_width
 
-
-def estimated_width(latex: str) -> float:
-    r"""The width of a formula in points at 10pt, rather too large than too small.
-
-    >>> estimated_width("V_{12}") < estimated_width("V_{1234}")
-    True
-    >>> estimated_width("V_{12}^{3}") == estimated_width("V_{12}")
-    True
-    """
-    return _width(_TOKEN.findall(latex), _GLYPH)
+_INNER = (r"\left", r"\frac", r"\tfrac", r"\sum")
+_INDENT = ("", r"\quad ", r"\qquad ", r"\qquad\quad ")
+_TIMES = r"\times "
+_LONG_HEAD = 75.0
+_EQUALS = 14.0
 
 
-def _width(tokens: list[str], glyph: float) -> float:
-    """Widths add up, but scripts above and below one another count once, and so do fractions."""
-    total, scripts, position = 0.0, 0.0, 0
-    while position < len(tokens):
-        token = tokens[position]
-        if token in "^_":
-            group, position = _group(tokens, position + 1)
-            scripts = max(scripts, _width(group, _SCRIPT))
-            continue
-        total, scripts = total + scripts, 0.0
-        if token == r"\frac":
-            above, position = _group(tokens, position + 1)
-            below, position = _group(tokens, position)
-            total += max(_width(above, glyph), _width(below, glyph)) + 3.0
-        elif token == "{":
-            group, position = _group(tokens, position)
-            total += _width(group, glyph)
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product with its sign; where it must be broken, it is best broken before the tail."""
+
+    negative: bool
+    factors: tuple[str, ...]
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Products in brackets behind common factors; a single product has no brackets."""
+
+    negative: bool
+    prefix: tuple[str, ...]
+    products: tuple[Product, ...]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """What is never broken: its text, what joins it to the one before, what leads a new line."""
+
+    text: str
+    joint: str
+    lead: str
+    indent: int
+    width: float
+
+
+_Clause = tuple[_Piece, ...]
+
+
+def _piece(text: str, joint: str, lead: str, indent: int) -> _Piece:
+    return _Piece(text, joint, lead, indent, estimated_width(text) + estimated_width(joint))
+
+
+@dataclass(slots=True)
+class _Page:
+    """Lines being filled; the first may have less room than the others."""
+
+    rooms: tuple[float, float]
+    lines: list[str] = field(default_factory=lambda: [""])
+    used: float = 0.0
+    bare: bool = True
+
+    def room(self) -> float:
+        return self.rooms[len(self.lines) > 1]
+
+    def fits(self, pieces: Sequence[_Piece]) -> bool:
+        return self.used + sum([piece.width for piece in pieces]) <= self.room()
+
+    def place(self, clauses: Sequence[_Clause]) -> None:
+        """Put clauses on the line if they fit, else on a new line, else one after another."""
+        pieces = [piece for clause in clauses for piece in clause]
+        if not self.fits(pieces):
+            self.start(pieces[0])
+        if self.fits(pieces):
+            for piece in pieces:
+                self.append(piece)
+        elif len(clauses) > 1:
+            for clause in clauses:
+                self.place((clause,))
         else:
-            large = _SIGN if token in "+-=" and glyph == _GLYPH else glyph
-            total += 0.0 if token in _NO_WIDTH else _WIDE.get(token, large)
-            position += 1
-    return total + scripts
+            for piece in pieces:
+                if not self.fits((piece,)):
+                    self.start(piece)
+                self.append(piece)
+
+    def start(self, piece: _Piece) -> None:
+        """Begin a new line with the piece, unless this one is empty."""
+        if not self.bare:
+            self.lines.append(_INDENT[piece.indent] + piece.lead)
+            self.used = 10.0 * piece.indent + estimated_width(piece.lead)
+            self.bare = True
+
+    def append(self, piece: _Piece) -> None:
+        self.lines[-1] += piece.text if self.bare else piece.joint + piece.text
+        self.used += piece.width
+        self.bare = False
 
 
-def _group(tokens: list[str], start: int) -> tuple[list[str], int]:
-    """The tokens of the group that starts there, without its braces, and where it ends."""
-    if start >= len(tokens) or tokens[start] != "{":
-        return tokens[start : start + 1], start + 1
-    depth = 0
-    for position in range(start, len(tokens)):
-        depth += (tokens[position] == "{") - (tokens[position] == "}")
-        if not depth:
-            return tokens[start + 1 : position], position + 1
-    return tokens[start + 1 :], len(tokens)
+def equation_lines(head: str, groups: Sequence[Group], width: float) -> str:
+    """The equation `head = groups` as lines of an `align` body.
 
-
-def broken_lines(
-    terms: Iterable[tuple[str, Sequence[str]]], first: float, limit: float
-) -> Iterator[str]:
-    r"""Terms packed in lines no wider than the limit; a long term is broken between factors.
+    Lines are aligned at the equals sign, or hang from the left margin if the head is long.
 
     Args:
-        terms: sign and factors of each term.
-        first: the width that the left-hand side takes from every line.
-        limit: the width of a line.
+        head: the left-hand side.
+        groups: the right-hand side; none for zero.
+        width: the width of a line in points.
     """
-    room = limit - first
-    line, used = "", 0.0
-    for sign, factors in terms:
-        whole = estimated_width(sign + " ".join(factors))
-        if line and used + whole > room:
-            yield line
-            line, used = "", 0.0
-        piece, taken = sign, estimated_width(sign)
-        for factor in factors:
-            width = estimated_width(factor)
-            if used + taken + width > room and piece.strip() != sign.strip():
-                yield line + piece
-                line, used, piece, taken = "", 0.0, r"\qquad\times ", 36.0
-            piece, taken = piece + factor + r"\,", taken + width
-        line, used = line + piece.removesuffix(r"\,") + " ", used + taken
-    if line:
-        yield line
+    taken = estimated_width(head) + _EQUALS
+    hanging = taken > _LONG_HEAD
+    page = _Page((width - taken, width if hanging else width - taken))
+    clauses = [_clauses(group, first=k == 0) for k, group in enumerate(groups)]
+    flat = [clause for group in clauses for clause in group]
+    if sum(piece.width for clause in flat for piece in clause) <= page.room():
+        page.place(flat)
+    else:
+        for k, group in enumerate(clauses):
+            if k:
+                page.start(group[0][0])
+            page.place(group)
+    first, *rest = page.lines
+    start = f"&{head} = " if hanging else f"{head} &= "
+    return " \\\\\n".join([start + (first.strip() or "0"), *("&" + line for line in rest)])
+
+
+def _clauses(group: Group, *, first: bool) -> list[_Clause]:
+    """The group, split where it is broken first: before the brackets and the terms in them."""
+    sign = "-" if group.negative else "" if first else "+"
+    if len(group.products) == 1:
+        (only,) = group.products
+        start = len(group.prefix) + len(only.factors)
+        pieces = tuple(_pieces(sign, (*group.prefix, *only.factors, *only.tail), 1))
+        return [part for part in (pieces[:start], pieces[start:]) if part]
+    (opening, *others) = group.products
+    opened = _bracketed((*opening.factors, *opening.tail))
+    clauses = [tuple(_pieces("", opened, 2))]
+    if group.prefix:
+        inside = clauses[0][0]
+        spaced = _piece(inside.text, joint(group.prefix[-1], inside.text), _TIMES, 2)
+        clauses = [tuple(_pieces(sign, group.prefix, 1)), (spaced, *clauses[0][1:])]
+    for product in others:
+        factors = (*product.factors, *product.tail) or ("1",)
+        clauses.append(tuple(_pieces("-" if product.negative else "+", factors, 2)))
+    *earlier, last = clauses[-1]
+    closed = _piece(last.text + "\\Bigr]", last.joint, last.lead, last.indent)
+    return [*clauses[:-1], (*earlier, closed)]
+
+
+def _bracketed(factors: tuple[str, ...]) -> tuple[str, ...]:
+    first, *rest = factors or ("1",)
+    return (r"\Bigl[" + first, *rest)
+
+
+def _pieces(sign: str, factors: Sequence[str], indent: int) -> Iterator[_Piece]:
+    """The first factor with the sign, then the others with what joins each to the one before."""
+    first, *rest = factors
+    yield _piece(f"{sign} {first}".strip(), " ", "", indent)
+    for before, factor in pairwise((first, *rest)):
+        yield _piece(factor, joint(before, factor), _TIMES, indent + 1)
+
+
+def joint(before: str, after: str) -> str:
+    r"""A thin space where TeX sets none of its own between two factors."""
+    last = before.removeprefix(r"\Bigl[")
+    own = last.startswith(_INNER) or after.startswith((*_INNER, r"\Bigl")) or last.isdigit()
+    return " " if own else r"\,"
+
+
+def product_text(factors: Iterable[str]) -> str:
+    r"""Factors one after another.
+
+    >>> product_text(["C_W", "K", r"\frac{1}{2}"])
+    'C_W\\,K \\frac{1}{2}'
+    """
+    listed = list(factors)
+    text = "".join(listed[:1])
+    for before, factor in pairwise(listed):
+        text += joint(before, factor) + factor
+    return text

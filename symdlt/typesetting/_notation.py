@@ -1,12 +1,14 @@
-"""How single symbols are written: conventions, samples, tensors, hyperparameters."""
+"""How single symbols are written: conventions, samples, tensors, activations, powers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 from symdlt.networks import Correlator
-from symdlt.recursions import TensorFactor
 
 _PAIRED = frozenset("VA")
 
@@ -19,48 +21,49 @@ class Conventions:
         layers: write the layer on every symbol, $V^{(\ell)}$ instead of $V$.
         kernel: the letter of the leading metric.
         frozen_ntk: the letter of the leading NTK mean.
+        sample: the letter of samples; empty for $V_{(12)(34)}$ instead of
+            $V_{(\delta_1\delta_2)(\delta_3\delta_4)}$.
         width: how many points a line may take.
 
     >>> Conventions(layers=False).layer("\\ell")
     ''
+    >>> Conventions(sample="").samples((1, 2)), Conventions(sample="").samples((9, 10))
+    ('12', '9,10')
     """
 
     layers: bool = True
     kernel: str = "K"
     frozen_ntk: str = r"\Theta"
-    width: float = 440.0
+    sample: str = r"\delta"
+    width: float = 445.0
 
     def layer(self, layer: str) -> str:
         """The superscript of a layer."""
         return f"^{{({layer})}}" if self.layers else ""
 
-
-def sample(label: int) -> str:
-    """The sample of a label.
-
-    >>> sample(2)
-    '\\\\delta_{2}'
-    """
-    return rf"\delta_{{{label}}}"
+    def samples(self, labels: Iterable[int]) -> str:
+        """Samples one after another."""
+        texts = [str(label) for label in labels]
+        if self.sample:
+            return "".join(f"{self.sample}_{{{text}}}" for text in texts)
+        return ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
 
 
-def samples_text(labels: Iterable[int]) -> str:
-    """Samples one after another."""
-    return "".join(sample(label) for label in labels)
-
-
+@lru_cache(maxsize=1 << 14)
 def tensor_text(
     correlator: Correlator, piece: int, labels: tuple[int, ...] | None, layer: str, use: Conventions
 ) -> str:
-    """A tensor, with its samples unless there is only one input."""
-    above = _pieces(correlator, piece, layer, use)
-    below = "" if labels is None else f"_{{{_subscript(correlator, labels)}}}"
-    return _letter(correlator, piece, use) + below + above
+    r"""A tensor with its samples; for one input, with the number of its axes if it has no letter.
 
-
-def factor_text(factor: TensorFactor, labels: tuple[int, ...] | None, use: Conventions) -> str:
-    """A tensor of layer ℓ in a term."""
-    return tensor_text(factor.correlator, factor.piece, labels, r"\ell", use)
+    >>> from symdlt.networks import tensor
+    >>> tensor_text(tensor("V"), 1, (1, 2, 3, 4), r"\ell", Conventions(sample=""))
+    'V_{(12)(34)}^{\\{1\\}(\\ell)}'
+    """
+    if labels is None:
+        below = f"_{{{correlator.axes}}}" if correlator.symbol == "X" else ""
+    else:
+        below = f"_{{{_subscript(correlator, labels, use)}}}"
+    return _letter(correlator, piece, use) + below + _superscript(correlator, piece, layer, use)
 
 
 def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
@@ -69,7 +72,7 @@ def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
     return correlator.symbol
 
 
-def _pieces(correlator: Correlator, piece: int, layer: str, use: Conventions) -> str:
+def _superscript(correlator: Correlator, piece: int, layer: str, use: Conventions) -> str:
     marks = ""
     if correlator.symbol == "X":
         edges = correlator.name.split("_")[1:]
@@ -79,11 +82,11 @@ def _pieces(correlator: Correlator, piece: int, layer: str, use: Conventions) ->
     return f"^{{{marks}}}" if marks else ""
 
 
-def _subscript(correlator: Correlator, labels: tuple[int, ...]) -> str:
+def _subscript(correlator: Correlator, labels: tuple[int, ...], use: Conventions) -> str:
     if correlator.symbol in _PAIRED or (correlator.symbol == "X" and not correlator.forest.edges):
         pairs = zip(labels[::2], labels[1::2], strict=True)
-        return "".join(f"({samples_text(pair)})" for pair in pairs)
-    return samples_text(labels)
+        return "".join(f"({use.samples(pair)})" for pair in pairs)
+    return use.samples(labels)
 
 
 def sigma(order: int, subscript: str) -> str:
@@ -93,19 +96,32 @@ def sigma(order: int, subscript: str) -> str:
 
 
 def power(text: str, exponent: int) -> str:
-    r"""A factor to a power, bracketed where it has a superscript of its own.
+    r"""A factor to a power, in brackets where it has a superscript of its own.
 
     >>> power("K^{(1)}", 2)
     '\\left(K^{(1)}\\right)^{2}'
+    >>> power(r"\left\langle \sigma\sigma\right\rangle_{K^{(1)}}", 2)
+    '\\left\\langle \\sigma\\sigma\\right\\rangle_{K^{(1)}}^{2}'
     """
     if exponent == 1:
         return text
-    bare = "^" not in text and "'" not in text
+    bare = text.startswith(r"\left") or ("^" not in text and "'" not in text)
     return f"{text}^{{{exponent}}}" if bare else rf"\left({text}\right)^{{{exponent}}}"
 
 
-def rational(numerator: int, denominator: int) -> str:
-    """A positive rational number; 1 is left out."""
-    if denominator != 1:
-        return rf"\frac{{{numerator}}}{{{denominator}}}"
-    return "" if numerator == 1 else str(numerator)
+def powers(factors: tuple[str, ...]) -> tuple[str, ...]:
+    """Equal factors collected to powers, in the order in which they first appear."""
+    if len(set(factors)) == len(factors):
+        return factors
+    return tuple(power(text, count) for text, count in Counter(factors).items())
+
+
+def rational(number: Fraction) -> tuple[str, ...]:
+    """A positive rational number as a factor; 1 is left out.
+
+    >>> rational(Fraction(1, 2)), rational(Fraction(1))
+    (('\\\\tfrac{1}{2}',), ())
+    """
+    if number.denominator != 1:
+        return (rf"\tfrac{{{number.numerator}}}{{{number.denominator}}}",)
+    return () if number == 1 else (str(number.numerator),)

@@ -2,144 +2,149 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from symdlt.recursions import Bracket, Recursion, Term
-from symdlt.typesetting._lines import broken_lines, estimated_width
-from symdlt.typesetting._notation import (
-    Conventions,
-    factor_text,
-    power,
-    rational,
-    sample,
-    samples_text,
-    sigma,
-    tensor_text,
-)
+from symdlt.recursions import Bracket, Hyperparameters, Recursion, TensorFactor, Term
+from symdlt.typesetting._grouping import Summand, grouped
+from symdlt.typesetting._lines import equation_lines
+from symdlt.typesetting._notation import Conventions, power, sigma, tensor_text
+
+Dummies = dict[int, tuple[int, int]]
+Factors = tuple[tuple[int, int], ...]
+
+_HYPERPARAMETERS = ("C_b", "C_W", r"\lambda_b", r"\lambda_W")
 
 
 def recursion_latex(recursion: Recursion, use: Conventions, most: int | None = None) -> str:
-    """The recursion as lines of an `align` body, the first with the left-hand side."""
-    labels = None if recursion.single_input else recursion.samples
-    head = tensor_text(recursion.correlator, recursion.piece, labels, r"\ell+1", use)
+    """The recursion as lines of an `align` body.
+
+    Args:
+        recursion: what to print.
+        use: choices of notation.
+        most: how many terms are printed at most; the others are counted.
+    """
     shown = recursion.terms if most is None else recursion.terms[:most]
-    lines = list(_lines(shown, recursion, head, use))
-    if len(shown) < len(recursion.terms):
-        lines.append(rf"+ \cdots\ \text{{({len(recursion.terms) - len(shown)} more terms)}}")
-    return _align(head, lines)
+    body = _equation(recursion, shown, r"\ell+1", use)
+    left = len(recursion.terms) - len(shown)
+    if not left:
+        return body
+    return body + " \\\\\n" + rf"&\quad + \cdots\ \text{{({left} more terms)}}"
 
 
 def first_layer_latex(recursion: Recursion, use: Conventions) -> str:
     """The value at layer 1 as lines of an `align` body."""
+    return _equation(recursion, recursion.first_layer, "1", use)
+
+
+def head_of(recursion: Recursion, layer: str, use: Conventions) -> str:
+    """The tensor of the left-hand side."""
     labels = None if recursion.single_input else recursion.samples
-    head = tensor_text(recursion.correlator, recursion.piece, labels, "1", use)
-    terms = recursion.first_layer
-    return _align(head, list(_lines(terms, recursion, head, use, "1")))
+    return tensor_text(recursion.correlator, recursion.piece, labels, layer, use)
 
 
-def _lines(
-    terms: tuple[Term, ...], recursion: Recursion, head: str, use: Conventions, layer: str = ""
-) -> Iterator[str]:
-    parts = [
-        (_sign(term, first=k == 0), term_factors(term, recursion, use, layer or r"\ell+1"))
-        for k, term in enumerate(terms)
-    ]
-    return broken_lines(parts, estimated_width(head) + 25.0, use.width)
+def _equation(recursion: Recursion, terms: tuple[Term, ...], layer: str, use: Conventions) -> str:
+    summands = [_summand(term, recursion, layer, use) for term in terms]
+    return equation_lines(head_of(recursion, layer, use), grouped(summands), use.width)
 
 
-def _align(head: str, lines: list[str]) -> str:
-    first, *rest = lines or ["0"]
-    return " \\\\\n".join([f"{head} &= {first.strip()}", *(f"&\\quad {x.strip()}" for x in rest)])
-
-
-def _sign(term: Term, *, first: bool) -> str:
-    if term.coefficient < 0:
-        return "-"
-    return "" if first else "+"
-
-
-def term_factors(
-    term: Term, recursion: Recursion, use: Conventions, layer: str = r"\ell+1"
-) -> list[str]:
-    """The factors of a term, in the order in which they are printed."""
+def _summand(term: Term, recursion: Recursion, layer: str, use: Conventions) -> Summand:
     single = recursion.single_input
-    dummies = _dummy_samples(term, recursion)
-    number = abs(term.coefficient)
-    parts = [rational(number.numerator, number.denominator)]
-    if term.width_ratio:
-        ratio = r"\left(\frac{n_{\ell}}{n_{\ell-1}}\right)"
-        parts.append(ratio + (f"^{{{term.width_ratio}}}" if term.width_ratio > 1 else ""))
-    names = ("C_b", "C_W", r"\lambda_b", r"\lambda_W")
-    for name, exponent in zip(names, term.hyperparameters.powers, strict=True):
-        if exponent:
-            parts.append(power(name + use.layer(layer), exponent))
-    if dummies:
-        parts.append(_sum(dummies))
-    parts += _powers(_bracket(b, dummies, single, use) for b in term.brackets)
-    parts += [
-        use.kernel + f"^{{{sample(low)}{sample(high)}}}" + (r"_{(\ell)}" if use.layers else "")
-        for low, high in dummies.values()
-    ]
-    parts += _powers(
-        factor_text(
-            t, None if single else tuple(dummies[s][1] if s < 0 else s for s in t.samples), use
-        )
+    dummies = _dummies(term, recursion)
+    inserted = sum(len(bracket.inserted) for bracket in term.brackets)
+    prefix = _prefix(term.width_ratio, term.hyperparameters, layer, use)
+    prefix += (_sum(dummies, use),) if dummies else ()
+    return Summand(
+        term.coefficient,
+        (term.width_ratio, term.hyperparameters, inserted),
+        prefix,
+        _inverse_kernels(dummies, use),
+        tuple(_bracket(bracket, dummies, single, use) for bracket in term.brackets),
+        (*_tensors(term, dummies, single, use), *_overlap(term, single, use)),
+        power(use.kernel + use.layer(r"\ell"), inserted) if single and inserted else "",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _prefix(
+    width_ratio: int, hyperparameters: Hyperparameters, layer: str, use: Conventions
+) -> tuple[str, ...]:
+    ratio = r"\left(\frac{n_{\ell}}{n_{\ell-1}}\right)"
+    names = (ratio, *(name + use.layer(layer) for name in _HYPERPARAMETERS))
+    exponents = (width_ratio, *hyperparameters.powers)
+    pairs = zip(names, exponents, strict=True)
+    return tuple(power(name, exponent) for name, exponent in pairs if exponent)
+
+
+def _dummies(term: Term, recursion: Recursion) -> Dummies:
+    """For each dummy the two summed samples of its inverse kernel, numbered after the others."""
+    if recursion.form == "derivative" or recursion.single_input:
+        return {}
+    found = list(dict.fromkeys(s for b in term.brackets for s in b.inserted))
+    start, count = max(recursion.samples) + 1, len(found)
+    return {dummy: (start + k, start + count + k) for k, dummy in enumerate(found)}
+
+
+def _sum(dummies: Dummies, use: Conventions) -> str:
+    labels = sorted(label for pair in dummies.values() for label in pair)
+    first, last = (use.samples((label,)) for label in (labels[0], labels[-1]))
+    between = r",\ldots," if len(labels) > 2 else ","
+    return rf"\sum_{{{first}{between}{last}\in\mathcal{{D}}}}"
+
+
+def _inverse_kernels(dummies: Dummies, use: Conventions) -> tuple[str, ...]:
+    layer = r"_{(\ell)}" if use.layers else ""
+    return tuple(use.kernel + f"^{{{use.samples(pair)}}}" + layer for pair in dummies.values())
+
+
+def _tensors(term: Term, dummies: Dummies, single: bool, use: Conventions) -> tuple[str, ...]:
+    return tuple(
+        tensor_text(t.correlator, t.piece, None if single else _summed(t, dummies), r"\ell", use)
         for t in term.tensors
     )
-    if term.overlap:
-        below = ("", "") if single else tuple(f";{sample(s)}" for s in term.overlap)
-        parts.append(rf"\frac{{1}}{{n_0}}\sum_{{j}} x_{{j{below[0]}}} x_{{j{below[1]}}}")
-    inserted = sum(len(b.inserted) for b in term.brackets) if single else 0
-    if inserted:
-        kernel = power(use.kernel + use.layer(r"\ell"), inserted)
-        parts.append(rf"\frac{{1}}{{{kernel}}}")
-    return [part for part in parts if part] or ["1"]
 
 
-def _powers(texts: Iterable[str]) -> list[str]:
-    return [power(text, count) for text, count in Counter(texts).items()]
+def _summed(factor: TensorFactor, dummies: Dummies) -> tuple[int, ...]:
+    """The samples of a tensor, each dummy by the number of the sample it is summed with."""
+    if not dummies:
+        return factor.samples
+    return tuple(dummies[s][1] if s < 0 else s for s in factor.samples)
 
 
-def _dummy_samples(term: Term, recursion: Recursion) -> dict[int, tuple[int, int]]:
-    """For each dummy the two summed samples of its inverse kernel, numbered after the others."""
-    dummies = sorted({s for t in term.tensors for s in t.samples if s < 0}, reverse=True)
-    start = max(recursion.samples) + 1
-    count = len(dummies)
-    return {d: (start + k, start + count + k) for k, d in enumerate(dummies)}
+def _overlap(term: Term, single: bool, use: Conventions) -> tuple[str, ...]:
+    if not term.overlap:
+        return ()
+    below = ["" if single else f";{use.samples((label,))}" for label in term.overlap]
+    return (r"\frac{1}{n_0}", r"\sum_{j}", *(f"x_{{j{label}}}" for label in below))
 
 
-def _sum(dummies: dict[int, tuple[int, int]]) -> str:
-    labels = sorted(label for pair in dummies.values() for label in pair)
-    listed = [sample(label) for label in labels]
-    inside = ",".join(listed) if len(listed) < 3 else rf"{listed[0]},\ldots,{listed[-1]}"
-    return rf"\sum_{{{inside}\in\mathcal{{D}}}}"
+def _bracket(bracket: Bracket, dummies: Dummies, single: bool, use: Conventions) -> str:
+    inserted = bracket.inserted
+    labels = inserted if single else tuple(dummies[label][0] for label in inserted)
+    return bracket_text(bracket.factors, labels, single, use)
 
 
-def _bracket(
-    bracket: Bracket, dummies: dict[int, tuple[int, int]], single: bool, use: Conventions
+@lru_cache(maxsize=1 << 14)
+def bracket_text(
+    factors: Factors, inserted: tuple[int, ...], single: bool, use: Conventions
 ) -> str:
-    inside = _inserted(bracket, dummies, single, use)
-    inside += "".join(sigma(order, "" if single else sample(s)) for s, order in bracket.factors)
+    """A Gaussian expectation of activations and inserted preactivations."""
+    inside = _inserted(inserted, single, use) + "".join(
+        sigma(order, "" if single else use.samples((label,))) for label, order in factors
+    )
     kernel = use.kernel + use.layer(r"\ell")
     return rf"\left\langle {inside}\right\rangle_{{{kernel}}}"
 
 
-def _inserted(
-    bracket: Bracket, dummies: dict[int, tuple[int, int]], single: bool, use: Conventions
-) -> str:
-    count = len(bracket.inserted)
+def _inserted(labels: tuple[int, ...], single: bool, use: Conventions) -> str:
+    count = len(labels)
     if not count:
         return ""
-    kernel = use.kernel + use.layer(r"\ell")
     if single:
-        plain = {1: "z", 2: rf"\left(z^{{2}}-{kernel}\right)"}
-        return plain.get(count, rf"{{:}}z^{{{count}}}{{:}}")
-    labels = [dummies[s][0] for s in bracket.inserted]
-    zs = "".join(f"z_{{{sample(label)}}}" for label in labels)
-    if count == 1:
-        return zs
+        zs = "z" if count == 1 else f"z^{{{count}}}"
+        kernel = use.kernel + use.layer(r"\ell")
+    else:
+        zs = "".join(f"z_{{{use.samples((label,))}}}" for label in labels)
+        kernel = f"{use.kernel}_{{{use.samples(labels)}}}" + use.layer(r"\ell")
     if count == 2:
-        pair = f"{use.kernel}_{{{samples_text(labels)}}}" + use.layer(r"\ell")
-        return rf"\left({zs}-{pair}\right)"
-    return rf"{{:}}{zs}{{:}}"
+        return rf"\bigl({zs}-{kernel}\bigr)"
+    return zs if count == 1 else rf"{{:}}{zs}{{:}}"

@@ -101,10 +101,7 @@ def test_kernel_has_a_logarithm_and_a_constant_at_the_next_order(odd, layer):
     (_, (first,)), (_, (constant, logarithm)) = layer.tensors["G"].terms
     assert first == -1 / odd.a_1
     assert constant == odd.constant("G")
-    s_5 = sp.Symbol("s_5")
-    series = sp.series(1 / (1 + s_5), s_5, 0, 2)
-    assert series is not None
-    assert logarithm.as_expr() != 0
+    assert logarithm != 0
 
 
 def test_kernel_logarithm_is_where_the_iteration_goes(odd, layer):
