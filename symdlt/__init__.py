@@ -16,20 +16,23 @@ U[l+1] =
   + (n/n') C_W^2 <s' s'>^2 U
 """
 
-from symdlt.errors import SymdltError as SymdltError
-from symdlt.forward import forward_equation as forward_equation
-from symdlt.networks import BOOK as BOOK
-from symdlt.networks import Correlator as Correlator
-from symdlt.networks import Forest as Forest
-from symdlt.networks import correlator_from as correlator_from
-from symdlt.networks import correlators as correlators
-from symdlt.networks import tensor as tensor
-from symdlt.recursions import Recursion as Recursion
-from symdlt.recursions import RecursionSystem as RecursionSystem
-from symdlt.recursions import derive as derive
-from symdlt.recursions import derive_system as derive_system
-from symdlt.recursions import explain as explain
-from symdlt.recursions import from_json as from_json
-from symdlt.recursions import to_derivative_form as to_derivative_form
-from symdlt.recursions import to_json as to_json
-from symdlt.recursions import to_z_form as to_z_form
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symdlt._api import *  # noqa: F403
+else:
+
+    def __getattr__(name: str) -> object:
+        """Load the library when it is first used, so that the command line can answer at once."""
+        if name.startswith("_") and name != "__all__":
+            raise AttributeError(name)
+        offered = vars(import_module("symdlt._api"))
+        if name == "__all__":
+            return [key for key in offered if not key.startswith("_")]
+        if name not in offered and name not in globals():
+            raise AttributeError(f"module 'symdlt' has no attribute {name!r}")
+        return offered.get(name, globals().get(name))
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -1,8 +1,19 @@
-"""`python -m symdlt` is the command line."""
+"""`python -m symdlt` and `symdlt` are the command line."""
 
 import sys
 
-from symdlt.cli import main
+
+def main() -> int:
+    """Run the command line; an interrupt is answered even while it is still being loaded."""
+    try:
+        from symdlt.cli import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            print("symdlt: interrupted.", file=sys.stderr)
+        return 1
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import json
 import os
 import sys
@@ -42,18 +44,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = options.run(options)
         _write(text, options.output)
     except SymdltError as reason:
-        print(f"symdlt: {reason}", file=sys.stderr)
+        _say(str(reason))
         return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as reason:
-        if isinstance(reason, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        print(f"symdlt: cannot write: {reason}.", file=sys.stderr)
+        place = repr(reason.filename) if reason.filename else "to standard output"
+        _say(f"cannot write {place}: {reason.strerror}.")
         return 1
     except KeyboardInterrupt:
-        print("symdlt: interrupted; nothing was written.", file=sys.stderr)
+        _say("interrupted; nothing was written.")
         return 1
     return int(options.failed)
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        print(f"symdlt: {text}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -103,9 +111,17 @@ def _command(
         epilog="examples:\n  " + EXAMPLES[name].replace("\n", "\n  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    command.add_argument(
+        "-o", "--output", metavar="FILE", type=_file_name, help="write to a file, in UTF-8"
+    )
     command.set_defaults(run=run, complain=command.error)
     return command
+
+
+def _file_name(text: str) -> str:
+    if not Path(text).name:
+        raise argparse.ArgumentTypeError(f"{text!r} names no file; give one such as R.txt")
+    return text
 
 
 def _tensor_options(command: argparse.ArgumentParser) -> None:
@@ -124,13 +140,18 @@ def _format_option(command: argparse.ArgumentParser, *formats: str) -> None:
 
 
 def _write(text: str, path: str | None) -> None:
+    """Write the text in UTF-8, whatever the locale: a kernel must read back as it was made."""
     ended = text if text.endswith("\n") or not text else text + "\n"
-    if path is None:
-        sys.stdout.write(ended)
-        sys.stdout.flush()
-    else:
+    if path is not None:
         Path(path).write_text(ended, encoding="utf-8")
-        print(f"symdlt: wrote {path}", file=sys.stderr)
+        _say(f"wrote {path}")
+        return
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(ended)
+    sys.stdout.flush()
 
 
 def _recursions(options: argparse.Namespace) -> list[Recursion]:
@@ -151,8 +172,18 @@ def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
     if options.tensor and not (options.edges or options.match):
         name, piece = split_subleading(options.tensor)
         return tensor(name), piece
-    if options.tensor or not options.match:
-        options.complain("name a tensor, or give --match with or without --edges, not both")
+    if options.tensor:
+        options.complain(
+            f"the tensor is given twice, as {options.tensor} and by --edges or --match; "
+            "leave one of them out"
+        )
+    if not options.match:
+        options.complain(
+            "--edges needs --match, the pairs of vertices that share a neuron, as --match 03,12"
+            if options.edges
+            else "which tensor? Give its name, as in `symdlt derive R`, "
+            "or its definition, as in --edges 0-1,0-2 --match 03,12"
+        )
     edges = parse_pairs(options.edges or "", "edges")
     return correlator_from(edges, parse_pairs(options.match, "matching")), 0
 

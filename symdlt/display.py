@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from symdlt.forward import ForwardEquation
     from symdlt.recursions import Recursion, RecursionSystem
 
 MOST_TERMS = 12
 MOST_RECURSIONS = 13
 
 
-def latex_for_display(what: Recursion | RecursionSystem) -> str:
-    """Display mathematics of a dozen terms a recursion at most; `to_latex` gives it all."""
-    from symdlt.recursions import Recursion
-    from symdlt.typesetting import Conventions, recursion_latex
+def latex_for_display(what: Recursion | RecursionSystem | ForwardEquation) -> str:
+    """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
+    from symdlt.recursions import Recursion, RecursionSystem
+    from symdlt.typesetting import Conventions, forward_latex, recursion_latex
 
-    recursions = (what,) if isinstance(what, Recursion) else what.recursions
-    shown = recursions[:MOST_RECURSIONS]
-    parts = [
-        f"\\begin{{aligned}}{recursion_latex(recursion, Conventions(), MOST_TERMS)}\\end{{aligned}}"
-        for recursion in shown
-    ]
-    if len(shown) < len(recursions):
-        parts.append(rf"\cdots\ \text{{({len(recursions) - len(shown)} more recursions)}}")
+    equations = what.recursions if isinstance(what, RecursionSystem) else (what,)
+    shown = equations[:MOST_RECURSIONS]
+    bodies = (
+        recursion_latex(equation, Conventions(), MOST_TERMS)
+        if isinstance(equation, Recursion)
+        else forward_latex(equation, Conventions(), MOST_TERMS)
+        for equation in shown
+    )
+    parts = [f"\\begin{{aligned}}{body}\\end{{aligned}}" for body in bodies]
+    if len(shown) < len(equations):
+        parts.append(rf"\cdots\ \text{{({len(equations) - len(shown)} more recursions)}}")
     body = parts[0] if len(parts) == 1 else _column(parts)
     return f"$\\displaystyle {body}$"
 

@@ -1,8 +1,38 @@
 """The errors symdlt raises on purpose: one root, and a built-in parent for each child."""
 
+from reprlib import repr as short_repr
+from types import UnionType
+
 
 class SymdltError(Exception):
     """Root of every error that symdlt raises on purpose."""
+
+
+class InputError(SymdltError, TypeError):
+    """An argument of the wrong kind, such as a name where a recursion is needed."""
+
+
+def require(value: object, kind: type | UnionType, what: str, advice: str) -> None:
+    """Refuse an argument that is not of a kind.
+
+    Args:
+        value: the argument.
+        kind: what `isinstance` takes; True and False are no numbers.
+        what: what was needed, with its article.
+        advice: what to give instead.
+
+    Raises:
+        InputError: if it is of another kind.
+
+    >>> require("R", int, "a number of layers", "Count them.")
+    Traceback (most recent call last):
+        ...
+    symdlt.errors.InputError: 'R' is not a number of layers. Its type is str. Count them.
+    """
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InputError(
+            f"{short_repr(value)} is not {what}. Its type is {type(value).__name__}. {advice}"
+        )
 
 
 class IndexStructureError(SymdltError, ValueError):

@@ -20,7 +20,8 @@ def track(items: Sequence[Item], label: str, progress: bool | None = None) -> It
     >>> list(track([1, 2], "counting", progress=False))
     [1, 2]
     """
-    shown = sys.stderr.isatty() if progress is None else progress
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    shown = watched if progress is None else progress
     for count, item in enumerate(items, 1):
         if shown:
             print(f"\r{label} {count}/{len(items)}", end="", file=sys.stderr, flush=True)

@@ -24,11 +24,13 @@ ORDER = (
     "sampling",
     "kernels",
     "pipeline",
+    "_api",
     "cli",
     "__main__",
 )
 CONSUMERS = ("typesetting", "asymptotics", "codegen", "sampling")
 ALLOWED = {
+    ("display", "forward"),
     ("display", "recursions"),
     ("display", "typesetting"),
 }

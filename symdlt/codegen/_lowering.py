@@ -18,7 +18,7 @@ from symdlt.codegen._ir import (
     SharedFactor,
     TensorFunction,
 )
-from symdlt.errors import KernelError
+from symdlt.errors import KernelError, require
 from symdlt.recursions import Recursion, RecursionSystem, Term
 
 METRIC = "G"
@@ -41,6 +41,8 @@ def lower(system: RecursionSystem) -> KernelModule:
         KernelError: if the system is not closed, not for a single input, or a recursion is not
             linear in its own tensor.
     """
+    advice = "Give what `derive_system(..., inputs='one')` returned."
+    require(system, RecursionSystem, "a system of recursions", advice)
     check_system(system)
     collected = [(r, local_terms(r)) for r in system if r.name != METRIC]
     means = [mean for _, terms in collected for term in terms for mean in term.means]

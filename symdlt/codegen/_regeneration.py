@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as short_repr
 
 from symdlt.codegen._source import kernel_for
-from symdlt.errors import KernelError
+from symdlt.errors import KernelError, require
 
 Provider = Callable[[], Mapping[str, str]]
 
@@ -66,15 +67,24 @@ def regenerate(
     Raises:
         KernelError: if `root` is not a checkout, or two providers generate one path.
     """
+    require(root, Path, "a folder", "Give a `pathlib.Path`.")
+    advice = "Leave it out to generate the kernels."
+    require(providers, Iterable, "a list of providers", advice)
+    makers = tuple(providers)
+    if not all(map(callable, makers)):
+        raise KernelError(
+            f"{short_repr(makers)} are not all providers. These are functions that return texts "
+            f"by path. {advice}"
+        )
     if not (root / "pyproject.toml").is_file():
         raise KernelError(
-            f"{root.name or 'The folder'!r} is not a checkout: it has no pyproject.toml. "
+            f"{str(root.resolve())!r} is not a checkout: it has no pyproject.toml. "
             "Generated files are compared with, and written below, the root of a checkout. "
             "Run this in the root of the repository."
         )
     texts: dict[str, str] = {}
     drifts: dict[str, Drift] = {}
-    for provider in providers:
+    for provider in makers:
         files = provider()
         if twice := set(texts) & set(files):
             raise KernelError(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral, Real
+from reprlib import repr as short_repr
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,7 @@ AGREEMENT = 1e-8
 VERIFIED = 1e-12
 TARGET = 1e-17
 CHUNK = 1 << 14
+MOST_BYTES = 8e9
 
 
 class KernelInputError(ValueError):
@@ -235,6 +238,21 @@ class Quadrature:
             self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
 
+def real_numbers(name: str, value: Any) -> Array:
+    """A number or numbers as an array; text, complex numbers, True and None are none."""
+    try:
+        given = np.asarray(value)
+        kind = given.dtype.kind
+        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
+            return given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise KernelInputError(
+        f"{name} is {short_repr(value)}. It must consist of real numbers in double precision. "
+        "Give one number, or a list of numbers where there is one for each layer."
+    )
+
+
 def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
     """A hyperparameter as one number for each layer."""
     if value is None:
@@ -244,7 +262,7 @@ def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Ar
                 f"Give a number, or one number for each of the {depth} layers."
             )
         return np.zeros(depth)
-    numbers = np.asarray(value, dtype=np.float64)
+    numbers = real_numbers(name, value)
     if numbers.ndim == 0:
         numbers = np.full(depth, float(numbers))
     if numbers.shape != (depth,):
@@ -267,7 +285,7 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
     """n_l/n_(l-1) for l = 1 … L-1; the first one never counts, as inputs do not fluctuate."""
     if widths is None:
         return np.ones(depth - 1)
-    numbers = np.asarray(widths, dtype=np.float64)
+    numbers = real_numbers("widths", widths)
     if numbers.shape != (depth - 1,):
         raise KernelInputError(
             f"widths has shape {numbers.shape}. The network has {depth} layers and so "
@@ -281,22 +299,43 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
 
 
-def check_input(activation: Sequence[Function], overlap: float, depth: int, needed: int) -> None:
-    """Refuse what is no activation, no input, or no network."""
-    if len(activation) != needed or not all(callable(function) for function in activation):
+def check_activation(activation: Sequence[Function], needed: int) -> tuple[Function, ...]:
+    """Refuse what is no activation with its derivatives."""
+    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
+    if len(given) != needed or not all(callable(function) for function in given):
         raise KernelInputError(
-            f"The activation is given by {len(activation)} functions. This kernel needs {needed}: "
+            f"The activation is given by {len(given)} functions. This kernel needs {needed}: "
             f"sigma and its first {needed - 1} derivatives. Give them in order, as callables."
         )
-    if not (math.isfinite(overlap) and overlap >= 0.0):
+    return given
+
+
+def check_overlap(overlap: float) -> float:
+    """Refuse what is no mean square of an input."""
+    number = real_numbers("overlap", overlap)
+    if number.ndim or not 0.0 <= number < math.inf:
         raise KernelInputError(
-            f"The overlap is {overlap}. It is x.x/n_0, the mean square of the input. "
+            f"The overlap is {short_repr(overlap)}. It is x.x/n_0, the mean square of the input. "
             "Give a finite number that is not negative."
         )
-    if depth != int(depth) or depth < 1:
+    return float(number)
+
+
+def check_depth(depth: int, arrays: int) -> int:
+    """Refuse what is no number of layers, and more layers than fit into memory."""
+    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
         raise KernelInputError(
-            f"The depth is {depth!r}. It is the number of layers L. Give a positive integer."
+            f"The depth is {short_repr(depth)}. It is the number of layers L. "
+            "Give a positive integer."
         )
+    layers = int(depth)
+    if layers > MOST_BYTES / (8 * arrays):
+        raise KernelInputError(
+            f"The depth is {short_repr(layers)}. So many layers would take about "
+            f"{8 * arrays * min(layers, 10**30) / 1e9:.2g} GB of memory, and this kernel takes "
+            f"{MOST_BYTES / 1e9:.2g} GB at most. Give fewer layers."
+        )
+    return layers
 
 
 def check_finite(name: str, values: Array, K: Array) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from keyword import iskeyword
+from reprlib import repr as short_repr
 
 from symdlt.codegen._ir import KernelModule
 from symdlt.codegen._lowering import lower
@@ -78,10 +79,10 @@ def generate_kernel(system: RecursionSystem, *, name: str) -> KernelSource:
     >>> "gain = h.r * m.chi_parallel**2" in source.text
     True
     """
-    if not name.isidentifier() or iskeyword(name):
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name):
         raise KernelError(
-            f"{name[:40]!r} cannot name a module. The kernel would be written to a file of that "
-            "name. Use letters, digits and underscores, as in single_input."
+            f"{short_repr(name)} cannot name a module. The kernel would be written to a file of "
+            "that name. Use letters, digits and underscores, as in single_input."
         )
     module = lower(system)
     digest = sha256(canonical_text(system).encode()).hexdigest()

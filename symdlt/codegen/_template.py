@@ -16,8 +16,10 @@ IMPORTS = """\
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from reprlib import repr as short_repr
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +65,9 @@ def propagate(
         KernelInputError: for input that is not of this form, an activation that is not smooth,
             and overflow.
     """
-    check_input(activation, overlap, depth, DERIVATIVES + 1)
+    activation = check_activation(activation, DERIVATIVES + 1)
+    overlap = check_overlap(overlap)
+    depth = check_depth(depth, ARRAYS)
     given = zip(HYPERPARAMETERS, (C_b, C_W, lambda_b, lambda_W), strict=True)
     values = [per_layer(name, value, depth, name in NEEDED) for name, value in given]
     ratios = width_ratios(widths, depth)
@@ -136,9 +140,15 @@ def _constants(module: KernelModule) -> str:
     names = ", ".join(f'"{name}"' for name in HYPERPARAMETERS)
     return (
         f"DERIVATIVES = {module.derivatives}\n"
+        f"ARRAYS = {_arrays(module)}\n"
         f"HYPERPARAMETERS = ({names})\n"
         f"NEEDED = ({needed}{comma})\n"
     )
+
+
+def _arrays(module: KernelModule) -> int:
+    """How many numbers `propagate` keeps for each layer, those of Python's lists included."""
+    return 24 + len(module.functions) + len(module.plain) + len(module.factors)
 
 
 def _plain_means(module: KernelModule) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial
 
-from symdlt.errors import DerivationError, OrderError
+from symdlt.errors import DerivationError, OrderError, require
 from symdlt.networks import Correlator, connected_components
 from symdlt.wick import ContractedMoment, Contraction
 
@@ -138,7 +138,14 @@ def expand_in_width(moment: ContractedMoment, piece: int = 0) -> WidthExpansion:
     >>> expand_in_width(contract_matching(forward_equation(V.forest), V))
     WidthExpansion(V[0], diagrams=3)
     """
+    advice = "Give what `contract_matching` returned."
+    require(moment, ContractedMoment, "a contracted moment", advice)
     correlator = moment.correlator
+    if type(piece) is not int:
+        raise OrderError(
+            f"The piece {piece!r} is not a whole number. Tensor: {correlator.name}. "
+            "Pieces are counted 0, 1, 2, …, the leading one first."
+        )
     if piece < 0:
         raise OrderError(
             f"A piece of negative order {piece} was asked for. Tensor: {correlator.name}. "

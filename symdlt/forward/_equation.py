@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
+from symdlt.errors import require
 from symdlt.networks import Forest
 
 Edge = tuple[int, int]
@@ -81,8 +82,12 @@ class ForwardEquation:
 
         return equation_text(self)
 
+    def _repr_latex_(self) -> str:
+        from symdlt.display import latex_for_display
 
-@lru_cache(maxsize=1024)
+        return latex_for_display(self)
+
+
 def forward_equation(forest: Forest) -> ForwardEquation:
     r"""Derive the stochastic forward equation of a forest.
 
@@ -101,6 +106,12 @@ def forward_equation(forest: Forest) -> ForwardEquation:
     >>> len(forward_equation(DDNTK_I).terms)
     11
     """
+    require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
+    return _forward_equation(forest)
+
+
+@lru_cache(maxsize=1024)
+def _forward_equation(forest: Forest) -> ForwardEquation:
     terms: list[ForwardTerm] = []
     for weights, biases in _fresh_edges(forest):
         old = tuple(e for e in forest.edges if e not in weights and e not in biases)

@@ -2,8 +2,12 @@
 
 `Forest` is an observable, `Correlator` a forest with a perfect matching: one tensor. `tensor`
 finds it by name, `correlator_from` by its edges, and `correlators` lists a whole order.
+`activation` reads an activation function.
 """
 
+from symdlt.networks._activations import ACTIVATIONS as ACTIVATIONS
+from symdlt.networks._activations import Activation as Activation
+from symdlt.networks._activations import activation as activation
 from symdlt.networks._correlators import BOOK as BOOK
 from symdlt.networks._correlators import Correlator as Correlator
 from symdlt.networks._correlators import correlators as correlators

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symdlt.errors import ActivationError
+from symdlt.errors import ActivationError, require
 
 FUNCTIONS = (
     *("abs", "atan", "cos", "cosh", "erf", "exp", "log"),
@@ -71,6 +71,7 @@ def parse(text: str) -> Node:
     "__import__('os')". Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan
     cos cosh erf exp log relu sigmoid sin sinh sqrt tanh.
     """
+    require(text, str, "the text of an activation", "Write one such as 'tanh(z)'.")
     if len(text) > LONGEST:
         raise ActivationError(
             f"The activation has {len(text)} characters. It starts with {text[:20]!r}. "

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
+from reprlib import repr as short_repr
 from typing import Any
 
-from symdlt.errors import ActivationError
+from symdlt.errors import ActivationError, require
 from symdlt.networks._activation_text import FUNCTIONS, Node, parse
 
 ACTIVATIONS = {
@@ -57,6 +58,7 @@ class Activation:
     text: str
 
     def __post_init__(self) -> None:
+        require(self.name, str, "the name of an activation", "Give one such as 'tanh'.")
         parse(self.text)
 
     def __repr__(self) -> str:
@@ -89,6 +91,7 @@ class Activation:
         """The function and its derivatives up to an order, as SymPy expressions in z."""
         import sympy as sp
 
+        _check_order(order)
         found = [self.to_sympy()]
         for _ in range(order):
             found.append(sp.diff(found[-1], sp.Symbol("z", real=True)))
@@ -105,12 +108,21 @@ class Activation:
         Raises:
             ActivationError: if the function is not finite at zero, or has a kink there.
         """
+        _check_order(order)
         from sympy import factorial
 
         from symdlt.networks._activation_series import series
 
         coefficients = series(parse(self.text), order)
         return tuple(c * factorial(p) for p, c in enumerate(coefficients))
+
+
+def _check_order(order: int) -> None:
+    if type(order) is not int or order < 0:
+        raise ActivationError(
+            f"An activation has no derivative of order {short_repr(order)}. "
+            "It was asked for as the highest one. Give 0, 1, 2, …."
+        )
 
 
 def activation(what: Any) -> Activation:

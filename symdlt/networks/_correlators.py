@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
 from math import factorial, prod
+from reprlib import repr as short_repr
 
-from symdlt.errors import GraphError, OrderError
-from symdlt.networks._forests import Edge, Forest
+from symdlt.errors import GraphError, OrderError, require
+from symdlt.networks._forests import Edge, Forest, sorted_pairs
 from symdlt.progress import track
 
 Matching = tuple[Edge, ...]
 
+MOST_AXES = 36
 MOST_ORDERS = 1_000_000
 MOST_ORDER = 5
 
@@ -53,7 +55,13 @@ class Correlator:
     labels: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        normal = tuple(sorted((min(pair), max(pair)) for pair in self.matching))
+        require(self.forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
+        if self.forest.vertices > MOST_AXES:
+            raise OrderError(
+                f"A tensor with {self.forest.vertices} axes has too many of them. "
+                f"Names and labels go as far as {MOST_AXES}. Match fewer vertices."
+            )
+        normal = sorted_pairs(self.matching, "matching")
         object.__setattr__(self, "matching", normal)
         ends = sorted(v for pair in normal for v in pair)
         if ends != list(range(self.forest.vertices)):
@@ -64,8 +72,14 @@ class Correlator:
                 "Name each of the vertices 0.."
                 f"{self.forest.vertices - 1} once, for example --match 03,12."
             )
-        if not self.labels:
+        if self.labels == ():
             object.__setattr__(self, "labels", tuple(range(1, len(ends) + 1)))
+        labels = self.labels if isinstance(self.labels, tuple) else ()
+        if [type(label) for label in labels] != [int] * len(ends):
+            raise GraphError(
+                f"The labels {short_repr(self.labels)} do not fit {len(ends)} axes. "
+                "They number the samples, one for each axis. Leave them out to count from 1."
+            )
 
     def __repr__(self) -> str:
         edges = ",".join(_digits(edge) for edge in self.forest.edges) or "none"

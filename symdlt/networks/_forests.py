@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import index
+from reprlib import repr as short_repr
 
 from symdlt.errors import GraphError
 
@@ -40,9 +42,13 @@ class Forest:
     edges: tuple[Edge, ...] = ()
 
     def __post_init__(self) -> None:
-        normal = []
-        for edge in self.edges:
-            u, v = edge
+        if type(self.vertices) is not int or self.vertices < 0:
+            raise GraphError(
+                f"There is no forest on {short_repr(self.vertices)} vertices. "
+                "It was given as their number. Count them, for example Forest(2, ((0, 1),))."
+            )
+        ordered = sorted_pairs(self.edges, "edges")
+        for u, v in ordered:
             if not (0 <= u < self.vertices and 0 <= v < self.vertices):
                 raise GraphError(
                     f"Edge {u}-{v} names a vertex outside 0..{self.vertices - 1}. "
@@ -54,8 +60,6 @@ class Forest:
                     f"Edge {u}-{v} is a self-loop. An edge joins two different vertices. "
                     "Use one vertex for each preactivation."
                 )
-            normal.append((min(u, v), max(u, v)))
-        ordered = tuple(sorted(normal))
         for first, second in pairwise(ordered):
             if first == second:
                 raise GraphError(
@@ -89,6 +93,25 @@ class Forest:
     def components(self) -> tuple[tuple[int, ...], ...]:
         """The vertices of each tree, in order of their smallest vertex."""
         return connected_components(range(self.vertices), self.edges)
+
+
+def sorted_pairs(pairs: Iterable[Iterable[int]], what: str) -> tuple[Edge, ...]:
+    """Pairs of vertices, each with the smaller number first, in ascending order.
+
+    Raises:
+        GraphError: if they are not pairs of whole numbers.
+
+    >>> sorted_pairs([(2, 1), (0, 3)], "edges")
+    ((0, 3), (1, 2))
+    """
+    try:
+        whole = [(index(u), index(v)) for u, v in pairs]
+    except (TypeError, ValueError):
+        raise GraphError(
+            f"The {what} {short_repr(pairs)} cannot be read. They are pairs of vertices, numbered "
+            "from 0. Write them as [(0, 1), (0, 2)]."
+        ) from None
+    return tuple(sorted((min(pair), max(pair)) for pair in whole))
 
 
 def connected_components(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from reprlib import repr as short_repr
 
-from symdlt.errors import GraphError, UnknownTensorError
-from symdlt.networks._correlators import BOOK, Correlator, identify
-from symdlt.networks._forests import Edge, Forest
-
-MOST_AXES = 36
+from symdlt.errors import GraphError, UnknownTensorError, require
+from symdlt.networks._correlators import BOOK, MOST_AXES, Correlator, identify
+from symdlt.networks._forests import Edge, Forest, sorted_pairs
 
 _SYSTEMATIC = re.compile(r"X([1-9][0-9]?)((?:_[0-9a-z]{2})*)")
-_SUBLEADING = re.compile(r"(.+?)(?:\.(\d+)|\[(\d+)\])")
+_SUBLEADING = re.compile(r"([^.\[]+)(?:\.(\d{1,9})|\[(\d{1,9})\])")
 
 
 def tensor(name: str) -> Correlator:
@@ -34,14 +33,14 @@ def tensor(name: str) -> Correlator:
     >>> tensor("X4_02_13").name
     'B'
     """
-    if name in BOOK:
+    found = _SYSTEMATIC.fullmatch(name) if isinstance(name, str) else None
+    if isinstance(name, str) and name in BOOK:
         return BOOK[name]
-    found = _SYSTEMATIC.fullmatch(name)
     if not found or int(found[1]) % 2 or int(found[1]) > MOST_AXES:
         raise UnknownTensorError(
-            f"There is no tensor {name!r}. Known are {' '.join(BOOK)} and systematic names such as "
-            f"X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges). "
-            "See them with `symdlt list --order K`."
+            f"There is no tensor {short_repr(name)}. Known are {' '.join(BOOK)} and systematic "
+            f"names such as X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges);"
+            " `derive` takes one piece of a tensor as G.1. See them with `symdlt list --order K`."
         )
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])
     size = int(found[1])
@@ -54,6 +53,7 @@ def split_subleading(name: str) -> tuple[str, int]:
     >>> split_subleading("G.1"), split_subleading("R")
     (('G', 1), ('R', 0))
     """
+    require(name, str, "the name of a tensor", "Give one such as 'R' or 'G.1'.")
     found = _SUBLEADING.fullmatch(name)
     if not found:
         return name, 0
@@ -73,10 +73,10 @@ def correlator_from(edges: Sequence[Edge], matching: Sequence[Edge]) -> Correlat
     >>> correlator_from([(0, 1), (0, 2)], [(0, 3), (1, 2)]).name
     'P'
     """
-    size = 2 * len(matching)
-    forest = Forest(size, tuple(edges))
-    given = Correlator(forest, tuple(matching))
-    return identify(size, forest.edges, given.matching)[0]
+    pairs = sorted_pairs(matching, "matching")
+    forest = Forest(2 * len(pairs), sorted_pairs(edges, "edges"))
+    given = Correlator(forest, pairs)
+    return identify(forest.vertices, forest.edges, given.matching)[0]
 
 
 def parse_pairs(text: str, what: str) -> tuple[Edge, ...]:
@@ -85,9 +85,10 @@ def parse_pairs(text: str, what: str) -> tuple[Edge, ...]:
     Raises:
         GraphError: if the text is not a list of pairs.
     """
+    require(text, str, "a list of pairs", "Write pairs as 0-1,0-2 or 01,02.")
     pairs = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        found = re.fullmatch(r"(\d+)-(\d+)|(\d)(\d)", part)
+        found = re.fullmatch(r"(\d{1,9})-(\d{1,9})|(\d)(\d)", part)
         if not found:
             raise GraphError(
                 f"Cannot read {part!r} as a pair of vertices. It stands in the {what} {text!r}. "

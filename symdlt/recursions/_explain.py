@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import factorial
 
-from symdlt.errors import OrderError
+from symdlt.errors import OrderError, require
 from symdlt.expansion import Diagram
 from symdlt.recursions._evaluation import slot_labels, tensor_factors, z_slots
 from symdlt.recursions._printing import primes, sample_text, tensor_text, term_text
@@ -42,6 +42,9 @@ def explain(recursion: Recursion, term: int | None = None) -> str:
       6. Neuron sums (0,1) and (2,3): 2 distinct neurons, n^0.
       7. Cumulant of tree(0-2), tree(0-3) with neurons 0=0, 2=3: B_0023, n'^-1.
     """
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
+    if term is not None:
+        require(term, int, "the number of a term", "Count the terms from 1.")
     if term is not None and not 1 <= term <= len(recursion.terms):
         raise OrderError(
             f"There is no term {term}. {recursion!r} has terms 1 to {len(recursion.terms)}. "

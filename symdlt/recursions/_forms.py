@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from symdlt.errors import require
 from symdlt.expansion import differentiate
 from symdlt.recursions._recursion import Recursion, collect
 from symdlt.recursions._symmetry import relabelled
@@ -20,6 +21,7 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     >>> to_derivative_form(derive("T", form="z")) == derive("T")
     True
     """
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form == "derivative":
         return recursion
     collected: dict[tuple[object, ...], Term] = {}
@@ -75,6 +77,7 @@ def to_z_form(recursion: Recursion) -> Recursion:
     >>> to_z_form(derive("V")) == derive("V", form="z")
     True
     """
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form == "z":
         return recursion
     diagrams = dict.fromkeys(d for term in recursion.terms for d in term.origins)

@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from symdlt.errors import SchemaError, SymdltError
+from symdlt.errors import SchemaError, SymdltError, require
 from symdlt.expansion import Diagram
 from symdlt.networks import tensor
 from symdlt.recursions._recursion import (
@@ -30,11 +30,14 @@ def to_json(recursion: Recursion, indent: int | None = 1) -> str:
     >>> from_json(to_json(derive("F"))) == derive("F")
     True
     """
+    if indent is not None:
+        require(indent, int, "a number of spaces", "Give 1, 2, …, or None for a single line.")
     return json.dumps(to_dict(recursion), indent=indent)
 
 
 def to_dict(recursion: Recursion) -> dict[str, Any]:
     """The recursion as plain dictionaries, lists, strings and integers."""
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -100,6 +103,7 @@ def from_json(text: str) -> Recursion:
     Raises:
         SchemaError: if the text is not JSON, of another schema version, or not a recursion.
     """
+    require(text, str, "JSON text", "Give what `to_json` wrote.")
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as reason:
@@ -113,7 +117,7 @@ def from_json(text: str) -> Recursion:
             f'Its "schema" is not {SCHEMA!r}. '
             "Give what `to_json` or `symdlt derive --format json` wrote."
         )
-    if data.get("version") != VERSION:
+    if type(data.get("version")) is not int or data["version"] != VERSION:
         raise SchemaError(
             f"The document has schema version {str(data.get('version'))[:20]}. "
             f"This symdlt reads version {VERSION} of {SCHEMA}. "
@@ -133,10 +137,10 @@ def from_json(text: str) -> Recursion:
 
 def _read_recursion(data: dict[str, Any]) -> Recursion:
     correlator = tensor(_of(str, data["tensor"]))
-    piece, form = _of(int, data["piece"]), _of(str, data["form"])
-    samples = _integers(data["samples"])
-    if form not in FORMS or piece < 0 or len(samples) != correlator.axes or min(samples) < 0:
-        raise ValueError("form, piece or samples do not fit the tensor")
+    piece, form = _count(data["piece"]), _of(str, data["form"])
+    samples = tuple(_count(sample) for sample in _of(list, data["samples"]))
+    if form not in FORMS or len(samples) != correlator.axes:
+        raise ValueError("the form or the samples do not fit the tensor")
     if _pairs(data["edges"]) != correlator.forest.edges:
         raise ValueError("the edges are not those of the tensor")
     if _pairs(data["matching"]) != correlator.matching:
@@ -147,14 +151,37 @@ def _read_recursion(data: dict[str, Any]) -> Recursion:
         tuple(_read_term(entry, known) for entry in _of(list, data[part]))
         for part in ("terms", "first_layer")
     )
+    for term in (*terms, *first):
+        _check_samples(term, set(samples), form)
+    if any(term.overlap for term in terms) or any(term.brackets or term.tensors for term in first):
+        raise ValueError("terms have no overlap, and the first layer has nothing below it")
     return Recursion(correlator, piece, samples, form, terms, first)
+
+
+def _check_samples(term: Term, known: set[int], form: str) -> None:
+    """Every sample is one of the tensor, or a dummy that joins an inserted z and a tensor."""
+    inserted = [sample for bracket in term.brackets for sample in bracket.inserted]
+    carried = [sample for factor in term.tensors for sample in factor.samples]
+    dummies = sorted((sample for sample in inserted if sample < 0), reverse=True)
+    used = {sample for bracket in term.brackets for sample, _ in bracket.factors}
+    used |= {sample for sample in (*inserted, *carried) if sample >= 0} | set(term.overlap)
+    if inserted and form != "z":
+        raise ValueError("a bracket has inserted samples, which only the z form has")
+    if not used <= known or len(term.overlap) not in (0, 2):
+        raise ValueError("a term has a sample that the tensor does not have")
+    joined = sorted((sample for sample in carried if sample < 0), reverse=True)
+    if dummies != joined or dummies != [-1 - k for k in range(len(dummies))]:
+        raise ValueError("a dummy sample does not join one inserted z with one tensor")
 
 
 def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
     powers = _of(dict, entry["hyperparameters"])
     hyper = Hyperparameters(
-        *(_of(int, powers[name]) for name in ("C_b", "C_W", "lambda_b", "lambda_W"))
+        *(_count(powers[name]) for name in ("C_b", "C_W", "lambda_b", "lambda_W"))
     )
+    ratio = _count(entry["widths"]["n_l"])
+    if _of(int, entry["widths"]["n_l-1"]) != -ratio:
+        raise ValueError("the powers of the two widths are not opposite")
     origins = []
     for origin in _of(list, entry["provenance"]):
         fingerprint = _fingerprint(origin)
@@ -164,7 +191,7 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
     return Term(
         _fraction(_of(str, entry["coefficient"])),
         hyper,
-        _of(int, entry["widths"]["n_l"]),
+        ratio,
         tuple(_read_bracket(b) for b in _of(list, entry["brackets"])),
         tuple(_read_tensor(t) for t in _of(list, entry["tensors"])),
         _integers(entry["overlap"]),
@@ -173,7 +200,8 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
 
 
 def _read_bracket(entry: dict[str, Any]) -> Bracket:
-    return Bracket(_pairs(entry["factors"]), _integers(entry["inserted"]))
+    factors = _pairs(entry["factors"])
+    return Bracket(tuple((s, _count(k)) for s, k in factors), _integers(entry["inserted"]))
 
 
 def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
@@ -181,7 +209,7 @@ def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
     samples = _integers(entry["samples"])
     if len(samples) != correlator.axes:
         raise ValueError(f"{correlator.name} has {correlator.axes} axes, not {len(samples)}")
-    return TensorFactor(correlator, _of(int, entry["piece"]), samples)
+    return TensorFactor(correlator, _count(entry["piece"]), samples)
 
 
 def _fingerprint(origin: dict[str, Any]) -> str:
@@ -201,6 +229,13 @@ def _of(kind: type, value: Any) -> Any:
     if type(value) is not kind:
         raise TypeError(f"{str(value)[:40]!r} should be of type {kind.__name__}")
     return value
+
+
+def _count(value: Any) -> int:
+    number: int = _of(int, value)
+    if number < 0:
+        raise ValueError(f"{number} should not be negative")
+    return number
 
 
 def _integers(value: Any) -> tuple[int, ...]:

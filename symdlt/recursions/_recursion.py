@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from reprlib import repr as short_repr
 
-from symdlt.errors import DerivationError, OrderError
+from symdlt.errors import DerivationError, OrderError, require
 from symdlt.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.forward import forward_equation
 from symdlt.networks import Correlator, split_subleading, tensor
@@ -125,17 +126,17 @@ def derive(
     """
     if form not in FORMS or inputs not in ("one", "many"):
         raise OrderError(
-            f"There is no form {form!r} with inputs {inputs!r}. "
+            f"There is no form {short_repr(form)} with inputs {short_repr(inputs)}. "
             "The forms are 'derivative' and 'z', the inputs 'one' and 'many'. Name one of each."
         )
     if isinstance(what, Correlator):
-        correlator, number = what, piece or 0
+        correlator, number = what, 0 if piece is None else piece
     else:
-        name, written = split_subleading(what)
+        name, written = split_subleading(what) if isinstance(what, str) else (what, 0)
         correlator, number = tensor(name), written if piece is None else piece
     if type(number) is not int:
         raise OrderError(
-            f"The piece {number!r} is not a whole number. Tensor: {correlator.name}. "
+            f"The piece {short_repr(number)} is not a whole number. Tensor: {correlator.name}. "
             "Pieces are counted 0, 1, 2, …, the leading one first."
         )
     return _derive(correlator, number, inputs, form)
@@ -183,6 +184,14 @@ def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) ->
 
 def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) -> Fraction:
     """What one diagram contributes to the coefficient of a term."""
+    require(diagram, Diagram, "a diagram", "Give one of the `origins` of a term.")
+    require(term, Term, "a term", "Give one of the `terms` of a recursion.")
+    require(samples, tuple, "a tuple of samples", "Give the `samples` of the recursion.")
+    if form not in FORMS or len(samples) != diagram.contraction.correlator.axes:
+        raise OrderError(
+            f"No recursion has the samples {short_repr(samples)} and the form {short_repr(form)}. "
+            "They go with the diagram. Give those of the recursion that it belongs to."
+        )
     contributions = diagram_terms(diagram, samples, form)
     return sum((number for key, number in contributions if key == term.key), Fraction(0))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from reprlib import repr as short_repr
 
+from symdlt.errors import UnknownTensorError, require
 from symdlt.networks import BOOK, Correlator
 from symdlt.recursions._recursion import Recursion, derive
 
@@ -39,12 +41,15 @@ class RecursionSystem:
         """The recursion of that name.
 
         Raises:
-            KeyError: if the system has none.
+            UnknownTensorError: if the system has none.
         """
         for recursion in self.recursions:
             if recursion.name == name:
                 return recursion
-        raise KeyError(name)
+        raise UnknownTensorError(
+            f"There is no recursion of {short_repr(name)} in the system. "
+            f"It has {' '.join(self.names[:40])}. Derive one that has it with `derive_system`."
+        )
 
     def _repr_latex_(self) -> str:
         from symdlt.display import latex_for_display
@@ -73,6 +78,7 @@ def derive_system(
     >>> derive_system(BOOK, inputs="one").names
     ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
     """
+    require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
     found: dict[tuple[Correlator, int], Recursion] = {}
     waiting = [derive(what, inputs=inputs, form=form) for what in tensors]
     while waiting:

@@ -1,52 +1,108 @@
 """Checks of what users pass to the sampler."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+import math
+import os
+from collections.abc import Iterable
+from numbers import Integral, Real
+from reprlib import repr as short_repr
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import ActivationError, SamplingError
-from symdlt.sampling._ensemble import NetworkEnsemble
+from symdlt.errors import SamplingError, require
 
 Array = npt.NDArray[Any]
-Activation: TypeAlias = Sequence[Callable[[Array], Array]]
 
 
-def check_count(count: int) -> None:
-    """Raise a `SamplingError` unless there is something to sample."""
-    if count < 1:
+def whole_number(name: str, value: Any) -> int:
+    """Return a positive whole number, or raise a `SamplingError`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise SamplingError(
-            f"There is nothing to sample in {count} networks. "
-            f"This was given as `count`. "
-            f"Try a positive number."
+            f"There is nothing to sample with {name} = {short_repr(value)}. "
+            f"It is a number of networks, or of groups of them. "
+            f"Try a positive whole number."
         )
+    return int(value)
 
 
-def check_inputs(inputs: npt.ArrayLike, ensemble: NetworkEnsemble) -> Array:
+def check_generator(rng: np.random.Generator) -> None:
+    """Raise an `InputError` unless there is a source of randomness."""
+    advice = "Try np.random.default_rng(seed)."
+    require(rng, np.random.Generator, "a random number generator of NumPy", advice)
+
+
+def listed(name: str, values: Iterable[Any], example: str) -> tuple[Any, ...]:
+    """Return what was listed, or raise an `InputError`."""
+    require(values, Iterable, f"a list of {name}", f"Try one such as {example}.")
+    return tuple(values)
+
+
+def real_array(name: str, value: npt.ArrayLike) -> Array:
+    """Return finite real numbers as an array, or raise a `SamplingError`."""
+    try:
+        given = np.asarray(value)
+        kind = given.dtype.kind
+        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
+            numbers = given.astype(float)
+            if np.isfinite(numbers).all():
+                return numbers
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise SamplingError(
+        f"The numbers {short_repr(value)} are not an array of finite real ones: some are infinite "
+        f"or not a number, or rows differ in length. "
+        f"They were given as `{name}`. "
+        f"Try finite ones, in rows of one length."
+    )
+
+
+def check_inputs(inputs: npt.ArrayLike, width: int) -> Array:
     """Return the inputs as an array (samples, n_0), or raise a `SamplingError`."""
-    samples = np.asarray(inputs, dtype=float)
-    if samples.ndim != 2 or samples.shape[1] != ensemble.widths[0] or not len(samples):
+    samples = real_array("inputs", inputs)
+    if samples.ndim != 2 or samples.shape[1] != width or not len(samples):
         raise SamplingError(
-            f"Inputs of shape {samples.shape} do not fit networks of n_0 = {ensemble.widths[0]}. "
+            f"Inputs of shape {samples.shape} do not fit networks of n_0 = {width}. "
             f"They were given as `inputs`, one row a sample. "
-            f"Try an array of shape (samples, {ensemble.widths[0]})."
-        )
-    if not np.isfinite(samples).all():
-        raise SamplingError(
-            "Some inputs are infinite or not a number. "
-            "They were given as `inputs`, one row a sample. "
-            "Try finite ones."
+            f"Try an array of shape (samples, {width})."
         )
     return samples
 
 
-def check_activation(activation: Activation, order: int, depth: int) -> None:
-    """Raise an `ActivationError` if derivatives up to `order` are not all there."""
-    if depth > 1 and len(activation) <= order:
-        raise ActivationError(
-            f"An activation with {max(len(activation) - 1, 0)} derivatives is not enough for "
-            f"observables that need {order}. "
-            f"It was given as `activation`, σ first and then its derivatives in order. "
-            f"Try to append callables up to σ^({order}), or ask for smaller observables."
+def check_memory(numbers: int) -> None:
+    """Raise a `SamplingError` if so many numbers would not fit into memory at once."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 8 * numbers > memory:
+        raise SamplingError(
+            f"This would take about {8 * min(numbers, 10**100) / 1e9:.2g} GB of memory. "
+            f"This machine has {memory / 1e9:.2g} GB. "
+            f"Try narrower networks, fewer samples, or fewer networks or vertices."
         )
+
+
+def check_finite(name: object, *arrays: Array) -> None:
+    """Raise a `SamplingError` if what was sampled has overflowed."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise SamplingError(
+            f"The values of {short_repr(name)} overflow. "
+            f"They were sampled with the given activation and hyperparameters. "
+            f"Try fewer layers, a smaller C_W, or an activation that grows more slowly."
+        )
+
+
+def spread(name: str, value: Any, depth: int) -> tuple[float, ...]:
+    """Return one number a layer, finite and not negative, or raise a `SamplingError`."""
+    single = isinstance(value, Real) and not isinstance(value, bool)
+    entries = (value,) * depth if single else value
+    try:
+        if not any(isinstance(x, str | bytes | bool) for x in (value, *entries)):
+            values = tuple(float(entry) for entry in entries)
+            if len(values) == depth and all(0 <= entry < math.inf for entry in values):
+                return values
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise SamplingError(
+        f"The hyperparameter {name} = {short_repr(value)} does not fit {depth} layers. "
+        f"It was given to the ensemble, one value for each of the layers 1 to {depth}. "
+        f"Try one number for all layers, or {depth} finite numbers that are not negative."
+    )

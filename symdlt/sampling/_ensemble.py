@@ -1,14 +1,18 @@
 """The ensemble of networks at initialisation, and draws from it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from numbers import Integral
+from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import SamplingError
+from symdlt.errors import SamplingError, require
+from symdlt.sampling._checks import check_generator, check_memory, spread, whole_number
 
 Array = npt.NDArray[Any]
 
@@ -38,12 +42,12 @@ class NetworkEnsemble:
     weight_law: str = "gaussian"
 
     def __post_init__(self) -> None:
-        _check_widths(self.widths)
+        object.__setattr__(self, "widths", _whole_widths(self.widths))
         for name in ("C_b", "C_W", "lambda_b", "lambda_W"):
-            _check_hyperparameter(name, getattr(self, name), self.depth)
+            object.__setattr__(self, name, spread(name, getattr(self, name), self.depth))
         if self.weight_law not in WEIGHT_LAWS:
             raise SamplingError(
-                f"There is no weight law {self.weight_law!r}. "
+                f"There is no weight law {short_repr(self.weight_law)}. "
                 f"It was given as `weight_law` of the ensemble. "
                 f"Try one of {', '.join(WEIGHT_LAWS)}."
             )
@@ -75,13 +79,14 @@ class NetworkEnsemble:
         Raises:
             SamplingError: if widths, lengths or signs do not make an ensemble.
         """
-        depth = len(widths) - 1
+        sizes = _whole_widths(widths)
+        depth = len(sizes) - 1
         return cls(
-            tuple(widths),
-            _spread(C_b, depth),
-            _spread(C_W, depth),
-            _spread(lambda_b, depth),
-            _spread(lambda_W, depth),
+            sizes,
+            spread("C_b", C_b, depth),
+            spread("C_W", C_W, depth),
+            spread("lambda_b", lambda_b, depth),
+            spread("lambda_W", lambda_W, depth),
             weight_law,
         )
 
@@ -89,6 +94,11 @@ class NetworkEnsemble:
     def depth(self) -> int:
         """The number of layers L."""
         return len(self.widths) - 1
+
+    @property
+    def weights(self) -> int:
+        """The number of weights of one network."""
+        return sum(fan_in * fan_out for fan_in, fan_out in pairwise(self.widths))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,10 +126,17 @@ def draw_parameters(
     $W_{ij} = \sqrt{C_W / n_{ℓ-1}}\, ω$ and $b_i = \sqrt{C_b}\, ω'$ with ω, ω' of mean zero and
     variance one; ω has the law `ensemble.weight_law`, ω' is Gaussian.
 
+    Raises:
+        SamplingError: if the count is no positive whole number, or for too many parameters.
+
     >>> ensemble = NetworkEnsemble.of((3, 8, 2))
     >>> draw_parameters(ensemble, 5, np.random.default_rng(0))
     NetworkParameters(5 networks, weights (8, 3), (2, 8))
     """
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    whole_number("count", count)
+    check_generator(rng)
+    check_memory(3 * count * ensemble.weights)
     weights, biases = [], []
     for layer in range(ensemble.depth):
         fan_in, fan_out = ensemble.widths[layer : layer + 2]
@@ -146,25 +163,13 @@ def _truncated_variance(bound: float) -> float:
     return 1 - 2 * bound * density / math.erf(bound / math.sqrt(2))
 
 
-def _spread(value: float | Sequence[float], depth: int) -> tuple[float, ...]:
-    if isinstance(value, int | float):
-        return (float(value),) * max(depth, 0)
-    return tuple(float(entry) for entry in value)
-
-
-def _check_widths(widths: tuple[int, ...]) -> None:
-    if len(widths) < 2 or any(width < 1 for width in widths):
+def _whole_widths(widths: Iterable[int]) -> tuple[int, ...]:
+    sizes = tuple(widths) if isinstance(widths, Iterable) else ()
+    whole = all(isinstance(n, Integral) and not isinstance(n, bool) and n > 0 for n in sizes)
+    if len(sizes) < 2 or not whole:
         raise SamplingError(
-            f"The widths {widths} do not make a network. "
+            f"The widths {short_repr(widths)} do not make a network. "
             f"They were given as `widths` of the ensemble, n_0 to n_L. "
-            f"Try at least two of them, each at least 1."
+            f"Try at least two whole numbers, each at least 1."
         )
-
-
-def _check_hyperparameter(name: str, values: tuple[float, ...], depth: int) -> None:
-    if len(values) != depth or any(not math.isfinite(value) or value < 0 for value in values):
-        raise SamplingError(
-            f"The hyperparameter {name} = {values} does not fit {depth} layers. "
-            f"It was given to the ensemble, one value for each of the layers 1 to {depth}. "
-            f"Try one number for all layers, or {depth} finite numbers that are not negative."
-        )
+    return tuple(map(int, sizes))

@@ -1,24 +1,41 @@
 """Measured tensors: values and standard errors over all samples."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import SamplingError, UnknownTensorError
-from symdlt.sampling._checks import Activation, check_inputs
+from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.sampling._activation import Activation, check_activation
+from symdlt.sampling._checks import (
+    check_finite,
+    check_generator,
+    check_inputs,
+    listed,
+    real_array,
+    whole_number,
+)
 from symdlt.sampling._cumulants import estimate_cumulant
 from symdlt.sampling._ensemble import NetworkEnsemble, draw_parameters
 from symdlt.sampling._moments import sum_products
-from symdlt.sampling._observables import choose_batch, evaluate_networks, split_count
+from symdlt.sampling._observables import (
+    check_sampling_memory,
+    choose_batch,
+    evaluate_trees,
+    highest_derivative,
+    split_count,
+)
 from symdlt.sampling._tensors import (
     TENSORS,
     TensorPattern,
     group_trees,
     list_trees,
 )
+from symdlt.sampling._trees import Tree
 
 Array = npt.NDArray[Any]
 TensorName: TypeAlias = str | TensorPattern
@@ -38,7 +55,14 @@ class Measurement:
         >>> Measurement(np.array([1.5, 2.0]), np.array([0.5, 0.0]), 100).z_scores([1.0, 2.0])
         array([1., 0.])
         """
-        deviation = self.values - np.asarray(expected)
+        numbers = real_array("expected", expected)
+        if numbers.shape not in ((), self.values.shape):
+            raise SamplingError(
+                f"Expected values of shape {numbers.shape} do not fit the measured ones. "
+                f"These have the shape {self.values.shape}. "
+                f"Try one number, or one for each of them."
+            )
+        deviation = self.values - numbers
         exact = (self.standard_errors == 0) & (deviation == 0)
         with np.errstate(divide="ignore"):
             return np.where(exact, 0.0, deviation / np.where(exact, 1.0, self.standard_errors))
@@ -76,8 +100,9 @@ def measure(
         For each tensor its measurement, in the index order of its pattern.
 
     Raises:
-        SamplingError: if inputs, count or the number of output neurons do not fit.
-        ActivationError: if the activation has too few derivatives.
+        SamplingError: if inputs, count or the number of output neurons do not fit, or for
+            overflow, or for too little memory.
+        ActivationError: if the activation has too few derivatives, or functions that are none.
         UnknownTensorError: if a tensor has no such name.
 
     >>> ensemble = NetworkEnsemble.of((2, 6, 2))
@@ -89,28 +114,35 @@ def measure(
     >>> bool(abs(measured["V"].z_scores(2.0)).max() < 3)
     True
     """
-    patterns = [resolve_tensor(entry) for entry in tensors]
-    _check_sampling(patterns, ensemble, count, groups)
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    check_generator(rng)
+    entries = listed("tensors", tensors, "['H', 'V']")
+    patterns = [resolve_tensor(entry) for entry in entries]
+    size = _group_size(whole_number("count", count), whole_number("groups", groups))
+    _check_outputs(patterns, ensemble)
     trees = sorted(
         {component.tree for pattern in patterns for component in list_trees(pattern)},
         key=lambda tree: (tree.vertices, tree.edges),
     )
-    samples = check_inputs(inputs, ensemble)
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
     batch = choose_batch(ensemble, len(samples), trees)
+    _check_memory(patterns, trees, ensemble, len(samples), groups)
     sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
     for _ in range(groups):
         totals: list[dict[int, Array]] = [{} for _ in patterns]
-        for size in split_count(count // groups, batch):
-            parameters = draw_parameters(ensemble, size, rng)
-            values = evaluate_networks(parameters, ensemble, activation, samples, trees)
-            for pattern, total in zip(patterns, totals, strict=True):
-                _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
+        for part in split_count(size, batch):
+            parameters = draw_parameters(ensemble, part, rng)
+            values = evaluate_trees(parameters, ensemble, functions, samples, trees)
+            with np.errstate(all="ignore"):
+                for pattern, total in zip(patterns, totals, strict=True):
+                    _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
         for collected, total in zip(sums, totals, strict=True):
             for mask, value in total.items():
                 collected.setdefault(mask, []).append(value)
     return {
-        entry: _finish(pattern, collected, count // groups, ensemble.widths[-2], len(samples))
-        for entry, pattern, collected in zip(tensors, patterns, sums, strict=True)
+        entry: _finish(entry, pattern, collected, size, ensemble.widths[-2], len(samples))
+        for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
     }
 
 
@@ -122,9 +154,9 @@ def resolve_tensor(tensor: TensorName) -> TensorPattern:
     """
     if isinstance(tensor, TensorPattern):
         return tensor
-    if tensor not in TENSORS:
+    if not isinstance(tensor, str) or tensor not in TENSORS:
         raise UnknownTensorError(
-            f"There is no tensor called {tensor!r}. "
+            f"There is no tensor called {short_repr(tensor)}. "
             f"It was asked of the sampler. "
             f"Try one of {', '.join(TENSORS)}, or a `TensorPattern` with edges and matching."
         )
@@ -137,6 +169,7 @@ def _accumulate(total: dict[int, Array], addition: Mapping[int, Array]) -> None:
 
 
 def _finish(
+    name: TensorName,
     pattern: TensorPattern,
     sums: Mapping[int, list[Array]],
     group_size: int,
@@ -145,10 +178,12 @@ def _finish(
 ) -> Measurement:
     stacked = {mask: np.stack(parts) for mask, parts in sums.items()}
     groups = len(stacked[max(stacked)])
-    value, error = (
-        _sort_axes(pattern, float(width) ** pattern.order * array, samples)
-        for array in estimate_cumulant(stacked, group_size, max(stacked))
-    )
+    with np.errstate(all="ignore"):
+        value, error = (
+            _sort_axes(pattern, float(width) ** pattern.order * array, samples)
+            for array in estimate_cumulant(stacked, group_size, max(stacked))
+        )
+    check_finite(name, value, error)
     return Measurement(value, error, groups * group_size)
 
 
@@ -161,15 +196,17 @@ def _sort_axes(pattern: TensorPattern, values: Array, samples: int) -> Array:
     return ordered
 
 
-def _check_sampling(
-    patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble, count: int, groups: int
-) -> None:
+def _group_size(count: int, groups: int) -> int:
     if groups < 2 or count < groups or count % groups:
         raise SamplingError(
             f"A number of {count} networks does not divide into {groups} equal groups. "
             f"These were given as `count` and `groups`, for the jackknife. "
             f"Try at least 2 groups and a multiple of their number."
         )
+    return count // groups
+
+
+def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble) -> None:
     pairs = max((len(pattern.matching) for pattern in patterns), default=1)
     if ensemble.widths[-1] < pairs:
         raise SamplingError(
@@ -178,3 +215,20 @@ def _check_sampling(
             f"The last entry of `widths` is {ensemble.widths[-1]}. "
             f"Try at least {pairs} there."
         )
+
+
+def _check_memory(
+    patterns: Sequence[TensorPattern],
+    trees: Sequence[Tree],
+    ensemble: NetworkEnsemble,
+    samples: int,
+    groups: int,
+) -> None:
+    """Refuse moments that would not fit into memory: of one batch, and of all groups."""
+    batch, kept = choose_batch(ensemble, samples, trees), 0
+    for pattern in patterns:
+        sizes = [sum(len(tree.vertices) for tree in group) for group in group_trees(pattern)]
+        choices = math.perm(ensemble.widths[-1], len(pattern.matching))
+        kept += batch * choices * samples ** max(sum(sizes[:-1]), sizes[-1])
+        kept += 3 * groups * samples**pattern.vertices
+    check_sampling_memory(ensemble, samples, trees, kept)

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.sampling._observables import Observable
 from symdlt.sampling._tensors import Component, TensorPattern, group_trees, label_pairs
+from symdlt.sampling._trees import Tree
 
 Array = npt.NDArray[Any]
 
 
 def sum_products(
-    pattern: TensorPattern, values: Mapping[Observable, Array], outputs: int
+    pattern: TensorPattern, values: Mapping[Tree, Array], outputs: int
 ) -> dict[int, Array]:
     """Sum the products of the groups of trees over networks, for every set of groups.
 
     Args:
         pattern: the tensor.
-        values: the trees on one batch of networks, as `evaluate_networks` returns them.
+        values: the trees on one batch of networks, as `evaluate_trees` returns them.
         outputs: the number of output neurons.
 
     Returns:

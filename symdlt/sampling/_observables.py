@@ -2,17 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.errors import UnknownTensorError
+from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.sampling._activation import Activation, Function, check_activation
 from symdlt.sampling._checks import (
-    Activation,
-    check_activation,
-    check_count,
+    check_finite,
+    check_generator,
     check_inputs,
+    check_memory,
+    listed,
+    whole_number,
 )
 from symdlt.sampling._differentiation import (
     BasePoint,
@@ -71,8 +76,8 @@ def sample_networks(
         over the output neurons and δ_v over the samples of vertex v.
 
     Raises:
-        SamplingError: if inputs or count do not fit.
-        ActivationError: if the activation has too few derivatives.
+        SamplingError: if inputs or count do not fit, or for overflow, or for too little memory.
+        ActivationError: if the activation has too few derivatives, or functions that are none.
         UnknownTensorError: if an observable has no such name.
 
     >>> tanh = (np.tanh, lambda z: 1 / np.cosh(z) ** 2)
@@ -82,18 +87,29 @@ def sample_networks(
     >>> sampled["z"].shape, sampled["H"].shape
     ((10, 2, 2), (10, 2, 2, 2, 2))
     """
-    check_count(count)
-    trees = [resolve_observable(entry) for entry in observables]
-    samples = check_inputs(inputs, ensemble)
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    whole_number("count", count)
+    check_generator(rng)
+    entries = listed("observables", observables, "['z', 'H']")
+    trees = [resolve_observable(entry) for entry in entries]
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    labels = ensemble.widths[-1] * len(samples)
+    check_sampling_memory(
+        ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
+    )
     batch = choose_batch(ensemble, len(samples), trees)
     parts = []
     for size in split_count(count, batch):
         parameters = draw_parameters(ensemble, size, rng)
-        parts.append(evaluate_networks(parameters, ensemble, activation, samples, trees))
-    return {
+        parts.append(evaluate_trees(parameters, ensemble, functions, samples, trees))
+    sampled = {
         entry: np.concatenate([part[tree] for part in parts])
-        for entry, tree in zip(observables, trees, strict=True)
+        for entry, tree in zip(entries, trees, strict=True)
     }
+    for entry, values in sampled.items():
+        check_finite(entry, values)
+    return sampled
 
 
 def evaluate_networks(
@@ -119,16 +135,57 @@ def evaluate_networks(
     Returns:
         Arrays as in `sample_networks`.
     """
-    trees = [resolve_observable(entry) for entry in observables]
-    samples = check_inputs(inputs, ensemble)
-    order = max((tree.largest_degree for tree in trees), default=0)
-    check_activation(activation, order, ensemble.depth)
-    base = _evaluate_base(parameters, activation, samples, order)
-    evaluation = _Evaluation(base, ensemble)
-    return {
-        entry: _evaluate_tree(tree, evaluation)
-        for entry, tree in zip(observables, trees, strict=True)
-    }
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    check_parameters(parameters, ensemble)
+    entries = listed("observables", observables, "['z', 'H']")
+    trees = [resolve_observable(entry) for entry in entries]
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
+    found = evaluate_trees(parameters, ensemble, functions, samples, trees)
+    for entry, tree in zip(entries, trees, strict=True):
+        check_finite(entry, found[tree])
+    return {entry: found[tree] for entry, tree in zip(entries, trees, strict=True)}
+
+
+def evaluate_trees(
+    parameters: NetworkParameters,
+    ensemble: NetworkEnsemble,
+    functions: Sequence[Function],
+    samples: Array,
+    trees: Sequence[Tree],
+) -> dict[Tree, Array]:
+    """Evaluate trees on given networks, all arguments having been checked."""
+    with np.errstate(all="ignore"):
+        base = _evaluate_base(parameters, functions, samples, highest_derivative(trees))
+        evaluation = _Evaluation(base, ensemble)
+        return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
+
+
+def check_parameters(parameters: NetworkParameters, ensemble: NetworkEnsemble) -> None:
+    """Raise an error unless the parameters are those of networks of the ensemble's widths."""
+    require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
+    fitting = [(above, below) for below, above in pairwise(ensemble.widths)]
+    if [weights.shape[1:] for weights in parameters.weights] != fitting:
+        raise SamplingError(
+            f"Parameters do not fit the ensemble: {parameters!r}. "
+            f"The ensemble has the widths {ensemble.widths}. "
+            f"Try to draw them from it with `draw_parameters`."
+        )
+
+
+def highest_derivative(trees: Sequence[Tree]) -> int:
+    """The highest derivative of the activation that the trees contain."""
+    return max((tree.largest_degree for tree in trees), default=0)
+
+
+def check_sampling_memory(
+    ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree], kept: int
+) -> None:
+    """Raise a `SamplingError` if one batch, or the numbers kept, would not fit into memory."""
+    batch = choose_batch(ensemble, samples, trees)
+    work = batch * (ensemble.weights + largest_array(ensemble, samples, trees))
+    check_memory(3 * work + kept)
 
 
 def resolve_observable(observable: Observable) -> Tree:
@@ -139,9 +196,9 @@ def resolve_observable(observable: Observable) -> Tree:
     """
     if isinstance(observable, Tree):
         return observable
-    if observable not in OBSERVABLES:
+    if not isinstance(observable, str) or observable not in OBSERVABLES:
         raise UnknownTensorError(
-            f"There is no observable called {observable!r}. "
+            f"There is no observable called {short_repr(observable)}. "
             f"It was asked of the sampler. "
             f"Try one of {', '.join(OBSERVABLES)}, or a `Tree` with its edges."
         )
@@ -150,11 +207,17 @@ def resolve_observable(observable: Observable) -> Tree:
 
 def choose_batch(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
     """Choose how many networks to treat together, so that the largest array stays small."""
+    return max(1, min(1024, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
+
+
+def largest_array(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
+    """The size of the largest array of one network."""
     labels = ensemble.widths[-1] * samples
     vertices = max((tree.vertices for tree in trees), default=1)
     widest = max(ensemble.widths)
-    entries = max(widest * labels ** max(vertices - 1, 1), labels**vertices, widest**2)
-    return max(1, min(1024, int(LARGEST_ARRAY // entries)))
+    entries = widest * labels ** max(vertices - 1, 1)
+    size: int = max(entries, labels**vertices, widest**2)
+    return size
 
 
 def split_count(count: int, batch: int) -> tuple[int, ...]:
@@ -167,7 +230,7 @@ def split_count(count: int, batch: int) -> tuple[int, ...]:
 
 
 def _evaluate_base(
-    parameters: NetworkParameters, activation: Activation, samples: Array, order: int
+    parameters: NetworkParameters, activation: Sequence[Function], samples: Array, order: int
 ) -> BasePoint:
     inputs = signal = Labelled(samples.T[None], (1,))
     preactivations: list[Labelled] = []

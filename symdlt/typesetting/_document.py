@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from symdlt.errors import require
 from symdlt.forward import ForwardEquation, forward_equation
 from symdlt.networks import BOOK, OBSERVABLES
 from symdlt.recursions import FORMS, Recursion, RecursionSystem, derive
@@ -89,7 +90,7 @@ def to_latex(what: Printable, *, conventions: Conventions | None = None) -> str:
     K &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
     \end{align*}
     """
-    use = conventions or Conventions()
+    use = _checked(what, conventions)
     if isinstance(what, ForwardEquation):
         return _display(forward_latex(what, use))
     return "\n".join(_display(recursion_latex(recursion, use)) for recursion in _recursions(what))
@@ -108,7 +109,7 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
     >>> document(derive("B")).source.count("vanishes in the first layer")
     1
     """
-    use = conventions or Conventions()
+    use = _checked(what, conventions)
     preamble = _PREAMBLE % f"{use.width + 10:g}"
     if isinstance(what, ForwardEquation):
         body = forward_latex(what, use)
@@ -117,6 +118,14 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
     recursions = _recursions(what)
     sections = [_section(recursion, use) for recursion in recursions]
     return LatexDocument("".join([preamble, _notation(recursions, use), "\n", *sections, _END]))
+
+
+def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
+    advice = "Give what `derive`, `derive_system` or `forward_equation` returned."
+    require(what, Printable, "a recursion, a system of them or a forward equation", advice)
+    if conventions is not None:
+        require(conventions, Conventions, "a choice of notation", "Give `Conventions(...)`.")
+    return conventions or Conventions()
 
 
 def _display(body: str) -> str:

@@ -9,15 +9,21 @@ from functools import lru_cache
 from symdlt.forward import ForwardEquation, ForwardTerm
 from symdlt.networks import Forest, connected_components
 from symdlt.typesetting._grouping import Summand, grouped
-from symdlt.typesetting._lines import equation_lines, product_text
+from symdlt.typesetting._lines import equation_lines, product_text, remaining_terms
 from symdlt.typesetting._notation import Conventions, power
 from symdlt.typesetting._trees import tree_text
 
 Edges = tuple[tuple[int, int], ...]
 
 
-def forward_latex(equation: ForwardEquation, use: Conventions) -> str:
-    """The equation as lines of an `align` body."""
+def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None = None) -> str:
+    """The equation as lines of an `align` body.
+
+    Args:
+        equation: what to print.
+        use: choices of notation.
+        most: how many terms are printed at most; the others are counted.
+    """
     forest = equation.forest
     upper = use.layer(r"\ell+1")
     head = product_text(
@@ -25,7 +31,8 @@ def forward_latex(equation: ForwardEquation, use: Conventions) -> str:
         for tree in forest.components
     )
     summands = [s for term in equation.terms for s in _summands(forest, term, use)]
-    return equation_lines(head, grouped(summands), use.width)
+    body = equation_lines(head, grouped(summands[:most]), use.width)
+    return body if most is None else body + remaining_terms(len(summands) - most)
 
 
 def _summands(forest: Forest, term: ForwardTerm, use: Conventions) -> Iterator[Summand]:

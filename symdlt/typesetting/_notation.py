@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from symdlt.errors import require
 from symdlt.networks import Correlator
 
 _PAIRED = frozenset("VA")
@@ -36,6 +37,12 @@ class Conventions:
     frozen_ntk: str = r"\Theta"
     sample: str = r"\delta"
     width: float = 445.0
+
+    def __post_init__(self) -> None:
+        for name in ("kernel", "frozen_ntk", "sample"):
+            require(getattr(self, name), str, f"a text for `{name}`", "Write it in LaTeX.")
+        require(self.layers, bool, "True or False", "It says whether layers are written.")
+        require(self.width, int | float, "the width of a line", "Give it in points.")
 
     def layer(self, layer: str) -> str:
         """The superscript of a layer."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from symdlt.recursions import Bracket, Hyperparameters, Recursion, TensorFactor, Term
 from symdlt.typesetting._grouping import Summand, grouped
-from symdlt.typesetting._lines import equation_lines
+from symdlt.typesetting._lines import equation_lines, remaining_terms
 from symdlt.typesetting._notation import Conventions, power, sigma, tensor_text
 
 Dummies = dict[int, tuple[int, int]]
@@ -23,12 +23,8 @@ def recursion_latex(recursion: Recursion, use: Conventions, most: int | None = N
         use: choices of notation.
         most: how many terms are printed at most; the others are counted.
     """
-    shown = recursion.terms if most is None else recursion.terms[:most]
-    body = _equation(recursion, shown, r"\ell+1", use)
-    left = len(recursion.terms) - len(shown)
-    if not left:
-        return body
-    return body + " \\\\\n" + rf"&\quad + \cdots\ \text{{({left} more terms)}}"
+    body = _equation(recursion, recursion.terms[:most], r"\ell+1", use)
+    return body if most is None else body + remaining_terms(len(recursion.terms) - most)
 
 
 def first_layer_latex(recursion: Recursion, use: Conventions) -> str:

@@ -1,8 +1,11 @@
 """The command line as a user meets it: what goes where, and with which exit code."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from time import sleep
 
 import pytest
 
@@ -78,7 +81,9 @@ def test_output_goes_to_a_file(tmp_path, capsys):
         (["list", "--order", "-1"], "There are no tensors of order -1."),
         (["list", "--order", "9"], "Too many tensors are of order 1/n^9"),
         (["list", "--order", "99999"], "Too many tensors are of order 1/n^99999"),
-        (["derive", "V", "-o", "/nonexistent/V.txt"], "cannot write"),
+        (["derive", "V", "-o", "/nonexistent/V.txt"], "cannot write '/nonexistent/V.txt': No such"),
+        (["derive", "G.1.1"], "There is no tensor 'G.1.1'. Known are"),
+        (["derive", "G." + "9" * 5000], "There is no tensor 'G.999"),
     ],
 )
 def test_a_request_that_fails_exits_with_1(arguments, message, capsys):
@@ -90,14 +95,73 @@ def test_a_request_that_fails_exits_with_1(arguments, message, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["derive"], ["derive", "R", "--match", "01"], ["derive", "R", "--form", "q"], ["fly"]],
+    ("arguments", "message"),
+    [
+        (["derive"], "which tensor? Give its name, as in `symdlt derive R`, or its definition"),
+        (["derive", "R", "--match", "01"], "the tensor is given twice, as R and by --edges or"),
+        (["derive", "--edges", "0-1"], "--edges needs --match, the pairs of vertices that share"),
+        (["derive", "R", "--form", "q"], "invalid choice: 'q'"),
+        (["derive", "R", "-o", ""], "argument -o/--output: '' names no file"),
+        (["fly"], "invalid choice: 'fly'"),
+    ],
 )
-def test_a_request_that_cannot_be_read_exits_with_2(arguments, capsys):
+def test_a_request_that_cannot_be_read_exits_with_2(arguments, message, capsys):
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    assert capsys.readouterr().out == ""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_regenerate_names_the_whole_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["regenerate"]) == 1
+    assert f"{str(tmp_path.resolve())!r} is not a checkout" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["kernel G", "derive R", "explain R", "latex R", "list"])
+def test_an_ascii_locale_gets_the_same_bytes(command):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-m", "symdlt", *command.split()],
+            capture_output=True,
+            check=True,
+            env={**os.environ, **locale},
+        ).stdout
+        for locale in ({"PYTHONUTF8": "1"}, ascii_only)
+    ]
+    assert outputs[0] == outputs[1] != b""
+
+
+@pytest.mark.parametrize(
+    ("streams", "output", "errors"),
+    [
+        (">&-", "", "symdlt: cannot write to standard output: it is closed.\n"),
+        (">/dev/full", "", "symdlt: cannot write to standard output: No space left on device.\n"),
+        ("2>&-", "G\nH\n", ""),
+    ],
+)
+def test_closed_and_full_streams(streams, output, errors):
+    script = f'"{sys.executable}" -m symdlt list --order 0 {streams}'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (output, errors)
+    assert done.returncode == (1 if errors else 0)
+
+
+def test_an_interrupt_while_loading_is_answered_in_words():
+    code = "import sys; from symdlt.__main__ import main; print(flush=True); sys.exit(main())"
+    done = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    done.stdout.readline()
+    sleep(0.02)
+    done.send_signal(signal.SIGINT)
+    errors = done.communicate()[1]
+    assert done.returncode == 1
+    assert errors.splitlines()[-1].startswith("symdlt: interrupted")
+    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
@@ -112,6 +176,16 @@ def test_module_and_version():
     done = run("--version")
     assert done.returncode == 0
     assert done.stdout.startswith("symdlt ")
+
+
+def test_the_library_is_loaded_when_it_is_first_used():
+    code = (
+        "import sys, symdlt; print(sorted(name for name in sys.modules if 'symdlt.' in name)); "
+        "print(symdlt.derive('F', inputs='one'), symdlt.networks.tensor('F')); "
+        "assert {'derive', 'BOOK'} <= set(dir(symdlt)); from symdlt import *; print(explain)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[]\nF[l+1] =")
 
 
 def test_derive_needs_neither_sympy_nor_numpy():

@@ -186,7 +186,7 @@ def set_path(*path, to):
         (damaged(set_path("tensor", to="Y")), "There is no tensor 'Y'"),
         (damaged(set_path("tensor", to="X99999999")), "malformed"),
         (damaged(set_path("tensor", to=["F"])), "should be of type str"),
-        (damaged(set_path("piece", to=-1)), "do not fit the tensor"),
+        (damaged(set_path("piece", to=-1)), "-1 should not be negative"),
         (damaged(set_path("piece", to=True)), "should be of type int"),
         (damaged(set_path("piece", to=99)), "malformed"),
         (damaged(set_path("samples", to=[1, 2])), "do not fit the tensor"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle.montecarlo import function_of
 
-from symdlt.errors import ActivationError, GraphError, SymdltError, UnknownTensorError
+from symdlt.errors import ActivationError, GraphError, InputError, SymdltError, UnknownTensorError
 from symdlt.sampling import (
     NetworkEnsemble,
     SamplingError,
@@ -18,6 +18,8 @@ from symdlt.sampling import (
 )
 
 TANH = function_of("tanh")
+LINEAR = (lambda z: z, np.ones_like, lambda z: 0.0)
+RELU = (lambda z: np.maximum(z, 0.0), lambda z: 1.0 * (z > 0), np.zeros_like)
 FOURTH_MOMENTS = {"gaussian": 3.0, "uniform": 9 / 5, "truncated_normal": 2.3653}
 
 
@@ -92,7 +94,7 @@ REFUSED = {
     "negative variance": (
         lambda: NetworkEnsemble.of((3, 2), C_W=-1.0),
         SamplingError,
-        r"C_W = \(-1.0,\) does not fit 1 layers",
+        "C_W = -1.0 does not fit 1 layers",
     ),
     "wrong length": (
         lambda: NetworkEnsemble.of((3, 2), lambda_b=(1.0, 2.0)),
@@ -114,7 +116,7 @@ REFUSED = {
         SamplingError,
         "infinite or not a number",
     ),
-    "nothing to do": (lambda: sampled(count=0), SamplingError, "nothing to sample in 0 networks"),
+    "nothing to do": (lambda: sampled(count=0), SamplingError, "nothing to sample with count = 0"),
     "unknown observable": (
         lambda: sampled(observables=["dddH"]),
         UnknownTensorError,
@@ -124,6 +126,86 @@ REFUSED = {
         lambda: sampled(activation=TANH[:2], observables=["dH"]),
         ActivationError,
         "1 derivatives is not enough for observables that need 2",
+    ),
+    "functions in the wrong order": (
+        lambda: measured(activation=(TANH[0],) * 3),
+        ActivationError,
+        "Function 1 of the activation is not the derivative of function 0. At z = 2.52 it is 0.987",
+    ),
+    "a slope that is wrong on one side": (
+        lambda: measured(activation=(lambda z: np.where(z > 0, z, z / 9), lambda z: 1.0 * (z > 0))),
+        ActivationError,
+        "is not the derivative of function 0",
+    ),
+    "a part of the neurons": (
+        lambda: sampled(activation=(lambda z: np.tanh(z[:1]), TANH[1])),
+        ActivationError,
+        r"Function 0 of the activation returns float64 of shape \(1, 4, 5\)",
+    ),
+    "a function in place": (
+        lambda: sampled(activation=(lambda z: np.tanh(z, out=z), TANH[1])),
+        ActivationError,
+        "Function 0 of the activation changes its argument",
+    ),
+    "a mean over neurons": (
+        lambda: sampled(activation=(lambda z: z - z.mean(), np.ones_like)),
+        ActivationError,
+        "does not act on each element alone",
+    ),
+    "a mean of everything": (
+        lambda: sampled(activation=(np.mean, np.ones_like)),
+        ActivationError,
+        "does not act on each element alone",
+    ),
+    "a domain that is too small": (
+        lambda: sampled(activation=(np.log, lambda z: 1 / z)),
+        ActivationError,
+        "Function 0 of the activation is not finite everywhere",
+    ),
+    "no activation": (
+        lambda: measured(activation=None),
+        ActivationError,
+        "Function 0 of the activation, None, cannot be called",
+    ),
+    "a broken width": (lambda: NetworkEnsemble.of((3, 2.5, 2)), SamplingError, "whole numbers"),
+    "a text as variance": (
+        lambda: NetworkEnsemble.of((3, 2, 2), C_W="12"),
+        SamplingError,
+        "C_W = '12' does not fit 2 layers",
+    ),
+    "ragged inputs": (lambda: sampled(inputs=[[1, 2], [3]]), SamplingError, "rows differ"),
+    "a seed": (lambda: measured(rng=3), InputError, "3 is not a random number generator"),
+    "too wide": (
+        lambda: measured(ensemble=NetworkEnsemble.of((2, 10**6, 10**6, 2))),
+        SamplingError,
+        r"about 4.8e\+04 GB of memory. This machine has",
+    ),
+    "too many networks": (lambda: sampled(count=10**14), SamplingError, "GB of memory"),
+    "too many samples": (
+        lambda: measured(inputs=np.ones((3000, 2)), tensors=["V"]),
+        SamplingError,
+        "GB of memory",
+    ),
+    "overflow": (
+        lambda: measured(ensemble=NetworkEnsemble.of((2, 3, 3, 2), C_W=1e300), activation=LINEAR),
+        SamplingError,
+        "The values of 'G' overflow",
+    ),
+    "parameters of other networks": (
+        lambda: evaluate_networks(
+            draw_parameters(NetworkEnsemble.of((2, 4, 2)), 1, np.random.default_rng(0)),
+            NetworkEnsemble.of((2, 3, 2)),
+            TANH,
+            np.eye(2),
+            ["z"],
+        ),
+        SamplingError,
+        "Parameters do not fit the ensemble",
+    ),
+    "three ends of an edge": (
+        lambda: TensorPattern(((0, 1, 2),), ((0, 1),)),
+        GraphError,
+        "cannot be read",
     ),
     "unknown tensor": (lambda: measured(tensors=["X"]), UnknownTensorError, "no tensor called 'X'"),
     "uneven groups": (
@@ -157,6 +239,21 @@ def test_bad_input_is_refused_in_three_sentences(case):
     assert isinstance(caught.value, SymdltError)
     assert str(caught.value).endswith(".")
     assert str(caught.value).count(". ") >= 2
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [
+        LINEAR,
+        RELU,
+        [lambda z, k=k: 30.0**k * np.sin(30 * z + k * np.pi / 2) for k in range(3)],
+        [lambda z, f=f: f(z.astype(np.float32)) for f in TANH],
+        [lambda z, k=k, f=f: 1e3**k * f(1e3 * z) for k, f in enumerate(TANH[:3])],
+    ],
+    ids=["constants", "kink", "fast", "single precision", "steep"],
+)
+def test_an_activation_in_order_is_taken(activation):
+    assert np.isfinite(measured(activation=activation, tensors=["H"])["H"].values).all()
 
 
 def test_reprs_are_short():

@@ -127,3 +127,13 @@ def test_the_repr_of_a_document_is_short():
     paper = document(derive("X6"))
     assert repr(paper) == f"LatexDocument({paper.source.count(chr(10))} lines)"
     assert str(paper) == paper.source
+
+
+def test_a_forward_equation_shows_itself():
+    from symdlt import Forest, forward_equation
+
+    small = forward_equation(Forest(2, ((0, 1),)))._repr_latex_()
+    assert small.startswith(r"$\displaystyle \begin{aligned}\widehat{H}")
+    assert "more terms" not in small
+    path = forward_equation(Forest(5, ((0, 1), (1, 2), (2, 3), (3, 4))))
+    assert f"({len(path.terms) - 12} more terms)" in path._repr_latex_()

@@ -1,0 +1,19 @@
+"""What `import symdlt` offers."""
+
+from symdlt.errors import SymdltError as SymdltError
+from symdlt.forward import forward_equation as forward_equation
+from symdlt.networks import BOOK as BOOK
+from symdlt.networks import Correlator as Correlator
+from symdlt.networks import Forest as Forest
+from symdlt.networks import correlator_from as correlator_from
+from symdlt.networks import correlators as correlators
+from symdlt.networks import tensor as tensor
+from symdlt.recursions import Recursion as Recursion
+from symdlt.recursions import RecursionSystem as RecursionSystem
+from symdlt.recursions import derive as derive
+from symdlt.recursions import derive_system as derive_system
+from symdlt.recursions import explain as explain
+from symdlt.recursions import from_json as from_json
+from symdlt.recursions import to_derivative_form as to_derivative_form
+from symdlt.recursions import to_json as to_json
+from symdlt.recursions import to_z_form as to_z_form
