@@ -21,6 +21,7 @@ from symdlt.networks import (
     parse_pairs,
     split_subleading,
     tensor,
+    vertex_labels,
 )
 from symdlt.recursions import FORMS, Recursion, derive, explain, to_json
 
@@ -185,7 +186,13 @@ def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
             "or its definition, as in --edges 0-1,0-2 --match 03,12"
         )
     edges = parse_pairs(options.edges or "", "edges")
-    return correlator_from(edges, parse_pairs(options.match, "matching")), 0
+    matching = parse_pairs(options.match, "matching")
+    correlator = correlator_from(edges, matching)
+    labels = vertex_labels(edges, matching)
+    if options.inputs == "many" and labels != tuple(range(correlator.axes)):
+        printed = ", ".join(f"{vertex} as {label}" for vertex, label in enumerate(labels))
+        _say(f"this is {correlator.name}; vertices are printed as samples: {printed}.")
+    return correlator, 0
 
 
 def _derive(options: argparse.Namespace) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from reprlib import repr as short_repr
 from typing import Any
 
 import sympy as sp
+
+from symdlt.errors import UnknownTensorError
 
 SCHEMA = "symdlt.asymptotics"
 VERSION = 1
@@ -78,12 +81,16 @@ class AsymptoticSolution:
         """The asymptote of that tensor.
 
         Raises:
-            KeyError: if there is none.
+            UnknownTensorError: if there is none.
         """
         for asymptote in self.tensors:
             if asymptote.name == name:
                 return asymptote
-        raise KeyError(name)
+        known = " ".join(asymptote.name for asymptote in self.tensors[:40])
+        raise UnknownTensorError(
+            f"There is no asymptote of {short_repr(name)}. The solution has {known}. "
+            "Ask for others with `exponents(activation, tensors)`."
+        )
 
     def __repr__(self) -> str:
         shown = self.activation if len(self.activation) <= 40 else self.activation[:37] + "..."

@@ -113,7 +113,7 @@ def choose_rule(
         if moved == math.inf:
             raise KernelInputError(
                 f"The Gaussian means of the activation overflow at layer {layer}. "
-                f"The variance K is about {K:.3g} there. "
+                f"The variance K is at most {K:.3g} there. "
                 "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
             )
         if moved <= AGREEMENT:
@@ -124,7 +124,7 @@ def choose_rule(
         step /= math.sqrt(2.0)
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at layer {layer}. "
-        f"K is about {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
+        f"K is at most {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
         "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
         "smaller K."
     )

@@ -3,9 +3,10 @@
 Tensors:    G H V B D A F P Q R S T U
 Recursions: single input, z form, SHA-256 of their canonical text
             3a58750330e5750c7c56ddf20f3dc73c0bbb52458fed622982a0387a277cb9c8
-Order kept: leading in 1/n for each tensor
+Order kept: leading in 1/n
 Options:    means by the trapezoidal rule, 13 of them; 3 derivatives of the activation
-Regenerate: symdlt regenerate, or symdlt.codegen.generate_kernel
+Regenerate: symdlt kernel G H V B D A F P Q R S T U -o single_input.py
+            (symdlt regenerate in a checkout, for the kernels that are kept there)
 
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
 mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
@@ -129,7 +130,7 @@ def choose_rule(
         if moved == math.inf:
             raise KernelInputError(
                 f"The Gaussian means of the activation overflow at layer {layer}. "
-                f"The variance K is about {K:.3g} there. "
+                f"The variance K is at most {K:.3g} there. "
                 "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
             )
         if moved <= AGREEMENT:
@@ -140,7 +141,7 @@ def choose_rule(
         step /= math.sqrt(2.0)
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at layer {layer}. "
-        f"K is about {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
+        f"K is at most {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
         "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
         "smaller K."
     )

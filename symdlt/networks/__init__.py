@@ -25,3 +25,4 @@ from symdlt.networks._names import correlator_from as correlator_from
 from symdlt.networks._names import parse_pairs as parse_pairs
 from symdlt.networks._names import split_subleading as split_subleading
 from symdlt.networks._names import tensor as tensor
+from symdlt.networks._names import vertex_labels as vertex_labels

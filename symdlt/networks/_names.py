@@ -73,10 +73,31 @@ def correlator_from(edges: Sequence[Edge], matching: Sequence[Edge]) -> Correlat
     >>> correlator_from([(0, 1), (0, 2)], [(0, 3), (1, 2)]).name
     'P'
     """
+    return _identified(edges, matching)[0]
+
+
+def vertex_labels(edges: Sequence[Edge], matching: Sequence[Edge]) -> tuple[int, ...]:
+    """The label under which each vertex of a numbered forest is printed as a sample.
+
+    Args:
+        edges: as for `correlator_from`.
+        matching: as for `correlator_from`.
+
+    >>> vertex_labels([(0, 1)], [(0, 2), (1, 3)])  # F, whose NTK has the samples 3 and 4
+    (3, 4, 1, 2)
+    """
+    correlator, ways = _identified(edges, matching)
+    labels = dict(zip(ways[0], correlator.labels, strict=True))
+    return tuple(labels[vertex] for vertex in range(correlator.axes))
+
+
+def _identified(
+    edges: Sequence[Edge], matching: Sequence[Edge]
+) -> tuple[Correlator, tuple[tuple[int, ...], ...]]:
     pairs = sorted_pairs(matching, "matching")
     forest = Forest(2 * len(pairs), sorted_pairs(edges, "edges"))
     given = Correlator(forest, pairs)
-    return identify(forest.vertices, forest.edges, given.matching)[0]
+    return identify(forest.vertices, forest.edges, given.matching)
 
 
 def parse_pairs(text: str, what: str) -> tuple[Edge, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from math import factorial
 
 from symdlt.errors import OrderError, require
@@ -61,7 +62,7 @@ def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
     for count, diagram in enumerate(term.origins, 1):
         contribution = replay(diagram, term, recursion.samples, recursion.form)
         yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
-        steps = list(_steps(recursion, diagram))
+        steps = [*_steps(recursion, diagram), *_factor(diagram, contribution)]
         yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
     if len(term.origins) > 1:
         yield f"Sum of the contributions: {term.coefficient}"
@@ -96,7 +97,6 @@ def _steps(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     yield from _chain_rule(recursion, diagram)
     yield from _coincidences(recursion, diagram)
     yield from _cumulants(recursion, diagram)
-    yield from _symmetry_factors(diagram)
 
 
 def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
@@ -118,14 +118,11 @@ def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
 def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     if len(diagram.contraction.neurons) < 2:
         return
-    matching = diagram.contraction.correlator.matching
-    named = [
-        "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
-        for group in diagram.groups
-    ]
+    named = _neuron_sums(recursion, diagram)
     size = _order("n", diagram.upper_order)
     parts = [
-        f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} from {len(merge)} distinct sums"
+        f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} for keeping "
+        f"{' and '.join(named[group] for group in merge)} distinct"
         for merge in diagram.merges
         if len(merge) > 1
     ]
@@ -133,18 +130,28 @@ def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     yield f"Neuron sums {' and '.join(named)}: {len(named)} distinct neurons, {size}{rest}."
 
 
+def _neuron_sums(recursion: Recursion, diagram: Diagram) -> list[str]:
+    """The pairs of vertices on each distinct neuron of the layer below."""
+    matching = diagram.contraction.correlator.matching
+    return [
+        "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
+        for group in diagram.groups
+    ]
+
+
 def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     contraction = diagram.contraction
     above = [_label(recursion, v) for v, _ in contraction.term.lower_vertices]
     slots = z_slots(diagram)
     labels = slot_labels(slots, recursion.samples)
+    sums = _neuron_sums(recursion, diagram)
     factors = tensor_factors(diagram, recursion.samples, labels)
     used = 0
     for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
         count = len(cumulant.joined) + 2 * len(cumulant.inserted)
         names = [
-            "z" if recursion.single_input else f"z{sample_text((label,))}"
-            for label in labels[used : used + count]
+            ("z" if recursion.single_input else f"z{sample_text((labels[k],))}") + sums[slots[k]]
+            for k in range(used, used + count)
         ]
         used += count
         legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
@@ -172,7 +179,11 @@ def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:
     return f"tree({', '.join(edges)})"
 
 
-def _symmetry_factors(diagram: Diagram) -> Iterator[str]:
-    pairs = sum(len(c.inserted) for c in diagram.cumulants)
-    if pairs:
-        yield f"Symmetry and falling factorials: factor {diagram.coefficient}."
+def _factor(diagram: Diagram, contribution: Fraction) -> Iterator[str]:
+    """The contribution as symmetry times the ways to take the derivatives of the brackets."""
+    ways = contribution / diagram.coefficient
+    if diagram.coefficient != 1 or ways != 1:
+        yield (
+            f"Symmetry and falling factorials give {diagram.coefficient}, and {ways} of the ways "
+            f"to take the derivatives give these brackets: {contribution}."
+        )

@@ -124,11 +124,8 @@ def derive(
       + C_W^2 <s s s' s'> H
       + (n/n') C_W^2 <s s' z^>^2 F
     """
-    if form not in FORMS or inputs not in ("one", "many"):
-        raise OrderError(
-            f"There is no form {short_repr(form)} with inputs {short_repr(inputs)}. "
-            "The forms are 'derivative' and 'z', the inputs 'one' and 'many'. Name one of each."
-        )
+    _check_choice("form", form, FORMS)
+    _check_choice("inputs", inputs, ("one", "many"))
     if isinstance(what, Correlator):
         correlator, number = what, 0 if piece is None else piece
     else:
@@ -140,6 +137,14 @@ def derive(
             "Pieces are counted 0, 1, 2, …, the leading one first."
         )
     return _derive(correlator, number, inputs, form)
+
+
+def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise OrderError(
+            f"{what}={short_repr(given)} is not known. A recursion is derived with one of "
+            f"{', '.join(map(repr, choices))}. Choose one of these."
+        )
 
 
 @lru_cache(maxsize=512)

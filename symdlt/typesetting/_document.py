@@ -34,6 +34,13 @@ layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the acti
 derivatives at %s. Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
 rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
 
+_NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading mean;
+$\widehat{\mathrm{d}H}$, $\widehat{\mathrm{dd}_{\mathrm{I}}H}$ and
+$\widehat{\mathrm{dd}_{\mathrm{II}}H}$ are its first and second differentials. %s """
+
+_MANY_INDICES = "Their neurons stand before the semicolon, their samples after it."
+_ONE_INDEX = "Their subscripts are neurons."
+
 _PIECES = r"""A number in braces is that of a correction:
 $X = X^{\{0\}} + X^{\{1\}}/n_{\ell-1} + \cdots$, and a letter without it is the leading piece. """
 
@@ -144,6 +151,8 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]
+    if any(correlator.forest.edges for correlator, _ in tensors):
+        text += _NTK % (use.frozen_ntk, _MANY_INDICES if many else _ONE_INDEX)
     if any(piece for _, piece in tensors):
         text += _PIECES
     if any(correlator.symbol == "X" for correlator, _ in tensors):

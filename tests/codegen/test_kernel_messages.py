@@ -44,7 +44,7 @@ def attempt(activation=TANH, overlap=1.0, depth=5, **changes):
         ({"activation": [lambda z: z[:1], *TANH[1:]]}, r"Derivative 0 .* of shape \(1,\)"),
         ({"activation": [lambda z: z + 1j, *TANH[1:]]}, "Derivative 0 .* complex128"),
         ({"activation": [TANH[0], TANH[2], *TANH[2:]]}, "Function 1 .* is not the derivative"),
-        ({"activation": [np.exp] * 4, "C_W": 9.0}, "do not converge at layer 1. K is about 16"),
+        ({"activation": [np.exp] * 4, "C_W": 9.0}, "do not converge at layer 1. K is at most 16"),
     ],
 )
 def test_bad_input(changes, message):

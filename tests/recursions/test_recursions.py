@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -145,8 +146,8 @@ def test_the_same_bytes_under_two_hash_seeds():
     [
         (("Y",), UnknownTensorError, "There is no tensor 'Y'."),
         (("X5_01",), UnknownTensorError, "There is no tensor 'X5_01'."),
-        (("R", {"form": "w"}), OrderError, "There is no form 'w'"),
-        (("R", {"inputs": "two"}), OrderError, "inputs 'two'"),
+        (("R", {"form": "w"}), OrderError, "form='w' is not known"),
+        (("R", {"inputs": "two"}), OrderError, "inputs='two' is not known"),
         (("R", {"piece": -1}), OrderError, "negative order -1"),
         (("R", {"piece": True}), OrderError, "The piece True is not a whole number"),
         (("R", {"piece": 1.5}), OrderError, "The piece 1.5 is not a whole number"),
@@ -223,3 +224,15 @@ def test_a_broken_symmetry_is_noticed():
     assert len(moved) > 10
     for k in moved:
         assert asymmetric_term(correlator, samples, terms[:k] + terms[k + 1 :]) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs"), [("X6", "one"), ("V", "many"), ("A", "many"), ("R", "one")]
+)
+def test_explain_tells_diagrams_apart_and_accounts_for_the_coefficient(name, inputs):
+    recursion = derive(name, inputs=inputs)
+    for number, term in enumerate(recursion.terms, 1):
+        told = explain(recursion, number).split("Diagram ")[1:]
+        assert len({text.partition(":")[2] for text in told}) == len(told) == len(term.origins)
+        given = [Fraction(text.partition("contributing ")[2].partition(":")[0]) for text in told]
+        assert sum(given) == term.coefficient
