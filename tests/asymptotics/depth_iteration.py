@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from symdlt.recursions import RecursionSystem
+from symdlt.recursions import RecursionSystem, derive_system
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -116,3 +116,32 @@ def sine(order: int, z):
 def tilted_sine(order: int, z):
     """sin z + (1 − cos z)/2."""
     return sine(order, z) - sine(order, z + np.pi / 2) / 2 + (0.5 if order == 0 else 0.0)
+
+
+def polynomial(coefficients):
+    base = np.polynomial.Polynomial(coefficients)
+    return lambda order, z: (base.deriv(order) if order else base)(z)
+
+
+def iterated(solution, activation, names, rates, depth=20_000, K=1.0):
+    """All tensors at all layers, with the hyperparameters that the solution asks for."""
+    p_perp = float(dict(solution.values)["p_perp"])
+    variance = float(dict(solution.hyperparameters)["C_W"])
+    return iterate(
+        derive_system(names, inputs="one"),
+        activation,
+        depth,
+        C_W=variance,
+        lambda_b=lambda layer: float(rates[0]) * layer**-p_perp,
+        lambda_W=lambda layer: float(rates[1]) * layer ** (1 - p_perp),
+        K=K,
+    )
+
+
+def errors(solution, found):
+    """Relative errors of the extrapolated coefficients."""
+    return {
+        a.name: extrapolated(found[a.name], float(a.exponent), a.log_power) / float(a.coefficient)
+        - 1
+        for a in solution.tensors
+    }
