@@ -173,6 +173,7 @@ def name_shapes(shapes: list[tuple[Shape, Polynomial]]) -> tuple[Term, ...]:
         taken.update(index.name for delta in shape.deltas for index in delta.indices)
         for part in shape.parts:
             taken.update(str(dummy.size) for dummy in part.dummies)
+            taken.update(head.name for head, _ in part.factors)
             taken.update(i.name for _, row in part.factors for i in row if isinstance(i, Index))
     supply: dict[tuple[Species, object], list[Index]] = {}
     return tuple(_name_shape(shape, value, taken, supply) for shape, value in shapes)

@@ -8,6 +8,7 @@ from symdlt.errors import IndexStructureError
 from symdlt.indices._canonical import canonical_terms
 from symdlt.indices._factors import Delta, Tensor
 from symdlt.indices._index import Index
+from symdlt.indices._names import refusal
 from symdlt.indices._polynomial import ONE, Number, Polynomial, as_polynomial
 from symdlt.indices._term import Term, check_names, multiply_terms, scale_term, sum_term
 
@@ -31,6 +32,10 @@ class Expression:
     _canonical: tuple[Term, ...] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.terms, tuple) or not all(isinstance(t, Term) for t in self.terms):
+            raise refusal(
+                self.terms, "a tuple of terms", "`Expression`", "Use `as_expression` or arithmetic."
+            )
         check_names(i for term in self.terms for i in term.free_indices)
 
     @property
@@ -55,6 +60,8 @@ class Expression:
         >>> print(constant("s", i)(i).sum(i, j))
         5 Σ_i s_i
         """
+        for index in indices:
+            check_index(index, "a sum")
         terms = self.terms
         for index in indices:
             terms = tuple(sum_term(term, index) for term in terms)
@@ -66,7 +73,11 @@ class Expression:
         Raises:
             IndexStructureError: an index would get another species or size.
         """
+        if not isinstance(names, Mapping):
+            raise refusal(names, "a mapping of indices", "`relabel`", "Give one such as {i: j}.")
         for old, new in names.items():
+            check_index(old, "`relabel`")
+            check_index(new, "`relabel`")
             if (old.species, old.size) != (new.species, new.size):
                 raise IndexStructureError(
                     f"Cannot rename {old!r} to {new!r}. "
@@ -109,12 +120,14 @@ class Expression:
     def __pow__(self, exponent: int) -> "Expression":
         if not isinstance(exponent, int) or exponent < 0:
             raise IndexStructureError(
-                f"Cannot raise an expression to the power {exponent}. "
+                f"Cannot raise an expression to the power {exponent!r}. "
                 f"The expression is {self!r}. "
                 "Powers are 0, 1, 2, …; divide by constants and widths with '/'."
             )
-        result = as_expression(1)
-        for _ in range(exponent):
+        result = self if exponent else as_expression(1)
+        for _ in range(1, exponent):
+            if len(result.terms) > 1:
+                result = Expression(result.canonical_terms)
             result = result * self
         return result
 
@@ -158,6 +171,12 @@ class Expression:
         from symdlt.indices._sympy import to_sympy
 
         return to_sympy(self)
+
+
+def check_index(value: object, place: str) -> None:
+    """Refuse what is not an index."""
+    if not isinstance(value, Index):
+        raise refusal(value, "an index", place, "Declare indices with `neurons` or `samples`.")
 
 
 def is_operand(value: object) -> bool:

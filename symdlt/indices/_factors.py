@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from symdlt.errors import IndexStructureError
 from symdlt.indices._heads import Head
 from symdlt.indices._index import Index
+from symdlt.indices._names import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,12 @@ class Delta:
 
     def __post_init__(self) -> None:
         left, right = self.left, self.right
+        if not isinstance(left, Index) or not isinstance(right, Index):
+            raise IndexStructureError(
+                "A Kronecker delta needs two indices. "
+                f"It was given {left!r} and {right!r}. "
+                "Declare indices with `neurons` or `samples`."
+            )
         if left.species is not right.species or left.size != right.size:
             raise IndexStructureError(
                 "A Kronecker delta needs two indices of the same species and size. "
@@ -53,6 +60,13 @@ class Tensor:
 
     def __post_init__(self) -> None:
         head, indices = self.head, self.indices
+        if not isinstance(head, Head) or not isinstance(indices, tuple):
+            raise refusal(
+                (head, indices),
+                "a head and a tuple of indices",
+                "`Tensor`",
+                "Call the head instead, as in x(i, j).",
+            )
         if len(indices) != len(head.slots):
             raise IndexStructureError(
                 f"{head.name} takes {len(head.slots)} indices and was given {len(indices)}. "

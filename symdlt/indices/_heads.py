@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from symdlt.errors import IndexStructureError
-from symdlt.indices._index import Index, Size, Species
+from symdlt.indices._index import Index, Size, Species, check_size, check_species
 from symdlt.indices._laws import Law
 from symdlt.indices._layers import Layer, split_layer
 from symdlt.indices._symmetry import NO_SYMMETRY, Symmetry
@@ -24,6 +24,11 @@ class Kind(IntEnum):
     ACTIVATION = 4
     AVERAGE = 5
 
+    @property
+    def noun(self) -> str:
+        """Name the kind with its article."""
+        return f"{'an' if self.name[0] in 'AEIOU' else 'a'} {self.name.lower()}"
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
@@ -31,6 +36,10 @@ class Slot:
 
     species: Species
     size: Size = None
+
+    def __post_init__(self) -> None:
+        check_species(self.species, "a slot")
+        check_size(self.size, f"a {self.species} slot")
 
     @property
     def sort_key(self) -> tuple[str, str]:
@@ -45,6 +54,8 @@ class Slot:
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
     """A tensor without its indices; call it with indices to get an expression.
+
+    Make one with `constant`, `weights`, `biases`, `preactivations` or `activation`.
 
     Attributes:
         kind: constant, weight, bias, preactivation, activation or average.
@@ -103,10 +114,10 @@ class Head:
         Raises:
             IndexStructureError: the head is not an activation.
         """
-        if self.kind is not Kind.ACTIVATION or times < 0:
+        if self.kind is not Kind.ACTIVATION or not isinstance(times, int) or times < 0:
             raise IndexStructureError(
-                f"Cannot take {times} derivatives of {self.name}. "
-                f"It is a {self.kind.name.lower()}. "
+                f"Cannot take {times!r} derivatives of {self.name}. "
+                f"It is {self.kind.noun}. "
                 "Only an activation has derivatives, and only 0, 1, 2, … of them."
             )
         return Head(self.kind, self.name, self.slots, self.layer, self.symmetry, self.order + times)

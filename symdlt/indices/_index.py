@@ -1,15 +1,19 @@
 """Indices: a name, a species and the size of the range it runs over."""
 
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from symdlt.errors import IndexStructureError
+from symdlt.indices._names import (
+    check_name,
+    check_unreserved,
+    is_symbol,
+    natural_key,
+    refusal,
+    split_names,
+)
 
 Size = int | str | None
-
-_NAME = re.compile(r"[^\W\d_][^\W_]*(_[^\W_]+)*'*")
-_RESERVED = re.compile(r"n|n_.*|n\d+|N|C_b|C_W|λ_.*|lambda_.*")
 
 
 class Species(StrEnum):
@@ -40,13 +44,15 @@ class Index:
 
     def __post_init__(self) -> None:
         check_name(self.name, "an index")
-        if _RESERVED.fullmatch(self.name) or self.name == self.size:
+        check_species(self.species, f"the index {self.name!r}")
+        check_size(self.size, f"the index {self.name!r}")
+        check_unreserved(self.name, "index", f"a {self.species} index of size {self.size}")
+        if self.name == self.size:
             raise IndexStructureError(
-                f"The index name {self.name!r} is reserved for a quantity of the theory. "
-                f"It was given to a {self.species} index of size {self.size}. "
-                "Choose another name, such as 'i', 'j1' or 'alpha'."
+                f"The name {self.name!r} stands for an index and for the size of its range. "
+                f"Both were given to one {self.species} index. "
+                "Choose another name for one of them."
             )
-        check_size(self.size, self.name)
         key = (self.species.value, natural_key(self.name), str(self.size))
         object.__setattr__(self, "sort_key", key)
 
@@ -60,38 +66,21 @@ class Index:
         return f"Index({self.name!r}, {self.species}, {self.size})"
 
 
-def check_name(name: str, what: str) -> None:
-    """Refuse a name that could not be printed or read back."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise IndexStructureError(
-            f"{name!r} is not a name. "
-            f"It was given to {what}. "
-            "A name is a letter followed by letters and digits, with '_' between its parts."
-        )
+def check_species(species: object, place: str) -> None:
+    """Refuse what is not a species."""
+    if not isinstance(species, Species):
+        raise refusal(species, "a species", place, "Give Species.NEURON, SAMPLE or PARAMETER.")
 
 
-def check_size(size: Size, name: str) -> None:
+def check_size(size: object, place: str) -> None:
     """Refuse a size that is neither a positive integer, nor a symbol, nor left open."""
-    fits = size is None or (isinstance(size, str) and bool(size.strip()))
-    fits = fits or (isinstance(size, int) and not isinstance(size, bool) and size > 0)
-    if not fits:
+    whole = isinstance(size, int) and not isinstance(size, bool) and size > 0
+    if not (size is None or whole or is_symbol(size)):
         raise IndexStructureError(
             f"The size {size!r} is not a width. "
-            f"It was given to the index {name!r}. "
+            f"It was given to {place}. "
             "A size is a positive integer or the name of a width such as 'n_1'."
         )
-
-
-def natural_key(text: str) -> tuple[tuple[str, int], ...]:
-    """Split a name so that i2 comes before i10.
-
-    >>> natural_key("i2") < natural_key("i10")
-    True
-    """
-    return tuple(
-        (word, int(number) if number else -1)
-        for word, number in re.findall(r"([^0-9]*)([0-9]*)", text)[:-1]
-    )
 
 
 def neuron(name: str, size: int | str) -> Index:
@@ -128,8 +117,3 @@ def samples(names: str, size: Size = None) -> tuple[Index, ...]:
     ['α', 'β']
     """
     return tuple(sample(name, size) for name in split_names(names))
-
-
-def split_names(names: str) -> list[str]:
-    """Cut a list of names at spaces and commas."""
-    return names.replace(",", " ").split()

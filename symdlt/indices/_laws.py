@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symdlt.errors import IndexStructureError
-from symdlt.indices._polynomial import ONE, ZERO, Number, Polynomial, as_polynomial
+from symdlt.indices._names import check_symbol, refusal
+from symdlt.indices._polynomial import ONE, ZERO, Number, Polynomial, as_polynomial, check_values
+
+_FAMILIES = ("gaussian", "uniform", "truncated normal", "listed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,13 @@ class Law:
     listed: tuple[tuple[int, Polynomial], ...] = ()
     cutoff: Fraction = Fraction(0)
     hazard: str = ""
+
+    def __post_init__(self) -> None:
+        if self.name not in _FAMILIES or not isinstance(self.scale, Polynomial):
+            raise refusal(
+                (self.name, self.scale), "a law", "`Law`", "Use a function such as `gaussian`."
+            )
+        check_not_negative(self.scale, "variance", f"a {self.name} law")
 
     @property
     def is_gaussian(self) -> bool:
@@ -53,9 +63,9 @@ class Law:
         >>> print(uniform(Polynomial.symbol("v")).cumulant(4))
         -6 v²/5
         """
-        if order < 1:
+        if not isinstance(order, int) or order < 1:
             raise IndexStructureError(
-                f"There is no cumulant of order {order}. "
+                f"There is no cumulant of order {order!r}. "
                 f"It was asked of a {self.name} law. "
                 "Orders start at 1, and the second is the variance."
             )
@@ -75,6 +85,7 @@ class Law:
         Raises:
             IndexStructureError: the hazard of a truncated normal is among them.
         """
+        check_values(values)
         if self.hazard and self.hazard in values:
             raise IndexStructureError(
                 f"The hazard {self.hazard} of a truncated normal law is only known by its name. "
@@ -103,6 +114,16 @@ class Law:
             edge = Polynomial.symbol(self.hazard) * self.cutoff ** (step - 1)
             moment = moment * (step - 1) - edge
         return moment * self.scale ** (order // 2)
+
+
+def check_not_negative(value: Polynomial, what: str, place: str) -> None:
+    """Refuse a negative number; the sign of a symbol is not known."""
+    if len(value.terms) == 1 and value.terms[0][0] == () and value.terms[0][1] < 0:
+        raise IndexStructureError(
+            f"The {what} {value} is negative. "
+            f"It was given to {place}. "
+            "Give 0, a positive number or a symbol."
+        )
 
 
 def cumulant_from_moments(moment: Callable[[int], Polynomial], order: int) -> Polynomial:
@@ -134,18 +155,32 @@ def truncated_normal(scale: Polynomial | Number, cutoff: Number = 2, hazard: str
     r"""Make a normal law of variance `scale` cut at ±`cutoff` standard deviations.
 
     Its moments obey $m_k = (k-1) m_{k-2} - c^{k-1} q$ in units of the scale, with
-    $q = 2\varphi(c)/(2\Phi(c)-1)$, which stays a symbol; `hazard_value` gives its number.
+    $q = 2\varphi(c)/(2\Phi(c)-1)$, which stays a symbol; `hazard_value` gives its number. Laws
+    with other cuts need hazards of other names.
 
     >>> print(truncated_normal(1).cumulant(2))
     -2 q + 1
     """
-    if not cutoff > 0:
+    check_cutoff(cutoff, "truncated_normal")
+    check_symbol(hazard, "the hazard of `truncated_normal`")
+    variance = as_polynomial(scale)
+    if any(name == hazard for monomial, _ in variance.terms for name, _ in monomial):
         raise IndexStructureError(
-            f"A normal law cannot be cut at {cutoff} standard deviations. "
-            "The cut was given to `truncated_normal`. "
+            f"The name {hazard!r} stands for the hazard and for a constant in the scale. "
+            "Both were given to `truncated_normal`. "
+            "Give the hazard another name, as in hazard='q_2'."
+        )
+    return Law("truncated normal", variance, (), Fraction(cutoff), hazard)
+
+
+def check_cutoff(cutoff: object, place: str) -> None:
+    """Refuse a cut that is no positive number, or one at which the hazard is 0 or infinite."""
+    if not isinstance(cutoff, int | float | Fraction) or not 1e-6 <= cutoff <= 1e6:
+        raise IndexStructureError(
+            f"A normal law cannot be cut at {cutoff!r} standard deviations. "
+            f"The cut was given to `{place}`. "
             "Give a positive number such as 2."
         )
-    return Law("truncated normal", as_polynomial(scale), (), Fraction(cutoff), hazard)
 
 
 def hazard_value(cutoff: Number = 2) -> float:
@@ -154,12 +189,15 @@ def hazard_value(cutoff: Number = 2) -> float:
     >>> round(hazard_value(2), 6)
     0.113129
     """
+    check_cutoff(cutoff, "hazard_value")
     density = math.exp(-(float(cutoff) ** 2) / 2) / math.sqrt(2 * math.pi)
     return 2 * density / math.erf(float(cutoff) / math.sqrt(2))
 
 
 def from_cumulants(cumulants: Mapping[int, Polynomial | Number]) -> Law:
     """Make a law from its even cumulants; orders left out below the highest one are zero.
+
+    Only the variance is checked for its sign, so that a law may be cut off after some order.
 
     >>> from_cumulants({2: 1, 4: -2}).cumulant(4)
     Polynomial(-2)
@@ -176,6 +214,8 @@ def from_moments(moments: Mapping[int, Polynomial | Number]) -> Law:
     ['1', '-2', '16']
     """
     known = dict(_even_orders(moments, "moments"))
+    for order, value in known.items():
+        check_not_negative(value, "moment", f"`from_moments` for order {order}")
     for order in range(2, max(known) + 1, 2):
         if order not in known:
             raise IndexStructureError(
@@ -189,11 +229,15 @@ def from_moments(moments: Mapping[int, Polynomial | Number]) -> Law:
 def _even_orders(
     values: Mapping[int, Polynomial | Number], what: str
 ) -> tuple[tuple[int, Polynomial], ...]:
-    orders = sorted(values)
-    if not orders or any(order < 2 or order % 2 for order in orders):
+    if not isinstance(values, Mapping):
+        raise refusal(
+            values, f"a mapping of {what}", "a symmetric law", "Give one such as {2: 1, 4: 3}."
+        )
+    orders = list(values)
+    if not orders or any(not isinstance(k, int) or k < 2 or k % 2 for k in orders):
         raise IndexStructureError(
             f"The orders {tuple(orders)} are not even orders from 2 up. "
             f"They were given as the {what} of a symmetric law. "
             "Give a value for 2, and for 4, 6, … where needed; odd orders vanish."
         )
-    return tuple((order, as_polynomial(values[order])) for order in orders)
+    return tuple((order, as_polynomial(values[order])) for order in sorted(orders))

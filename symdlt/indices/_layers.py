@@ -3,10 +3,11 @@
 import re
 
 from symdlt.errors import IndexStructureError
+from symdlt.indices._names import LETTER
 
 Layer = int | str
 
-_LABEL = re.compile(r"([^\W\d_]+)(?:([+-])(\d+))?")
+_LABEL = re.compile(f"({LETTER}+)(?:([+-])([0-9]+))?")
 
 
 def split_layer(layer: Layer) -> tuple[str, int]:

@@ -4,11 +4,13 @@ from itertools import groupby
 
 from symdlt.errors import IndexStructureError
 from symdlt.indices._heads import Head, Kind, Slot
-from symdlt.indices._index import Index, Species, check_name
+from symdlt.indices._index import Index, Species
 from symdlt.indices._laws import Law, gaussian
 from symdlt.indices._layers import Layer, shift_layer, width_of
+from symdlt.indices._names import check_name, check_unreserved, refusal, split_names
 from symdlt.indices._polynomial import Polynomial
 from symdlt.indices._symmetry import NO_SYMMETRY, Symmetry
+from symdlt.indices._term import size_polynomial
 
 Width = int | str
 
@@ -19,12 +21,6 @@ def symbol(name: str) -> Polynomial:
     >>> print(symbol("C_W") / symbol("n_1"))
     C_W/n_1
     """
-    if not isinstance(name, str) or not name.strip() or any(c in name for c in " /*()"):
-        raise IndexStructureError(
-            f"{name!r} is not a symbol. "
-            "It was given to `symbol`. "
-            "Use a name such as 'C_W', 'n_1' or 'λ_b', without spaces or operators."
-        )
     return Polynomial.symbol(name)
 
 
@@ -34,7 +30,7 @@ def symbols(names: str) -> tuple[Polynomial, ...]:
     >>> [str(s) for s in symbols("C_b C_W")]
     ['C_b', 'C_W']
     """
-    return tuple(symbol(name) for name in names.replace(",", " ").split())
+    return tuple(symbol(name) for name in split_names(names))
 
 
 def weights(
@@ -51,12 +47,13 @@ def weights(
     >>> weights(2).slots[1].size
     'n_1'
     """
+    layer = shift_layer(layer, 0)
     rows = width_of(layer) if rows is None else rows
     columns = width_of(shift_layer(layer, -1)) if columns is None else columns
-    width = Polynomial.symbol(columns) if isinstance(columns, str) else columns
-    law = gaussian(Polynomial.symbol("C_W") / width) if law is None else law
     slots = (Slot(Species.NEURON, rows), Slot(Species.NEURON, columns))
-    return Head(Kind.WEIGHT, "W", slots, layer, law=law)
+    if law is None:
+        law = gaussian(Polynomial.symbol("C_W") / size_polynomial(columns))
+    return Head(Kind.WEIGHT, "W", slots, layer, law=check_law(law, "weights"))
 
 
 def biases(layer: Layer, rows: Width | None = None, law: Law | None = None) -> Head:
@@ -65,9 +62,18 @@ def biases(layer: Layer, rows: Width | None = None, law: Law | None = None) -> H
     >>> biases(2).slots[0].size
     'n_2'
     """
+    layer = shift_layer(layer, 0)
     rows = width_of(layer) if rows is None else rows
     law = gaussian(Polynomial.symbol("C_b")) if law is None else law
-    return Head(Kind.BIAS, "b", (Slot(Species.NEURON, rows),), layer, law=law)
+    slots = (Slot(Species.NEURON, rows),)
+    return Head(Kind.BIAS, "b", slots, layer, law=check_law(law, "biases"))
+
+
+def check_law(law: Law, of: str) -> Law:
+    """Refuse what is not a law."""
+    if not isinstance(law, Law):
+        raise refusal(law, "a law", f"`{of}`", "Make one, as in gaussian(1) or uniform(1).")
+    return law
 
 
 def preactivations(layer: Layer, size: Width | None = None, *, single_input: bool = False) -> Head:
@@ -81,6 +87,7 @@ def preactivations(layer: Layer, size: Width | None = None, *, single_input: boo
     >>> preactivations("ℓ").rank
     2
     """
+    layer = shift_layer(layer, 0)
     neuron = Slot(Species.NEURON, width_of(layer) if size is None else size)
     slots = (neuron,) if single_input else (neuron, Slot(Species.SAMPLE))
     return Head(Kind.PREACTIVATION, "z", slots, layer)
@@ -93,10 +100,25 @@ def activation(name: str, of: Head) -> Head:
     2
     """
     check_name(name, "an activation")
+    check_unreserved(name, "activation", "`activation`")
+    if name in ("W", "b", "z") or name.endswith("'"):
+        raise IndexStructureError(
+            f"An activation cannot be called {name}. "
+            "The letter of weights, biases or preactivations was given to `activation`, or a "
+            "prime, which marks derivatives. "
+            "Choose another name, such as 'σ'."
+        )
+    if not isinstance(of, Head):
+        raise refusal(
+            of,
+            "a tensor",
+            f"the activation {name}",
+            "Give the preactivations it acts on, as in activation('σ', preactivations(1)).",
+        )
     if of.kind is not Kind.PREACTIVATION:
         raise IndexStructureError(
             f"{name} cannot act on {of.name}. "
-            f"That is a {of.kind.name.lower()}. "
+            f"That is {of.kind.noun}. "
             "Give the preactivations it acts on, as in activation('σ', preactivations(1))."
         )
     return Head(Kind.ACTIVATION, name, of.slots, of.layer)
@@ -117,12 +139,28 @@ def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) 
     True
     """
     check_name(name, "a constant")
+    check_unreserved(name, "constant", "`constant`")
     taken = tuple(s if isinstance(s, Slot) else slot_of(s) for s in slots)
+    if name in [slot.size for slot in taken]:
+        raise IndexStructureError(
+            f"The name {name!r} stands for a constant and for the size of one of its legs. "
+            "Both were given to `constant`. "
+            "Choose another name for one of them."
+        )
+    if not isinstance(symmetry, Symmetry):
+        raise refusal(
+            symmetry,
+            "a symmetry",
+            f"the constant {name}",
+            "Make one, as in symmetric(2) or generated((1, 0)).",
+        )
     return Head(Kind.CONSTANT, name, taken, symmetry=symmetry)
 
 
 def slot_of(index: Index) -> Slot:
     """Make the slot an index fits; one for samples takes samples of any set."""
+    if not isinstance(index, Index):
+        raise refusal(index, "a slot or an index", "`constant`", "Declare it with `neurons`.")
     return Slot(index.species, None if index.species is Species.SAMPLE else index.size)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symdlt.errors import IndexStructureError
+from symdlt.indices._names import check_symbol, refusal
 
 Monomial = tuple[tuple[str, int], ...]
 Number = int | Fraction
@@ -28,11 +29,13 @@ class Polynomial:
     @staticmethod
     def number(value: Number) -> "Polynomial":
         """Make a constant polynomial."""
+        check_exact(value)
         return Polynomial((((), as_exact(value)),)) if value else ZERO
 
     @staticmethod
     def symbol(name: str) -> "Polynomial":
         """Make the polynomial that is one named constant."""
+        check_symbol(name, "`symbol`")
         return Polynomial(((((name, 1),), 1),))
 
     def __bool__(self) -> bool:
@@ -87,6 +90,8 @@ class Polynomial:
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> "Polynomial":
+        if not isinstance(exponent, int):
+            raise refusal(exponent, "a power", f"the coefficient {self}", "Give 0, ±1, ±2, ….")
         if exponent < 0:
             return self.inverse() ** -exponent
         result = ONE
@@ -108,11 +113,14 @@ class Polynomial:
         """Invert a monomial.
 
         Raises:
-            IndexStructureError: the polynomial has more than one term.
-            ZeroDivisionError: the polynomial is zero.
+            IndexStructureError: the polynomial is zero or has more than one term.
         """
         if not self.terms:
-            raise ZeroDivisionError("division by a coefficient that is zero")
+            raise IndexStructureError(
+                "Cannot divide by 0. "
+                "The division was asked of an exact coefficient. "
+                "Divide by numbers other than 0, by constants or by widths."
+            )
         if len(self.terms) != 1:
             raise IndexStructureError(
                 f"Cannot divide by {self}, which is not a single monomial. "
@@ -124,12 +132,13 @@ class Polynomial:
         return Polynomial(((below, as_exact(Fraction(1) / value)),))
 
     def substitute(self, values: Mapping[str, "Polynomial | Number"]) -> "Polynomial":
-        """Put numbers or polynomials in the place of symbols.
+        """Put numbers or polynomials in the place of symbols; others are passed over.
 
         >>> n = Polynomial.symbol("n")
         >>> print((n**2 - n).substitute({"n": 4}))
         12
         """
+        check_values(values)
         total = ZERO
         for monomial, value in self.terms:
             kept = tuple((name, power) for name, power in monomial if name not in values)
@@ -176,12 +185,24 @@ def as_polynomial(value: Polynomial | Number) -> Polynomial:
     """
     if isinstance(value, Polynomial):
         return value
+    return Polynomial.number(value)
+
+
+def check_exact(value: object) -> None:
+    """Refuse what is no exact number."""
     if not isinstance(value, int | Fraction):
         raise IndexStructureError(
             f"{value!r} is not an exact value. It was given where a number or a symbol belongs. "
             "Give an int, a Fraction, or `symbol(name)`."
         )
-    return Polynomial.number(value)
+
+
+def check_values(values: object) -> None:
+    """Refuse what does not give values to names."""
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise refusal(
+            values, "a mapping from names", "`substitute`", "Give one such as {'n': 4, 'C_W': 2}."
+        )
 
 
 def as_exact(value: Number) -> Number:
@@ -222,6 +243,9 @@ def falling_factorial(base: Polynomial, count: int) -> Polynomial:
     >>> print(falling_factorial(Polynomial.symbol("n"), 3))
     n³ - 3 n² + 2 n
     """
+    if not isinstance(count, int) or count < 0:
+        raise refusal(count, "a number of things", "`falling_factorial`", "Give 0, 1, 2, ….")
+    base = as_polynomial(base)
     shift = next((value for monomial, value in base.terms if not monomial), 0)
     powers: list[Number] = [1]
     for step in range(count):

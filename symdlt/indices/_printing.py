@@ -8,6 +8,8 @@ from symdlt.indices._expression import Expression
 from symdlt.indices._factors import Delta, Factor, Tensor
 from symdlt.indices._heads import Head, Kind
 from symdlt.indices._index import Index, Species
+from symdlt.indices._layers import Layer, split_layer
+from symdlt.indices._names import GREEK
 from symdlt.indices._polynomial import (
     Monomial,
     Number,
@@ -19,12 +21,6 @@ from symdlt.indices._polynomial import (
 from symdlt.indices._term import Term
 
 _SHORT = 100
-_LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩℓ"
-_COMMANDS = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell"
-)
-_GREEK = dict(zip(_LETTERS, _COMMANDS.split(), strict=True))
 
 
 def to_text(expression: Expression) -> str:
@@ -203,15 +199,29 @@ def average_latex(factor: Tensor) -> str:
         foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
         inside.append(head_latex(member, None) + foot)
     layer = factor.head.layer
-    raised = "" if layer is None else f"^{{({name_latex(str(layer))})}}"
+    raised = "" if layer is None else f"^{{({layer_latex(layer)})}}"
     return rf"\left\langle {' '.join(inside)} \right\rangle{raised}"
 
 
-def head_latex(head: Head, layer: int | str | None) -> str:
+def head_latex(head: Head, layer: Layer | None) -> str:
     """Write the letter of a head with its derivative and layer raised."""
     above = r"\prime" * head.order if head.order <= 3 else f"[{head.order}]"
-    above += "" if layer is None else f"({name_latex(str(layer))})"
-    return name_latex(head.name) + (f"^{{{above}}}" if above else "")
+    above += "" if layer is None else f"({layer_latex(layer)})"
+    name = name_latex(head.name)
+    name = f"{{{name}}}" if "_" in name or "'" in name else name
+    return name + (f"^{{{above}}}" if above else "")
+
+
+def layer_latex(layer: Layer) -> str:
+    """Write a layer in LaTeX.
+
+    >>> print(layer_latex("ℓ-1"), layer_latex(12))
+    \\ell-1 12
+    """
+    symbol, offset = split_layer(layer)
+    if not symbol:
+        return str(offset)
+    return name_latex(symbol) + (f"{offset:+d}" if offset else "")
 
 
 def latex_power(power: int) -> str:
@@ -222,23 +232,22 @@ def latex_power(power: int) -> str:
 def name_latex(name: str) -> str:
     """Write a name in LaTeX, with its digits and what follows '_' lowered.
 
-    >>> print(name_latex("i1"), name_latex("n_{ℓ-1}"), name_latex("C_W"))
-    i_{1} n_{\\ell-1} C_{W}
+    >>> print(name_latex("i1"), name_latex("n_{ℓ-1}"), name_latex("C_W"), name_latex("x1_a'"))
+    i_{1} n_{\\ell-1} C_{W} x_{1,a}'
     """
-    stem, _, below = name.partition("_")
-    primes = len(stem) - len(stem.rstrip("'"))
-    stem = stem.rstrip("'")
+    bare = name.rstrip("'")
+    stem, *below = bare.split("_")
     letters = stem.rstrip("0123456789")
-    below = below.strip("{}") or (stem[len(letters) :] if letters else "")
-    head = greek(letters or stem)
+    lowered = [greek(part.strip("{}")) for part in (stem[len(letters) :], *below) if part]
+    head = greek(letters)
     if len(letters) > 1 and letters.isascii():
         head = rf"\mathrm{{{head}}}"
-    return head + (f"_{{{greek(below)}}}" if below else "") + "'" * primes
+    return head + (f"_{{{','.join(lowered)}}}" if lowered else "") + name[len(bare) :]
 
 
 def greek(text: str) -> str:
     """Spell Greek letters as LaTeX commands."""
-    spelled = "".join(f"\\{_GREEK[c]} " if c in _GREEK else c for c in text).strip()
+    spelled = "".join(f"\\{GREEK[c]} " if c in GREEK else c for c in text).strip()
     return spelled.replace(r"\ell -", r"\ell-").replace(r"\ell +", r"\ell+")
 
 
@@ -262,6 +271,8 @@ def monomial_latex(monomial: Monomial, value: Number) -> str:
     for name, power in monomial:
         letter = name_latex(name)
         raised = f"^{{{abs(power)}}}" if abs(power) != 1 else ""
+        if raised and letter.endswith("'"):
+            letter = f"{{{letter}}}"
         (above if power > 0 else below).append(letter + raised)
     top = " ".join(above) or "1"
     return rf"\frac{{{top}}}{{{' '.join(below)}}}" if below else top

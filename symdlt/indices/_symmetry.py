@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from symdlt.errors import IndexStructureError
+from symdlt.indices._names import refusal
 
 _LARGEST_GROUP = 5040
 
@@ -51,7 +52,8 @@ def symmetric(*slots: int | Sequence[int]) -> Symmetry:
     >>> symmetric((0, 1), (2, 3)).least((1, 0, 5, 4))
     (0, 1, 4, 5)
     """
-    blocks = [tuple(range(s)) if isinstance(s, int) else tuple(sorted(s)) for s in slots]
+    listed = [range(s) if isinstance(s, int) and s >= 0 else s for s in slots]
+    blocks = [tuple(sorted(read_slots(each))) for each in listed]
     flat = [slot for block in blocks for slot in block]
     if len(set(flat)) != len(flat) or any(slot < 0 for slot in flat):
         raise IndexStructureError(
@@ -60,6 +62,18 @@ def symmetric(*slots: int | Sequence[int]) -> Symmetry:
             "Give each slot to one block, or use `generated` for other symmetries."
         )
     return Symmetry(blocks=tuple(sorted(block for block in blocks if len(block) > 1)))
+
+
+def read_slots(slots: object) -> tuple[int, ...]:
+    """Read the numbers of slots."""
+    if not isinstance(slots, Sequence) or not all(isinstance(slot, int) for slot in slots):
+        raise refusal(
+            slots,
+            "a number of slots or a list of them",
+            "a symmetry",
+            "Give a number such as 2, or slots such as (0, 1).",
+        )
+    return tuple(slots)
 
 
 def generated(*moves: Sequence[int]) -> Symmetry:
@@ -71,12 +85,13 @@ def generated(*moves: Sequence[int]) -> Symmetry:
     >>> swap_pairs.least((7, 6, 1, 0))
     (0, 1, 6, 7)
     """
-    rank = len(moves[0]) if moves else 0
+    turns = [read_slots(move) for move in moves]
+    rank = len(turns[0]) if turns else 0
     identity = tuple(range(rank))
-    for move in moves:
+    for move in turns:
         if tuple(sorted(move)) != identity:
             raise IndexStructureError(
-                f"{tuple(move)} is not a permutation of {rank} slots. "
+                f"{move} is not a permutation of {rank} slots. "
                 "It was given to `generated`. "
                 "List each slot 0, 1, … once."
             )
@@ -84,7 +99,7 @@ def generated(*moves: Sequence[int]) -> Symmetry:
     border = [identity]
     while border:
         last = border.pop()
-        for move in moves:
+        for move in turns:
             image = tuple([last[slot] for slot in move])
             if image not in found:
                 found.add(image)

@@ -1,9 +1,11 @@
 """Translation into SymPy; the only module here that imports it, and only when called."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from symdlt.errors import IndexStructureError
 from symdlt.indices._expression import Expression
-from symdlt.indices._factors import Delta, Factor
+from symdlt.indices._factors import Delta, Factor, Tensor
 from symdlt.indices._heads import Head, Kind
 from symdlt.indices._index import Index
 from symdlt.indices._polynomial import Polynomial
@@ -18,6 +20,9 @@ def to_sympy(expression: Expression) -> Any:
     plain ones; heads become `IndexedBase` (or `Symbol` if they
     take no index) named as they print.
 
+    Raises:
+        IndexStructureError: one name stands for two things that SymPy would not tell apart.
+
     >>> from symdlt.indices import constant, neurons
     >>> i, j = neurons("i j", "n")
     >>> to_sympy((constant("g", i, j)(i, j)).sum(j))
@@ -25,8 +30,35 @@ def to_sympy(expression: Expression) -> Any:
     """
     import sympy
 
+    check_labels(expression.canonical_terms)
     terms = [_term(term, sympy) for term in expression.canonical_terms]
     return sympy.Add(*terms)
+
+
+def check_labels(terms: Iterable[Term]) -> None:
+    """Refuse one name for two things, be they tensors, indices, constants or widths."""
+    owners: dict[str, object] = {}
+    for name, owner in _labelled(terms):
+        known = owners.setdefault(name, owner)
+        if known != owner:
+            raise IndexStructureError(
+                f"The name {name!r} stands for two things: {known} and {owner}. "
+                "Both stand in an expression to be translated into SymPy, which knows them by "
+                "name. "
+                "Rename one of them."
+            )
+
+
+def _labelled(terms: Iterable[Term]) -> Iterator[tuple[str, object]]:
+    for term in terms:
+        for monomial, _ in term.coefficient.terms:
+            yield from ((name, "a symbol") for name, _ in monomial)
+        for index in term.indices():
+            yield index.name, "an index"
+        yield from ((i.size, "a symbol") for i in term.sums if isinstance(i.size, str))
+        for factor in term.factors:
+            if isinstance(factor, Tensor):
+                yield _label(factor.head), factor.head
 
 
 def _term(term: Term, sympy: Any) -> Any:

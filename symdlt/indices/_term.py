@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from symdlt.errors import IndexStructureError
 from symdlt.indices._factors import Delta, Factor
 from symdlt.indices._index import Index, Size
+from symdlt.indices._names import refusal
 from symdlt.indices._polynomial import ONE, Polynomial, as_polynomial
 
 
@@ -25,8 +27,14 @@ class Term:
     factors: tuple[Factor, ...] = ()
 
     def __post_init__(self) -> None:
-        check_sums(self.sums)
-        check_names(self.indices())
+        try:
+            check_sums(self.sums)
+            check_names(self.indices())
+        except (AttributeError, TypeError):
+            raise not_parts(self) from None
+        parts = (self.sums, self.coefficient, self.factors)
+        if tuple(map(type, parts)) != (tuple, Polynomial, tuple):
+            raise not_parts(self)
 
     def indices(self) -> Iterator[Index]:
         """Go through all indices, summed or free, as often as they occur."""
@@ -57,6 +65,16 @@ class Term:
             self.coefficient,
             tuple(factor.relabel(names) for factor in self.factors),
         )
+
+
+def not_parts(term: Term) -> IndexStructureError:
+    """Say that a term cannot be made of what was given."""
+    return refusal(
+        (term.sums, term.coefficient, term.factors),
+        "what a term is made of",
+        "`Term`",
+        "Give a tuple of indices, a Polynomial, and a tuple of deltas and tensors.",
+    )
 
 
 def check_sums(sums: tuple[Index, ...]) -> None:
@@ -149,6 +167,7 @@ def scale_term(term: Term, factor: Polynomial) -> Term:
     return trusted_term(term.sums, term.coefficient * factor, term.factors)
 
 
+@cache
 def size_polynomial(size: Size) -> Polynomial:
     """Read the size of a range as a coefficient."""
     if size is None:

@@ -9,11 +9,12 @@ from symdlt.indices._expression import Expression, add_all, as_expression, singl
 from symdlt.indices._factors import Delta, Factor, Tensor
 from symdlt.indices._heads import Head
 from symdlt.indices._index import Index, Size
-from symdlt.indices._polynomial import Number, Polynomial, as_polynomial
+from symdlt.indices._names import refusal
+from symdlt.indices._polynomial import Number, Polynomial, as_polynomial, check_values
 from symdlt.indices._term import Term, rename_dummies, sum_term
 
 
-def contract(expression: Expression) -> Expression:
+def contract(expression: Expression | Polynomial | Number) -> Expression:
     """Carry out Kronecker deltas and count sums that nothing depends on, term by term.
 
     >>> from symdlt.indices import constant, delta, neurons
@@ -21,10 +22,10 @@ def contract(expression: Expression) -> Expression:
     >>> print(contract((delta(i, j) * delta(i, j) * constant("s", i)(i)).sum(i)))
     s_j
     """
-    return Expression(tuple(contract_term(term) for term in expression.terms))
+    return Expression(tuple(contract_term(term) for term in as_expression(expression).terms))
 
 
-def canonicalize(expression: Expression) -> Expression:
+def canonicalize(expression: Expression | Polynomial | Number) -> Expression:
     """Bring an expression into canonical form: contracted, collected, sorted and renamed.
 
     >>> from symdlt.indices import constant, neurons
@@ -33,7 +34,7 @@ def canonicalize(expression: Expression) -> Expression:
     >>> len(canonicalize((s(i) * s(j)).sum(j) + (s(j) * s(i)).sum(j)).terms)
     1
     """
-    result = Expression(expression.canonical_terms)
+    result = Expression(as_expression(expression).canonical_terms)
     object.__setattr__(result, "_canonical", result.terms)
     return result
 
@@ -54,27 +55,41 @@ def product(factors: Iterable[Expression | Polynomial | Number]) -> Expression:
     >>> print(product([2, 3]))
     6
     """
+    if not isinstance(factors, Iterable):
+        raise refusal(factors, "a collection of factors", "`product`", "Give one such as [x, y].")
     result = as_expression(1)
     for factor in factors:
-        result = result * factor
+        result = result * as_expression(factor)
     return result
 
 
-def substitute(expression: Expression, values: Mapping[str, Polynomial | Number]) -> Expression:
+def substitute(
+    expression: Expression | Polynomial | Number, values: Mapping[str, Polynomial | Number]
+) -> Expression:
     """Put numbers or polynomials in the place of constants and widths.
 
-    A width that is also the size of ranges can only become a positive integer or another width.
+    Names that do not occur are passed over, so that one set of values serves many expressions. A
+    width that is also the size of ranges can only become a positive integer or another width.
 
     >>> from symdlt.indices import symbol
     >>> print(substitute(as_expression(symbol("C_W") * symbol("n")), {"n": 3}))
     3 C_W
     """
+    check_values(values)
     sizes = {name: _read_size(value) for name, value in values.items()}
-    return Expression(tuple(_substitute_term(term, values, sizes) for term in expression.terms))
+    terms = as_expression(expression).terms
+    return Expression(tuple(_substitute_term(term, values, sizes) for term in terms))
 
 
-def replace(expression: Expression, head: Head, rule: Callable[..., Expression]) -> Expression:
+def replace(
+    expression: Expression | Polynomial | Number, head: Head, rule: Callable[..., Expression]
+) -> Expression:
     """Replace every tensor of one head by what the rule makes of its indices.
+
+    An expression without the head comes back as it is.
+
+    Raises:
+        IndexStructureError: the expression has a tensor that looks like the head and is another.
 
     >>> from symdlt.indices import constant, neurons
     >>> i, j = neurons("i j", "n")
@@ -82,7 +97,31 @@ def replace(expression: Expression, head: Head, rule: Callable[..., Expression])
     >>> print(replace((s(i) * s(i)).sum(i), s, lambda k: t(k) + 1))
     n + 2 Σ_i t_i + Σ_i t_i²
     """
-    return add_all(_replace_in_term(term, head, rule) for term in expression.terms)
+    if not isinstance(head, Head):
+        raise refusal(head, "a tensor", "`replace`", "Give a head such as x, not x(i) or 'x'.")
+    if not callable(rule):
+        raise refusal(rule, "a rule", "`replace`", "Give a function of the indices of the tensor.")
+    terms = as_expression(expression).terms
+    check_meant(terms, head)
+    return add_all(_replace_in_term(term, head, rule) for term in terms)
+
+
+def check_meant(terms: Iterable[Term], head: Head) -> None:
+    """Refuse a head that does not occur where another does that prints the same."""
+    heads = {f.head for term in terms for f in term.factors if isinstance(f, Tensor)}
+    if head in heads:
+        return
+    if any(
+        (head.kind, head.name, head.layer, head.order, head.members)
+        == (other.kind, other.name, other.layer, other.order, other.members)
+        for other in heads
+    ):
+        raise IndexStructureError(
+            f"{head!r} does not occur, but another tensor that prints the same does. "
+            "The head was given to `replace`. "
+            "Replace the very tensor that stands in the expression: slots, symmetry and law "
+            "must agree too."
+        )
 
 
 def _replace_in_term(term: Term, head: Head, rule: Callable[..., Expression]) -> Expression:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from symdlt.errors import ExpectationError
 from symdlt.indices._contract import contract_term
-from symdlt.indices._expression import Expression
+from symdlt.indices._expression import Expression, as_expression
 from symdlt.indices._factors import Delta, Factor, Tensor, trusted_tensor
 from symdlt.indices._heads import Head, Kind
 from symdlt.indices._index import Index
@@ -167,6 +167,7 @@ def bracket(factors: Expression) -> Expression:
     Raises:
         ExpectationError: the expression is not a product of functions of one neuron.
     """
+    factors = as_expression(factors)
     factors_seen = factors.terms[0].factors if len(factors.terms) == 1 else ()
     tensors = [f for f in factors_seen if isinstance(f, Tensor) and f.head.kind in FUNCTIONS]
     neurons = {(t.head.layer, t.indices[0]) for t in tensors}

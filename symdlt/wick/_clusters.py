@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from symdlt.errors import ExpectationError
 from symdlt.forward import ForwardEquation, ForwardTerm
 from symdlt.networks import Correlator, connected_components
 
@@ -97,6 +98,12 @@ def contract_matching(equation: ForwardEquation, correlator: Correlator) -> Cont
     >>> [c.kinds for c in contract_matching(forward_equation(NTK), tensor("H")).contractions]
     [('b',), ('w',), ('W',)]
     """
+    if not isinstance(equation, ForwardEquation) or not isinstance(correlator, Correlator):
+        raise ExpectationError(
+            "A contraction needs a forward equation and a correlator. "
+            f"`contract_matching` was given {equation!r} and {correlator!r}. "
+            "Make them with `forward_equation` and `tensor`."
+        )
     forest, matching = correlator.forest, correlator.matching
     home = {v: k for k, pair in enumerate(matching) for v in pair}
     links = [(home[u], home[v]) for u, v in forest.edges]

@@ -30,13 +30,15 @@ def expectation(expression: Expression | Polynomial | Number, over: Over = "all"
 
     Args:
         expression: what to average.
-        over: a head, several heads, or "all" for every random tensor in the expression.
+        over: a head, several heads, or "all" for every random tensor in the expression. What
+            does not depend on the tensors averaged over is its own average.
 
     Returns:
         The average in canonical form.
 
     Raises:
-        ExpectationError: the tensor is not random, or other factors depend on it.
+        ExpectationError: the tensor is not random, other factors depend on it, or it differs
+            from another one in the expression that prints the same.
 
     >>> from symdlt.indices import neurons, symbol, weights
     >>> W = weights(1)
@@ -79,6 +81,7 @@ def connected(*factors: Expression, over: Over = "all") -> Expression:
             "`connected` was called without any. "
             "Give the expressions to be correlated, as in connected(A, B, over=W)."
         )
+    over = over if isinstance(over, str) else listed_heads(over)
     moments: dict[tuple[int, ...], Expression] = {}
     total = as_expression(0)
     for partition in set_partitions(tuple(range(len(factors)))):
@@ -96,6 +99,7 @@ def connected(*factors: Expression, over: Over = "all") -> Expression:
 
 def random_heads(expression: Expression, over: Over) -> tuple[Head, ...]:
     """List the random tensors to average over: weights, then biases, then preactivations."""
+    present = heads_in(expression.terms)
     if isinstance(over, str):
         if over != "all":
             raise ExpectationError(
@@ -103,29 +107,66 @@ def random_heads(expression: Expression, over: Over) -> tuple[Head, ...]:
                 f"It was given as `over` for {expression!r}. "
                 "Give a head such as W, several heads, or 'all'."
             )
-        return tuple(sorted(_heads_in(expression), key=_averaging_order))
-    heads = (over,) if isinstance(over, Head) else tuple(over)
+        heads = tuple(present)
+    else:
+        heads = listed_heads(over)
     for head in heads:
-        if not isinstance(head, Head) or head.kind not in (*DRAWN, Kind.PREACTIVATION):
-            name = head.name if isinstance(head, Head) else repr(head)
+        if head.kind not in (*DRAWN, Kind.PREACTIVATION):
             raise ExpectationError(
-                f"Cannot average over {name}, which is not random. "
+                f"Cannot average over {head.name}, which is not random. "
                 f"It was given as `over` for {expression!r}. "
                 "Average over weights, biases or preactivations; those of an activation are "
                 "the ones it was made from."
             )
+    check_meant(present, heads)
     return tuple(sorted(dict.fromkeys(heads), key=_averaging_order))
 
 
-def _heads_in(expression: Expression) -> set[Head]:
+def listed_heads(over: Head | Iterable[Head]) -> tuple[Head, ...]:
+    """Read what to average over as heads."""
+    heads = tuple(over) if isinstance(over, Iterable) else (over,)
+    for head in heads:
+        if not isinstance(head, Head):
+            raise ExpectationError(
+                f"Cannot average over {head!r}. "
+                "It was given as `over`. "
+                "Give a head such as W, without indices, several heads, or 'all'."
+            )
+    return heads
+
+
+def check_meant(present: set[Head], heads: tuple[Head, ...]) -> None:
+    """Refuse a head that prints like one in the expression and differs from it."""
+    for head in heads:
+        alike = [o for o in present if (o.kind, o.layer) == (head.kind, head.layer)]
+        if head.kind is Kind.PREACTIVATION:
+            wrong = [other for other in alike if other.slots[0] != head.slots[0]]
+        else:
+            wrong = [] if head in alike else [other for other in alike if other not in heads]
+        if wrong:
+            other = min(wrong, key=lambda each: each.sort_key)
+            raise ExpectationError(
+                f"{head.name} of layer {head.layer} differs from the {head.name} of layer "
+                f"{head.layer} in the expression. "
+                f"One runs over {_ranges(head)}, the other over {_ranges(other)}; their laws may "
+                "differ too. "
+                "Average over the very tensor that stands in the expression."
+            )
+
+
+def _ranges(head: Head) -> str:
+    return " and ".join(str(slot.size or slot.species) for slot in head.slots)
+
+
+def heads_in(terms: Iterable[Term]) -> set[Head]:
+    """Find the random tensors of terms, with the preactivations of each activation."""
+    tensors = (f for term in terms for f in term.factors if isinstance(f, Tensor))
     found: set[Head] = set()
-    for term in expression.terms:
-        for factor in term.factors:
-            if isinstance(factor, Tensor) and factor.head.kind in (*DRAWN, *FUNCTIONS):
-                head = factor.head
-                if head.kind is Kind.ACTIVATION:
-                    head = Head(Kind.PREACTIVATION, "z", head.slots, head.layer)
-                found.add(head)
+    for head in {id(tensor.head): tensor.head for tensor in tensors}.values():
+        if head.kind is Kind.ACTIVATION:
+            found.add(Head(Kind.PREACTIVATION, "z", head.slots, head.layer))
+        elif head.kind in (*DRAWN, *FUNCTIONS):
+            found.add(head)
     return found
 
 

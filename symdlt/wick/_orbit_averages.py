@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from symdlt.errors import ExpectationError
-from symdlt.indices._expression import Expression
+from symdlt.indices._expression import Expression, as_expression
 from symdlt.indices._heads import Head, Kind
-from symdlt.wick._expectation import DRAWN, check_independence
+from symdlt.wick._expectation import DRAWN, check_independence, check_meant, heads_in
 from symdlt.wick._neuron_orbits import neuron_orbits
 from symdlt.wick._orbits import Orbit, OrbitSum
 from symdlt.wick._weight_orbits import weight_orbits
@@ -45,7 +45,9 @@ def expectation_orbits(source: Expression | OrbitSum, over: Head) -> OrbitSum:
             "Give one head of weights, biases or preactivations."
         )
     found: list[Orbit] = []
-    for orbit in start_orbits(source):
+    orbits = list(start_orbits(source))
+    check_meant(heads_in(orbit.representative for orbit in orbits), (over,))
+    for orbit in orbits:
         check_independence((orbit.representative,), over)
         average = weight_orbits if over.kind in DRAWN else neuron_orbits
         found.extend(average(orbit, over))
@@ -57,5 +59,5 @@ def start_orbits(source: Expression | OrbitSum) -> Iterator[Orbit]:
     if isinstance(source, OrbitSum):
         yield from source
         return
-    for term in source.canonical_terms:
+    for term in as_expression(source).canonical_terms:
         yield Orbit(term, (), (), ())

@@ -6,7 +6,7 @@ from itertools import combinations
 from symdlt.errors import ExpectationError
 from symdlt.indices._canonical import dummy_name
 from symdlt.indices._contract import contract_term
-from symdlt.indices._expression import Expression
+from symdlt.indices._expression import Expression, as_expression
 from symdlt.indices._factors import Factor
 from symdlt.indices._heads import Head
 from symdlt.indices._index import Index, Species
@@ -18,7 +18,7 @@ from symdlt.indices._term import (
     put_sums,
     trusted_term,
 )
-from symdlt.wick._expectation import DRAWN, check_independence
+from symdlt.wick._expectation import DRAWN, check_independence, check_meant, heads_in
 from symdlt.wick._legs import Leg, concatenate, join_legs, law_of, split_legs
 from symdlt.wick._moments import contract_first, count_factors
 
@@ -52,7 +52,8 @@ def expectation_terms(expression: Expression, over: Head) -> Iterator[Term]:
             "It was given as `over` to `expectation_terms`. "
             "Give one head of weights or biases."
         )
-    contracted = [contract_term(term) for term in expression.terms]
+    contracted = [contract_term(term) for term in as_expression(expression).terms]
+    check_meant(heads_in(contracted), (over,))
     check_independence(contracted, over)
     return (piece for term in contracted for piece in _term_pairings(term, over))
 

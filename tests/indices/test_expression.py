@@ -5,11 +5,13 @@ from fractions import Fraction
 
 import pytest
 
+from symdlt.errors import IndexStructureError
 from symdlt.indices import (
     Expression,
     Index,
     Polynomial,
     activation,
+    as_expression,
     biases,
     canonicalize,
     constant,
@@ -186,6 +188,28 @@ def test_dummies_avoid_free_names_and_widths():
     assert str(symbol("j") * u(a).sum(a) * u(b)) == "j Σ_k u_b u_k"
 
 
+@pytest.mark.parametrize("name", ["i", "j"])
+def test_dummies_avoid_the_names_of_constants(name):
+    other = {"i": "j", "j": "i"}[name]
+    expression = constant(name)() * s(k).sum(k)
+    assert str(expression) == f"Σ_{other} {name} s_{other}"
+    assert str(expression.to_sympy()) == f"Sum({name}*s[{other}], ({other}, 1, n))"
+
+
+@pytest.mark.parametrize(
+    "base", [s(i) + 1, s(i).sum(i) + t(i) + n, delta(i, j) - 1, s(i) - s(i), h(i, j).sum(j)]
+)
+@pytest.mark.parametrize("power", range(5))
+def test_a_power_is_the_product_written_out(base, power):
+    assert base**power == product([base] * power)
+
+
+def test_a_high_power_of_a_sum_stays_small():
+    power = (s(i) + 1) ** 40
+    assert len(power.terms) == 80
+    assert str(power).startswith("1 + 40 s_i + 780 s_i² + ")
+
+
 PROGRAM = """
 from symdlt.indices import *
 from symdlt.wick import *
@@ -228,6 +252,32 @@ def test_latex_spells_names_and_marks_powers():
         r"\sigma^{\prime\prime(\ell)}_{i_{1};\alpha}{}^{2}"
     )
     assert expression._repr_latex_() == rf"$\displaystyle {expression.latex()}$"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (constant("β_a", i)(i), r"{\beta_{a}}_{i}"),
+        (constant("x'", i)(i) ** 2, "{x'}_{i}{}^{2}"),
+        (s(neuron("i1_a_b", "n")), "s_{i_{1,a,b}}"),
+        (as_expression(symbol("n'") ** 2 / symbol("n_{ℓ-1}")), r"\frac{{n'}^{2}}{n_{\ell-1}}"),
+        (preactivations("ℓ-1", "n", single_input=True)(i), r"z^{(\ell-1)}_{i}"),
+        (weights("out+1", "n", "n")(i, j), r"W^{(\mathrm{out}+1)}_{i j}"),
+        (
+            activation("my_act", preactivations(12, "n", single_input=True)).derivative()(i),
+            r"{\mathrm{my}_{act}}^{\prime(12)}_{i}",
+        ),
+    ],
+)
+def test_names_with_parts_have_one_subscript_and_one_superscript(expression, expected):
+    assert expression.latex() == expected
+
+
+@pytest.mark.parametrize("name", ["n%", "n_\\}{", "n m", "2", "a-b", "é", "x²", "n_", "_n", ""])
+def test_a_name_that_cannot_be_typeset_is_refused(name):
+    for make in (symbol, sample, constant, lambda size: neuron("i", size)):
+        with pytest.raises(IndexStructureError, match="is not a"):
+            make(name)
 
 
 def test_text_shows_layers_derivatives_and_brackets():

@@ -21,12 +21,14 @@ from symdlt.indices import (
     neuron,
     neurons,
     preactivations,
+    replace,
     sample,
     substitute,
     sum_over,
     symbol,
     symmetric,
     truncated_normal,
+    uniform,
     weights,
 )
 from symdlt.indices._layers import split_layer
@@ -47,14 +49,19 @@ CASES = [
     (
         lambda: neuron("n", "n_1"),
         "The index name 'n' is reserved for a quantity of the theory. It was given to a neuron "
-        "index of size n_1. Choose another name, such as 'i', 'j1' or 'alpha'.",
+        "index of size n_1. Choose another name, which is neither a width such as 'n_1' nor C_b, "
+        "C_W or λ_….",
     ),
     (lambda: neuron("C_W", 3), "The index name 'C_W' is reserved for a quantity of the theory."),
-    (lambda: neuron("width", "width"), "The index name 'width' is reserved"),
+    (
+        lambda: neuron("i", "i"),
+        "The name 'i' stands for an index and for the size of its range. Both were given to one "
+        "neuron index. Choose another name for one of them.",
+    ),
     (
         lambda: neuron("2i", 3),
-        "'2i' is not a name. It was given to an index. A name is a letter followed by letters "
-        "and digits, with '_' between its parts.",
+        "'2i' is not a name. It was given to an index. A name is a Latin or Greek letter "
+        "followed by letters and digits, with '_' between its parts.",
     ),
     (
         lambda: neuron("i", 0),
@@ -108,14 +115,19 @@ CASES = [
         "exact coefficient. Divide by numbers, constants and widths one at a time.",
     ),
     (
+        lambda: s(i) / 0,
+        "Cannot divide by 0. The division was asked of an exact coefficient. Divide by numbers "
+        "other than 0, by constants or by widths.",
+    ),
+    (
         lambda: symbol("n").as_fraction(),
         "n is not a number. A value was asked of a coefficient in which symbols are left. "
         "Substitute a number for each of them first.",
     ),
     (
         lambda: symbol("a b"),
-        "'a b' is not a symbol. It was given to `symbol`. Use a name such as 'C_W', 'n_1' or "
-        "'λ_b', without spaces or operators.",
+        "'a b' is not a symbol. It was given to `symbol`. Use a name such as 'C_W', 'n_1', "
+        "'n_{ℓ-1}' or 'λ_b', without spaces or operators.",
     ),
     (
         lambda: substitute(s(i).sum(i), {"n_1": symbol("m") - 1}),
@@ -148,6 +160,10 @@ CASES = [
         "activation('σ', preactivations(1)).",
     ),
     (
+        lambda: activation("σ", preactivations(1)).derivative(-1),
+        "Cannot take -1 derivatives of σ. It is an activation. Only an activation",
+    ),
+    (
         lambda: preactivations(1).derivative(),
         "Cannot take 1 derivatives of z. It is a preactivation. Only an activation has "
         "derivatives, and only 0, 1, 2, … of them.",
@@ -162,6 +178,36 @@ CASES = [
         "1.5 is not a layer. It was given as the layer of a tensor of the network. Write a "
         "number such as 2, or a symbol with an offset such as 'ℓ' or 'ℓ+1'.",
     ),
+    (
+        lambda: uniform(-1),
+        "The variance -1 is negative. It was given to a uniform law. Give 0, a positive number "
+        "or a symbol.",
+    ),
+    (
+        lambda: truncated_normal(symbol("q")),
+        "The name 'q' stands for the hazard and for a constant in the scale.",
+    ),
+    (
+        lambda: constant("C_W"),
+        "The constant name 'C_W' is reserved for a quantity of the theory. It was given to "
+        "`constant`.",
+    ),
+    (
+        lambda: constant("m", neuron("i", "m")),
+        "The name 'm' stands for a constant and for the size of one of its legs.",
+    ),
+    (lambda: activation("σ'", preactivations(1)), "An activation cannot be called σ'."),
+    (lambda: activation("z", preactivations(1)), "An activation cannot be called z."),
+    (
+        lambda: (constant("m")() * symbol("m")).to_sympy(),
+        "The name 'm' stands for two things: a symbol and Head('m', constant, rank 0).",
+    ),
+    (
+        lambda: replace(s(i), constant("s", a), lambda k: 1),
+        "Head('s', constant, rank 1) does not occur, but another tensor that prints the same "
+        "does. The head was given to `replace`.",
+    ),
+    (lambda: symmetric(-1), "-1 is not a number of slots or a list of them."),
     (
         lambda: from_cumulants({2: 1, 4: 1}).cumulant(6),
         "The law lists its cumulants up to order 4 only. A block of 6 equal weights needs the "

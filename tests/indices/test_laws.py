@@ -75,6 +75,29 @@ def test_a_variance_must_be_exact(value):
 
 
 @pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gaussian(-1),
+        lambda: uniform(Fraction(-1, 2)),
+        lambda: truncated_normal(-1),
+        lambda: from_cumulants({2: -1}),
+        lambda: from_moments({2: 1, 4: -1}),
+        lambda: gaussian(symbol("v")).substitute({"v": -1}),
+    ],
+)
+def test_no_variance_is_negative(make):
+    with pytest.raises(IndexStructureError, match="is negative"):
+        make()
+
+
+@pytest.mark.parametrize("cutoff", [0, -2, "a", None, math.nan, math.inf, 10**400, 5e-324])
+@pytest.mark.parametrize("cut", [hazard_value, lambda cutoff: truncated_normal(1, cutoff)])
+def test_a_cut_is_a_positive_number(cut, cutoff):
+    with pytest.raises(IndexStructureError, match="cannot be cut at"):
+        cut(cutoff)
+
+
+@pytest.mark.parametrize(
     ("law", "values"),
     [
         (None, {"n": 5}),

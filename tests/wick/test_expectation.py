@@ -292,6 +292,16 @@ def test_connected_correlators_of_independent_things_vanish():
     assert connected(trace(2)) == expectation(trace(2))
 
 
+def test_what_does_not_depend_on_a_tensor_is_its_own_average():
+    V = weights(2, "n", "m")
+    assert expectation(W(r1, c1) * s(r1), over=V) == W(r1, c1) * s(r1)
+    assert expectation(V(r1, c1) ** 2 * W(r1, c1), over=[]) == V(r1, c1) ** 2 * W(r1, c1)
+
+
+def test_tensors_to_correlate_over_may_come_from_a_generator():
+    assert connected(trace(1), trace(1), over=(head for head in [W])) == 2 * n * m
+
+
 def test_pairings_stream_without_being_listed():
     many = neurons(" ".join(f"r{k}" for k in range(20)), "n")
     stream = expectation_terms(product(legs(many)), over=W)
@@ -334,6 +344,32 @@ CASES = [
         "Cannot average over u, which is not random. It was given as `over` for "
         "Expression(W^(1)_{r1 c1}). Average over weights, biases or preactivations; those of an "
         "activation are the ones it was made from.",
+    ),
+    (
+        lambda: expectation(W(r1, c1), over=weights(1, "n", "m")),
+        "W of layer 1 differs from the W of layer 1 in the expression. One runs over n and m, the "
+        "other over n and m; their laws may differ too. Average over the very tensor that stands "
+        "in the expression.",
+    ),
+    (
+        lambda: expectation_terms(W(r1, c1), over=weights(1)),
+        "W of layer 1 differs from the W of layer 1 in the expression. One runs over n_1 and n_0,",
+    ),
+    (
+        lambda: expectation_orbits(preactivations(1, "n")(r1, sample("α")), preactivations(1)),
+        "z of layer 1 differs from the z of layer 1 in the expression. One runs over n_1",
+    ),
+    (
+        lambda: expectation(
+            preactivations(1, "n", single_input=True)(r1)
+            * preactivations(1, "m", single_input=True)(c1)
+        ),
+        "z of layer 1 differs from the z of layer 1 in the expression.",
+    ),
+    (
+        lambda: expectation(W(r1, c1), over=W(r1, c1)),
+        "Cannot average over Expression(W^(1)_{r1 c1}). It was given as `over`. Give a head such "
+        "as W, without indices, several heads, or 'all'.",
     ),
     (
         lambda: expectation(W(r1, c1), over="weights"),
