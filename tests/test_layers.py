@@ -1,6 +1,7 @@
 """The packages import downwards only, and heavy libraries only where they are needed."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ ORDER = (
     "typesetting",
     "asymptotics",
     "codegen",
+    "means",
     "sampling",
     "kernels",
     "pipeline",
@@ -70,7 +72,7 @@ def test_heavy_libraries_stay_where_they_are_needed(path):
     found = {module.split(".")[0] for module in imported(path)} & {"sympy", "mpmath", "numpy"}
     if here == "asymptotics":
         assert not found & {"numpy"}
-    elif here in ("codegen", "sampling", "kernels"):
+    elif here in ("codegen", "means", "sampling", "kernels"):
         assert found <= {"numpy"}
     elif here not in ("indices", "networks"):
         assert not found
@@ -81,6 +83,14 @@ def test_kernels_import_nothing_of_ours():
         assert not any(module.startswith("symdlt") for module in imported(path))
 
 
+def test_means_import_only_numpy_the_standard_library_and_each_other():
+    for path in (ROOT / "means").glob("*.py"):
+        for module in imported(path):
+            top = module.split(".")[0]
+            ours = module.startswith("symdlt.means.")
+            assert ours or top == "numpy" or top in sys.stdlib_module_names, module
+
+
 def test_no_module_is_named_after_nothing_or_grows_without_end():
     for path in MODULES:
         assert path.stem not in ("utils", "helpers", "misc", "common")
@@ -89,7 +99,6 @@ def test_no_module_is_named_after_nothing_or_grows_without_end():
 
 def test_importing_symdlt_is_light():
     import subprocess
-    import sys
 
     code = "import sys, symdlt; print(sorted({'sympy', 'numpy', 'mpmath'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,0 +1,250 @@
+"""Trapezoidal grids for means over a standard Gaussian, and the choice of their step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]
+
+REACH = 10.0
+FAR = 12.0
+SHIFT = 0.5 * (math.sqrt(5.0) - 1.0)
+FIRST_STEP = 0.5
+GAUSSIAN_STEP = 0.43
+LEAST_STEP = 1e-3
+STEPS_PER_OCTAVE = 8
+AGREEMENT = 1e-8
+VERIFIED = 1e-12
+TARGET = 1e-16
+RESOLVED = 1e-7
+TINY = 1e-150
+PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
+
+
+class KernelInputError(ValueError):
+    """Input that this kernel cannot use."""
+
+
+class Grid(NamedTuple):
+    """Nodes x and weights w with sum(w f(x)) the mean of f over a standard Gaussian.
+
+    The last nodes are the probes; they have no weight. Row r of misfits gives, from the values of
+    f at all nodes, how much f differs at probe r from what the other nodes say it is there.
+    """
+
+    nodes: Array
+    weights: Array
+    misfits: Array
+
+
+def trapezoid(step: float, reach: float = REACH, shift: float = 0.0) -> tuple[Array, Array]:
+    """The truncated trapezoidal rule, which converges geometrically for smooth functions."""
+    half = math.ceil(reach / step)
+    nodes: Array = step * (np.arange(-half, half + 1, dtype=np.float64) + shift)
+    weights: Array = np.exp(-0.5 * nodes**2)
+    return nodes, weights / weights.sum()
+
+
+@lru_cache(maxsize=64)
+def probed_grid(step: float) -> Grid:
+    """The grid of a step with its probes.
+
+    What a grid cannot resolve it takes for something slower. A function that it does resolve is
+    given between the nodes, once multiplied by exp(-x^2/4), by its cardinal series.
+    """
+    nodes, weights = trapezoid(step)
+    probes = np.array(PROBES)
+    series = np.sinc((probes[:, None] - nodes) / step) * np.exp(-0.25 * nodes**2)
+    misfits = np.hstack([series, np.diag(-np.exp(-0.25 * probes**2))])
+    return Grid(np.concatenate([nodes, probes]), np.concatenate([weights, 0.0 * probes]), misfits)
+
+
+@lru_cache(maxsize=64)
+def moved_grid(step: float) -> tuple[Array, Array]:
+    """The grid moved by the golden part of its step; it also ends earlier, to test the tails."""
+    return trapezoid(step, REACH, SHIFT)
+
+
+def hermite_table(step: float, terms: int) -> Array:
+    """The rows of misfits, then those that give the normalised Hermite coefficients."""
+    nodes, weights, misfits = probed_grid(step)
+    skip = len(misfits)
+    table = np.empty((skip + terms, nodes.size))
+    table[:skip] = misfits
+    table[skip] = weights
+    table[skip + 1] = nodes * weights
+    for m in range(2, terms):
+        row = table[skip + m]
+        np.multiply(nodes, table[skip + m - 1], out=row)
+        row -= math.sqrt(m - 1.0) * table[skip + m - 2]
+        row /= math.sqrt(m)
+    return table
+
+
+@lru_cache(maxsize=16)
+def kept_table(step: float, terms: int) -> Array:
+    """The same, kept for the next call."""
+    return hermite_table(step, terms)
+
+
+def check_callable(activation: Sequence[Function]) -> None:
+    """Refuse what is no list of functions."""
+    if not all(callable(function) for function in activation) or not len(activation):
+        raise KernelInputError(
+            f"The activation is {activation!r}. Its members are called with arrays. "
+            "Give sigma, sigma', sigma'', … as functions."
+        )
+
+
+def evaluate(function: Function, order: int, z: Array) -> Array:
+    """A derivative of the activation at z."""
+    value = np.asarray(function(z))
+    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
+        raise KernelInputError(
+            f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "
+            f"It was called with float64 of shape {z.shape}. "
+            "Give functions that act on each element of an array of reals."
+        )
+    full = value if value.shape == z.shape else np.full(z.shape, value)
+    return full.astype(np.float64, copy=False)
+
+
+def choose_step(
+    activation: Sequence[Function], variance: float, powers: int = 2, first: float = FIRST_STEP
+) -> float:
+    """The coarsest step at which means of products of up to `powers` functions are right.
+
+    The unit is the standard deviation. For a smooth function the error of a step h is exp(-c/h)
+    or smaller. Steps are lowered from the first by factors of sqrt(2) until no mean moves by more
+    than 1e-8 of the mean absolute value when the grid is moved. How far they moved gives c, and
+    with it the step between h and h/2 that reaches 1e-16. That step is tested in turn.
+    """
+    check_callable(activation)
+    if not (math.isfinite(variance) and variance >= 0.0):
+        raise KernelInputError(
+            f"The variance is {variance}. It is that of one input of the activation. "
+            "Give a finite number that is not negative."
+        )
+    with np.errstate(all="ignore"):
+        return searched_step(activation, variance, powers, first)
+
+
+def searched_step(
+    activation: Sequence[Function], variance: float, powers: int, first: float
+) -> float:
+    """The search of choose_step."""
+    step, moved = first, 1.0
+    while step > LEAST_STEP:
+        before, moved = moved, max(farthest(activation, variance, powers, step), TARGET)
+        if moved <= AGREEMENT:
+            rate = max(math.log(before / moved) / (1.0 - math.sqrt(0.5)), TARGET)
+            found = rounded(step / (1.0 + min(1.0, math.log(moved / TARGET) / rate)))
+            if (
+                farthest(activation, variance, powers, found) <= VERIFIED
+                and resolved(activation, variance, found)
+                and derivatives_agree(activation, variance, found)
+            ):
+                return found
+        step /= math.sqrt(2.0)
+    raise KernelInputError(
+        f"The Gaussian means of the activation do not converge at variance {variance:.3g}. "
+        f"Steps of {step:.2g} standard deviations are too coarse for products of {powers}. "
+        "Give an activation without kinks, jumps or rounding noise, one that grows or oscillates "
+        "more slowly, or a smaller variance."
+    )
+
+
+def rescaled_step(step: float, variance: float, other: float) -> float:
+    """A guess of the step for another variance from the step for a variance.
+
+    The reciprocal step is that of the Gaussian plus that of the activation, which is proportional
+    to the standard deviation. The guess is for pair_means, which tests it.
+    """
+    own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
+    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
+
+
+def rounded(step: float) -> float:
+    """The next lower step of a fixed set, so that tables are used again."""
+    return math.exp2(math.floor(STEPS_PER_OCTAVE * math.log2(step)) / STEPS_PER_OCTAVE)
+
+
+def farthest(activation: Sequence[Function], variance: float, powers: int, step: float) -> float:
+    """How far any mean moves with the grid, relative to the mean absolute value."""
+    nodes, weights = trapezoid(step, FAR)
+    products = all_products(activation, variance, nodes, powers)
+    moved, others = moved_grid(step)
+    means, sizes = products @ weights, np.abs(products) @ weights
+    moves = np.abs(means - all_products(activation, variance, moved, powers) @ others)
+    if not np.isfinite(moves).all():
+        raise KernelInputError(
+            f"The Gaussian means of the activation overflow at variance {variance:.3g}. "
+            f"Products of {powers} of its derivatives are averaged. "
+            "Give a smaller variance or a tamer activation that is finite everywhere."
+        )
+    return float(np.max(moves / np.maximum(sizes, TINY), initial=0.0))
+
+
+def all_products(
+    activation: Sequence[Function], variance: float, nodes: Array, powers: int
+) -> Array:
+    """The products of every choice of up to so many of the functions, one row for each."""
+    values = np.vstack([all_values(activation, variance, nodes), np.ones_like(nodes)])
+    choices = list(combinations_with_replacement(range(len(values)), powers))
+    products: Array = np.prod(values[np.array(choices)], axis=1)
+    return products
+
+
+def all_values(activation: Sequence[Function], variance: float, nodes: Array) -> Array:
+    """The activation and its derivatives, one row for each."""
+    z = math.sqrt(variance) * nodes
+    return np.array([evaluate(function, k, z) for k, function in enumerate(activation)])
+
+
+def resolved(activation: Sequence[Function], variance: float, step: float) -> bool:
+    """Whether each function lies where the other nodes say at every probe."""
+    nodes, weights, misfits = probed_grid(step)
+    values = all_values(activation, variance, nodes)
+    norms = np.sqrt(values**2 @ weights)
+    return bool((np.abs(misfits @ values.T) <= RESOLVED * norms + TINY).all())
+
+
+def derivatives_agree(activation: Sequence[Function], variance: float, step: float) -> bool:
+    """Test each derivative against the one before, if both grids agree on what to compare.
+
+    By parts, E[(x-1) e^x f] = sqrt(K) E[e^x f'].
+    """
+    (left, right, size), (again, other, _) = (
+        tilted_sides(activation, variance, *grid)
+        for grid in (trapezoid(step, FAR), moved_grid(step))
+    )
+    if np.any(np.maximum(np.abs(left - again), np.abs(right - other)) > AGREEMENT * size):
+        return False
+    wrong = ~(np.abs(left - right) <= 1e-6 * size)
+    if wrong.any():
+        order = int(np.argmax(wrong)) + 1
+        raise KernelInputError(
+            f"Function {order} of the activation is not the derivative of function {order - 1}. "
+            f"Integration by parts fails for z of variance {variance:.3g}. "
+            "Give sigma, sigma', sigma'', … in order; jumps and kinks are not allowed."
+        )
+    return True
+
+
+def tilted_sides(
+    activation: Sequence[Function], variance: float, nodes: Array, weights: Array
+) -> tuple[Array, Array, Array]:
+    """Both sides of the integration by parts for each derivative, and their absolute size."""
+    values = all_values(activation, variance, nodes)
+    tilted = weights * np.exp(nodes - 0.5)
+    left, right = (nodes - 1.0) * values[:-1], math.sqrt(variance) * values[1:]
+    size = np.abs(left) @ tilted + np.abs(right) @ tilted
+    return left @ tilted, right @ tilted, size

@@ -1,0 +1,240 @@
+"""Hermite coefficients of the activation and its derivatives at the variances of all samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from symdlt.means._grids import (
+    FIRST_STEP,
+    RESOLVED,
+    TINY,
+    VERIFIED,
+    Array,
+    Function,
+    KernelInputError,
+    choose_step,
+    evaluate,
+    hermite_table,
+    kept_table,
+    moved_grid,
+    probed_grid,
+)
+
+Tasks = Sequence[tuple[int, int]]
+
+NEGLIGIBLE = 1e-15
+FEWEST_TERMS = 64
+MOST_TERMS = 8192
+KEPT_TERMS = 1024
+NARROW = 0.4
+DIGITS = 37.0
+SETTLED = 1e-14
+UNSEEN = 1e-12
+
+
+class Spectra(NamedTuple):
+    """Hermite coefficients (k, m, sample) of derivatives in use; means at each sample by task.
+
+    sizes[k, m] is the largest coefficient of any sample in units of its norm, bound[m] the largest
+    product of two sizes in any task, and end that of the last or, if larger, of what is beyond.
+    """
+
+    step: float
+    coefficients: Array
+    diagonals: Array
+    sizes: Array
+    bound: Array
+    end: float
+
+
+class Places(NamedTuple):
+    """Standard deviations to work at; how all samples, and the last two degrees, follow."""
+
+    roots: Array
+    spread: Array
+    ends: Array
+
+
+def resolved_spectra(
+    activation: Sequence[Function],
+    used: list[int],
+    roots: Array,
+    most: float,
+    tasks: Tasks,
+    step: float | None,
+) -> Spectra:
+    """The coefficients, on a grid that resolves every function at every variance."""
+    chain = activation[: used[-1] + 1]
+    if step is None:
+        step = choose_step(chain, float(roots.max()) ** 2)
+    elif not (isinstance(step, (int, float)) and math.isfinite(step) and step > 0.0):
+        raise KernelInputError(
+            f"The step is {step}. It is a step of a grid in standard deviations. "
+            "Give what choose_step returns, or nothing."
+        )
+    step = min(step, FIRST_STEP)
+    places = few_places(roots)
+    while True:
+        found = spectra_at(activation, used, roots, most, tasks, step, places)
+        if isinstance(found, Spectra):
+            return found
+        if found is None:
+            places = None
+        else:
+            step = choose_step(chain, found**2, 2, step / math.sqrt(2.0))
+
+
+def few_places(roots: Array) -> Places | None:
+    """Chebyshev points from which polynomials give what is smooth in the standard deviation.
+
+    What is analytic but for a standard deviation of zero converges at a known rate.
+    """
+    low, high = float(roots.min()), float(roots.max())
+    if not low > NARROW * high:
+        return None
+    middle, half = 0.5 * (high + low), max(0.5 * (high - low), 1e-8 * high)
+    ratio = middle / half
+    count = 4 + math.ceil(DIGITS / math.log(ratio + math.sqrt(ratio**2 - 1.0)))
+    if 2 * count > roots.size:
+        return None
+    angles, transform = chebyshev(count)
+    place = np.clip((roots - middle) / half, -1.0, 1.0)
+    polynomials = np.empty((count, roots.size))
+    polynomials[0], polynomials[1] = 1.0, place
+    for degree in range(2, count):
+        np.multiply(2.0 * place, polynomials[degree - 1], out=polynomials[degree])
+        polynomials[degree] -= polynomials[degree - 2]
+    spread = transform.T @ polynomials
+    return Places(middle + half * np.cos(angles), spread, transform[-2:].T)
+
+
+@lru_cache(maxsize=32)
+def chebyshev(count: int) -> tuple[Array, Array]:
+    """Angles of the points, and the matrix from values there to Chebyshev coefficients."""
+    angles: Array = math.pi * (np.arange(count) + 0.5) / count
+    transform: Array = 2.0 / count * np.cos(np.arange(count)[:, None] * angles)
+    transform[0] *= 0.5
+    return angles, transform
+
+
+def spectra_at(
+    activation: Sequence[Function],
+    used: list[int],
+    roots: Array,
+    most: float,
+    tasks: Tasks,
+    step: float,
+    places: Places | None,
+) -> Spectra | float | None:
+    """The coefficients on one grid.
+
+    A standard deviation, if the grid is too coarse there; nothing, if there are too few places. A
+    grid that is right for products of two functions is right for coefficients up to (pi/h)^2.
+    """
+    nodes, weights, misfits = probed_grid(step)
+    points = roots if places is None else places.roots
+    values, weighted, norms = sampled(activation, used, points, nodes, weights)
+    largest = int(np.argmax(points))
+    if moves(activation, used, float(points[largest]), step, values[:, largest]):
+        return float(points[largest])
+    resolvable = 2 * int(0.5 * (math.pi / step) ** 2)
+    terms = min(FEWEST_TERMS, resolvable)
+    while True:
+        whole = kept_table if terms <= KEPT_TERMS else hermite_table
+        table = whole(step, terms)[: len(misfits) + first_terms(most, terms)]
+        both = table @ values.transpose(0, 2, 1)
+        misfit = np.abs(both[:, : len(misfits)]).max(axis=1) - RESOLVED * norms
+        if misfit.max() > TINY:
+            return float(points[np.argmax(misfit.max(axis=0))])
+        coefficients = both[:, len(misfits) :]
+        sizes, bound, end = bounds(coefficients, norms, tasks)
+        if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
+            break
+        if terms == resolvable:
+            return float(points[largest])
+        terms = min(2 * terms, resolvable, MOST_TERMS)
+    first, second = np.array(tasks).T
+    diagonals = np.einsum("kij,kij->ki", weighted[first], values[second])
+    found = Spectra(step, coefficients, diagonals, sizes, bound, end)
+    return found if places is None else at_all_samples(found, places, norms, tasks)
+
+
+def bounds(coefficients: Array, norms: Array, tasks: Tasks) -> tuple[Array, Array, float]:
+    """The sizes, bound and end of spectra.
+
+    A series may begin where the coefficients that are known end; Parseval's sum tells.
+    """
+    first, second = np.array(tasks).T
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+    relative = np.abs(coefficients) * inverse[:, None]
+    sizes = relative.max(axis=2)
+    bound = (sizes[first] * sizes[second]).max(axis=0)
+    unseen = np.where(norms > 0.0, 1.0 - (relative**2).sum(axis=1), 0.0).max(axis=1)
+    left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
+    return sizes, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+
+
+def at_all_samples(found: Spectra, places: Places, norms: Array, tasks: Tasks) -> Spectra | None:
+    """The spectra of the samples from those of the places, if the highest degrees vanish."""
+    first, second = np.array(tasks).T
+    scale = norms.max(axis=1)
+    above = np.abs(found.coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
+    squares = np.abs(found.diagonals @ places.ends).max(axis=1)
+    if above.any() or (squares > SETTLED * scale[first] * scale[second]).any():
+        return None
+    return found._replace(
+        coefficients=found.coefficients @ places.spread, diagonals=found.diagonals @ places.spread
+    )
+
+
+def moves(
+    activation: Sequence[Function], used: list[int], root: float, step: float, here: Array
+) -> bool:
+    """Whether any mean or mean square at one standard deviation moves with the grid."""
+    weights = probed_grid(step).weights
+    nodes, others = moved_grid(step)
+    there = np.array([evaluate(activation[k], k, root * nodes) for k in used])
+    squares = here**2 @ weights
+    means_move = np.abs(here @ weights - there @ others)
+    squares_move = np.abs(squares - there**2 @ others)
+    return bool(
+        (means_move > VERIFIED * np.sqrt(squares) + TINY).any()
+        or (squares_move > VERIFIED * squares + TINY).any()
+    )
+
+
+def sampled(
+    activation: Sequence[Function], used: list[int], roots: Array, nodes: Array, weights: Array
+) -> tuple[Array, Array, Array]:
+    """The functions in use at all nodes, the same with weights, and their norms."""
+    z = roots[:, None] * nodes
+    values = np.empty((len(used), *z.shape))
+    for index, k in enumerate(used):
+        values[index] = evaluate(activation[k], k, z)
+    weighted = values * weights
+    norms = np.sqrt(np.einsum("kij,kij->ki", weighted, values))
+    if not math.isfinite(norms.max()):
+        index, sample = np.argwhere(~np.isfinite(norms))[0]
+        raise KernelInputError(
+            f"Derivative {used[index]} of the activation is not finite or overflows. "
+            f"The variance K_ii is {roots[sample] ** 2:.3g}. "
+            "Give a smaller variance or a tamer activation that is finite everywhere."
+        )
+    return values, weighted, norms
+
+
+def first_terms(most: float, terms: int) -> int:
+    """An even number of terms, not more than are needed if no coefficient were below 1."""
+    if most >= 1.0 or most**terms > NEGLIGIBLE:
+        return terms
+    return min(terms, 8 + 2 * math.ceil(0.5 * math.log(NEGLIGIBLE) / math.log(max(most, 1e-9))))
+
+
+def rest(rho: float, terms: int) -> float:
+    """The sum of rho^m from m = terms on, or over as many terms again."""
+    return float(rho**terms * min(terms, 1.0 / max(1.0 - rho, 1e-9)))

@@ -1,0 +1,144 @@
+"""Speed and accuracy of pair means: run as a script, on one core (OMP_NUM_THREADS=1).
+
+The work is K and Theta of tanh in ten layers at criticality. Prints for each number of samples
+our time, the bar, the error, and the floor: the tanh and the multiplications that the method
+needs, at the rates that numpy's tanh and matrix product reach here.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from symdlt.means import choose_step, pair_means, rescaled_step
+from symdlt.means._grids import probed_grid
+from symdlt.means._pairs import correlations, series, thresholds
+from symdlt.means._spectra import few_places, resolved_spectra
+
+DEPTH = 10
+TASKS = [(0, 0), (1, 1)]
+TANH = [np.tanh, lambda z: 1.0 - np.tanh(z) ** 2]
+BARS = {10: 0.7, 50: 2.0, 200: 8.0}
+
+
+def first_kernel(count: int) -> np.ndarray:
+    x = np.random.default_rng(0).standard_normal((count, 100))
+    return x @ x.T / 100
+
+
+def propagate(K: np.ndarray, means: Callable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """K and Theta at every layer, C_W = 1 and C_b = 0."""
+    theta = K
+    yield K, theta
+    for _ in range(DEPTH - 1):
+        values, slopes = means(K)
+        slopes *= theta
+        slopes += values
+        K, theta = values, slopes
+        yield K, theta
+
+
+def fast(K: np.ndarray, step: float | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """With one choice of the step, rescaled from layer to layer."""
+    first = float(K.diagonal().max())
+    chosen = choose_step(TANH, first) if step is None else step
+
+    def means(K: np.ndarray) -> list[np.ndarray]:
+        return pair_means(TANH, K, TASKS, rescaled_step(chosen, first, float(K.diagonal().max())))
+
+    return propagate(K, means)
+
+
+def last(layers: Iterator[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    for layer in layers:
+        final = layer
+    return final
+
+
+def plain(K: np.ndarray) -> list[np.ndarray]:
+    """Each mean by a fine two-dimensional sum in 80-bit floats."""
+    step = np.longdouble(0.1)
+    x = step * np.arange(-100, 101)
+    w = np.exp(-(x**2) / 2)
+    w /= w.sum()
+    tanh = (np.tanh, lambda z: 1 / np.cosh(z) ** 2)
+    result = [np.zeros(K.shape, np.longdouble) for _ in tanh]
+    for i, j in np.ndindex(K.shape):
+        root = np.sqrt(K[i, i])
+        rest = np.sqrt(max(0, K[j, j] - (K[i, j] / root) ** 2))
+        z = K[i, j] / root * x[:, None] + rest * x
+        for function, matrix in zip(tanh, result, strict=True):
+            matrix[i, j] = (w * function(root * x)) @ (function(z) @ w)
+    return result
+
+
+def error() -> float:
+    """The largest error of K or Theta at any layer, relative to the diagonal."""
+    K = first_kernel(4)
+    exact = propagate(K.astype(np.longdouble), plain)
+    worst = 0.0
+    for ours, theirs in zip(fast(K), exact, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            scale = np.sqrt(np.outer(b.diagonal(), b.diagonal()))
+            worst = max(worst, float(np.abs((a - b) / scale).max()))
+    return worst
+
+
+def best(work: Callable, repeat: int) -> float:
+    seconds = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def rates() -> tuple[float, float]:
+    """Seconds for one tanh, and for one multiplication and addition in a matrix product."""
+    z, square = np.linspace(-3.0, 3.0, 1 << 16), np.ones((400, 400))
+    return (
+        best(lambda: np.tanh(z), 20) / z.size,
+        best(lambda: square @ square, 20) / 400**3,
+    )
+
+
+def operations(K: np.ndarray) -> tuple[int, int]:
+    """The tanh and the multiplications in all layers."""
+    tanh = products = 0
+    first = float(K.diagonal().max())
+    chosen = choose_step(TANH, first)
+    for kernel, _ in islice(fast(K), DEPTH - 1):
+        given = correlations(kernel)
+        step = rescaled_step(chosen, first, float(kernel.diagonal().max()))
+        spectra = resolved_spectra(TANH, [0, 1], given.roots, given.most, TASKS, step)
+        places = few_places(given.roots)
+        points = len(K) if places is None else len(places.roots)
+        nodes = probed_grid(spectra.step).nodes.size
+        length = series(spectra, TASKS, thresholds(given, spectra)[0]).length
+        tanh += 2 * points * nodes
+        products += 2 * points * nodes * spectra.bound.size
+        products += (1 + 2 * 2) * length * len(K) * (len(K) + 1) // 2
+    return tanh, products
+
+
+def main() -> None:
+    tanh_time, product_time = rates()
+    print(f"tanh {tanh_time * 1e9:.2f} ns, multiplication in a product {product_time * 1e9:.3f} ns")
+    print(f"error of K and Theta: {error():.1e}   bar 1e-13")
+    for count, bar in BARS.items():
+        K = first_kernel(count)
+        step = choose_step(TANH, float(K.diagonal().max()))
+        last(fast(K))
+        choice = best(lambda K=K: choose_step(TANH, float(K.diagonal().max())), 20)
+        seconds = best(lambda K=K, step=step: last(fast(K, step)), 40)
+        tanh, products = operations(K)
+        floor = tanh * tanh_time + products * product_time
+        print(
+            f"N = {count:3d}: {seconds * 1e3:6.2f} ms, choice of the step {choice * 1e3:5.2f} ms   "
+            f"bar {bar:4.1f} ms   floor {floor * 1e3:5.2f} ms   {seconds / floor:5.1f} x floor"
+        )
+
+
+if __name__ == "__main__":
+    main()
