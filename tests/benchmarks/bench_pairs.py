@@ -19,7 +19,7 @@ from symdlt.means._spectra import few_places, resolved_spectra
 DEPTH = 10
 TASKS = [(0, 0), (1, 1)]
 TANH = [np.tanh, lambda z: 1.0 - np.tanh(z) ** 2]
-BARS = {10: 0.7, 50: 2.0, 200: 8.0}
+BARS = {10: 0.7, 200: 8.0}
 
 
 def first_kernel(count: int) -> np.ndarray:
