@@ -2,8 +2,12 @@
 
 `generate_kernel` turns a closed single-input `RecursionSystem` into a `KernelSource`;
 `kernel_for` derives the system first; `regenerate` keeps committed artefacts in step.
+`activation_source` and `numpy_activation` do the same for activations and their derivatives.
 """
 
+from symdlt.codegen._activation_source import NumpyActivation as NumpyActivation
+from symdlt.codegen._activation_source import activation_source as activation_source
+from symdlt.codegen._activation_source import numpy_activation as numpy_activation
 from symdlt.codegen._ir import KernelModule as KernelModule
 from symdlt.codegen._lowering import lower as lower
 from symdlt.codegen._regeneration import Drift as Drift

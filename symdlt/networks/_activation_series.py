@@ -1,10 +1,10 @@
-"""Taylor series of activations at zero, with exact coefficients."""
+"""Taylor series of activations, with exact coefficients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import sympy as sp
@@ -13,33 +13,37 @@ from symdlt.errors import ActivationError
 from symdlt.networks._activation_text import Node
 
 Series = list[Any]
+ZERO = sp.Integer(0)
 
 
 class KinkError(ActivationError):
     """The activation is not smooth at zero."""
 
 
-def series(node: Node, order: int) -> Series:
-    """Coefficients of z^0 … z^order as exact SymPy numbers.
+def series(node: Node, order: int, centre: Any = ZERO) -> Series:
+    """Coefficients of (z − centre)^0 … (z − centre)^order as exact SymPy numbers.
 
     Raises:
-        ActivationError: if the function is not finite or has a kink at zero.
+        ActivationError: if the function is not finite or has a kink at the centre.
     """
     if node.kind == "variable":
-        return _constant(sp.Integer(0), order, slope=1)
+        return _constant(centre, order, slope=1)
     if node.kind in ("number", "constant"):
         return _constant(number(node), order)
     if node.kind == "divide":
         upper, lower = node.children
-        return _quotient(upper, lower, order)
-    parts = [series(child, order) for child in node.children]
+        return _quotient(upper, lower, order, centre)
+    if node.kind == "where":
+        u, below, above = (partial(series, child, order, centre) for child in node.children)
+        return _chosen(u, below, above)
+    parts = [series(child, order, centre) for child in node.children]
     if node.kind == "add":
         return [a + b for a, b in zip(*parts, strict=True)]
     if node.kind == "multiply":
         return multiplied(*parts)
     if node.kind == "power":
         return _raised(parts[0], node.number)
-    return _CALLS[node.name](parts[0])
+    return _CALLS[node.name](*parts)
 
 
 def number(node: Node) -> Any:
@@ -50,7 +54,7 @@ def number(node: Node) -> Any:
 
 
 def _constant(value: Any, order: int, slope: int = 0) -> Series:
-    return ([value, sp.Integer(slope)] + [sp.Integer(0)] * order)[: order + 1]
+    return ([value, sp.Integer(slope)] + [ZERO] * order)[: order + 1]
 
 
 def multiplied(first: Series, second: Series) -> Series:
@@ -58,18 +62,18 @@ def multiplied(first: Series, second: Series) -> Series:
     return [_total(first[i] * second[k - i] for i in range(k + 1)) for k in range(len(first))]
 
 
-def _quotient(upper: Node, lower: Node, order: int) -> Series:
-    """A quotient in which both may vanish at zero, as in sin(z)/z."""
-    below = series(lower, order)
-    shared = next((k for k, c in enumerate(below) if not _vanishes(c)), order + 1)
-    above = series(upper, order + shared)
-    if shared > order or not all(_vanishes(c) for c in above[:shared]):
+def _quotient(upper: Node, lower: Node, order: int, centre: Any) -> Series:
+    """A quotient in which both may vanish at the centre, as in sin(z)/z."""
+    below = series(lower, order, centre)
+    shared = next((k for k, c in enumerate(below) if not vanishes(c)), order + 1)
+    above = series(upper, order + shared, centre)
+    if shared > order or not all(vanishes(c) for c in above[:shared]):
         raise _singular("a denominator vanishes")
-    return _divided(above[shared:], series(lower, order + shared)[shared:])
+    return _divided(above[shared:], series(lower, order + shared, centre)[shared:])
 
 
 def _divided(upper: Series, lower: Series) -> Series:
-    if _vanishes(lower[0]):
+    if vanishes(lower[0]):
         raise _singular("a denominator vanishes")
     quotient: Series = []
     for k in range(len(upper)):
@@ -95,10 +99,10 @@ def _raised(base: Series, exponent: Fraction) -> Series:
 
 def _integrated(start: Any, slope: Callable[[Series], Series], inner: Series) -> Series:
     """The series f with f(0) given and f' = slope(f)·inner', found order by order."""
-    rates = [*(k * c for k, c in enumerate(inner) if k), sp.Integer(0)]
+    rates = [*(k * c for k, c in enumerate(inner) if k), ZERO]
     found = [start]
     for k in range(1, len(inner)):
-        padded = found + [sp.Integer(0)] * (len(inner) - k)
+        padded = found + [ZERO] * (len(inner) - k)
         factor = slope(padded)
         found.append(_total(factor[i] * rates[k - 1 - i] for i in range(k)) / k)
     return found
@@ -159,25 +163,56 @@ def _atan(inner: Series) -> Series:
     return _integrated(sp.atan(inner[0]), lambda f: inverse, inner)
 
 
-def _relu(inner: Series) -> Series:
-    if inner[0].is_negative:
-        return [sp.Integer(0)] * len(inner)
-    return _unless_kinked(inner)
-
-
-def _abs(inner: Series) -> Series:
-    if inner[0].is_negative:
-        return [-c for c in inner]
-    return _unless_kinked(inner)
-
-
-def _unless_kinked(inner: Series) -> Series:
-    if all(_vanishes(c) for c in inner) or not _vanishes(inner[0]):
-        return inner
+def _chosen(
+    u: Callable[[], Series], below: Callable[[], Series], above: Callable[[], Series]
+) -> Series:
+    """The second series if the first is negative about the centre, the third if it is positive."""
+    side = _side(u())
+    if side:
+        return below() if side < 0 else above()
+    found = below()
+    if all(vanishes(a - b) for a, b in zip(found, above(), strict=True)):
+        return found
     raise KinkError(
         "The activation has a kink at zero and no Taylor series there. "
-        "Its argument of relu or abs vanishes at z = 0. Give a function that is smooth at zero."
+        "Its argument of relu or abs, or a condition, vanishes at z = 0. "
+        "Give a function that is smooth at zero."
     )
+
+
+def _side(u: Series) -> int:
+    """The sign of a series on both sides of its centre, or 0 if it changes or is not known."""
+    order, first = next(((k, c) for k, c in enumerate(u) if not vanishes(c)), (1, ZERO))
+    if order % 2:
+        return 0
+    return -1 if first.is_negative else 1
+
+
+def _cases(
+    below: Callable[[Series], Series], above: Callable[[Series], Series]
+) -> Callable[[Series], Series]:
+    """A function of u that has one form for u < 0 and another for u > 0."""
+    return lambda u: _chosen(lambda: u, lambda: below(u), lambda: above(u))
+
+
+def _larger(first: Series, second: Series, sign: int = 1) -> Series:
+    return _chosen(
+        lambda: [sign * (a - b) for a, b in zip(first, second, strict=True)],
+        lambda: second,
+        lambda: first,
+    )
+
+
+def _leaky_relu(inner: Series, slope: Series) -> Series:
+    return _cases(lambda u: multiplied(slope, u), lambda u: u)(inner)
+
+
+def _elu(inner: Series, alpha: Series) -> Series:
+    def below(u: Series) -> Series:
+        rise = _exp(u)
+        return multiplied(alpha, [rise[0] - 1, *rise[1:]])
+
+    return _cases(below, lambda u: u)(inner)
 
 
 def _total(values: Iterable[Any]) -> Any:
@@ -189,7 +224,7 @@ def _tidy(value: Any) -> Any:
     return value if getattr(value, "is_Rational", True) else sp.expand(value)
 
 
-def _vanishes(value: Any) -> bool:
+def vanishes(value: Any) -> bool:
     return bool(value == 0 or (not value.is_Rational and sp.simplify(value) == 0))
 
 
@@ -202,15 +237,20 @@ def _singular(reason: str) -> ActivationError:
 
 _sin, _cos = _circular(-1, "sin", "cos")
 _sinh, _cosh = _circular(1, "sinh", "cosh")
-_CALLS: dict[str, Callable[[Series], Series]] = {
-    "abs": _abs,
+_CALLS: dict[str, Callable[..., Series]] = {
+    "abs": _cases(lambda u: [-c for c in u], lambda u: u),
     "atan": _atan,
     "cos": _cos,
     "cosh": _cosh,
+    "elu": _elu,
     "erf": _erf,
+    "erfc": lambda inner: [int(k == 0) - c for k, c in enumerate(_erf(inner))],
     "exp": _exp,
+    "leaky_relu": _leaky_relu,
     "log": _log,
-    "relu": _relu,
+    "max": _larger,
+    "min": lambda a, b: _larger(a, b, -1),
+    "relu": _cases(lambda u: [ZERO] * len(u), lambda u: u),
     "sigmoid": _sigmoid,
     "sin": _sin,
     "sinh": _sinh,

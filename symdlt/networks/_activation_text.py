@@ -6,13 +6,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 from symdlt.errors import ActivationError, require
 
-FUNCTIONS = (
-    *("abs", "atan", "cos", "cosh", "erf", "exp", "log"),
-    *("relu", "sigmoid", "sin", "sinh", "sqrt", "tanh"),
+UNARY = (
+    *("abs", "atan", "cos", "cosh", "erf", "erfc", "exp", "heaviside", "log"),
+    *("relu", "sigmoid", "sign", "sin", "sinh", "sqrt", "tanh"),
 )
+BINARY = ("elu", "leaky_relu")
+EXTREMA = ("max", "min")
+CASES = ("where", "piecewise")
+FUNCTIONS = tuple(sorted((*UNARY, *BINARY, *EXTREMA, *CASES)))
+CAPITALS = ("Abs", "Heaviside", "Max", "Min", "Piecewise")
 CONSTANTS = {"pi": "pi", "E": "e"}
 VARIABLES = ("z", "x")
 LONGEST = 500
@@ -22,7 +28,7 @@ MOST_DIGITS = 40
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)|(?P<name>[A-Za-z_]\w*)"
-    r"|(?P<sign>\*\*|[-+*/^()]))"
+    r"|(?P<sign>\*\*|<=|>=|[-+*/^()<>,&|]))"
 )
 
 
@@ -31,8 +37,9 @@ class Node:
     """A node of an expression.
 
     Attributes:
-        kind: "number", "constant", "variable", "add", "multiply", "divide", "power", or "call".
-        children: the operands.
+        kind: "number", "constant", "variable", "add", "multiply", "divide", "power", "call", or
+            "where".
+        children: the operands; of "where" u, a and b, for a where u < 0 and b elsewhere.
         number: of a number, or the exponent of a power.
         name: of a constant or a function.
     """
@@ -41,6 +48,9 @@ class Node:
     children: tuple[Node, ...] = ()
     number: Fraction = Fraction(0)
     name: str = ""
+
+
+ONE = Node("number", (), Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,10 @@ def parse(text: str) -> Node:
     """Read a function of one variable z (or x).
 
     The grammar has numbers, + - * / ** (or ^), parentheses, pi, E and the functions of
-    `FUNCTIONS`. An exponent is a number.
+    `FUNCTIONS`, also as SymPy spells them. An exponent is a number. Two arguments have
+    leaky_relu(z, slope) and elu(z, alpha), two or more max and min. Cases are written
+    where(z < 1, a, b) or piecewise((a, z < 1), (b, z < 2), (c, True)), their conditions with
+    < <= > >= & and |.
 
     Args:
         text: for instance "tanh(z) - tanh(2*z)/8".
@@ -69,7 +82,8 @@ def parse(text: str) -> Node:
         ...
     symdlt.errors.ActivationError: Cannot read "'" in an activation. It stands at position 11 of
     "__import__('os')". Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan
-    cos cosh erf exp log relu sigmoid sin sinh sqrt tanh.
+    cos cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh
+    sqrt tanh where.
     """
     require(text, str, "the text of an activation", "Write one such as 'tanh(z)'.")
     if len(text) > LONGEST:
@@ -119,6 +133,23 @@ def _unreadable(text: str, what: str, position: int) -> ActivationError:
 
 
 @dataclass(frozen=True, slots=True)
+class _Condition:
+    """The condition u < 0, or its negation."""
+
+    u: Node
+    negated: bool
+
+    def choose(self, first: Node, second: Node) -> Node:
+        """The first where the condition holds, the second elsewhere."""
+        return Node("where", (self.u, *((second, first) if self.negated else (first, second))))
+
+    def joined(self, joint: str, other: _Condition) -> _Condition:
+        """Both (max) or either (min), up to the points where a condition changes."""
+        sides = tuple(negative(c.u) if c.negated else c.u for c in (self, other))
+        return _Condition(Node("call", sides, name=joint), False)
+
+
+@dataclass(frozen=True, slots=True)
 class _Reader:
     """A recursive descent; every method takes a place and returns a node and the next place."""
 
@@ -154,7 +185,7 @@ class _Reader:
             return self.power(place, depth)
         self._check(token, depth)
         node, place = self.signed(place + 1, depth + 1)
-        return (_negative(node) if token.text == "-" else node), place
+        return (negative(node) if token.text == "-" else node), place
 
     def power(self, place: int, depth: int) -> tuple[Node, int]:
         base, place = self.atom(place, depth)
@@ -184,17 +215,95 @@ class _Reader:
             return Node("variable"), place + 1
         if token.text in CONSTANTS:
             return Node("constant", (), name=CONSTANTS[token.text]), place + 1
-        name = token.text.lower() if token.text == "Abs" else token.text
+        name = token.text.lower() if token.text in CAPITALS else token.text
         if name in FUNCTIONS and self.tokens[place + 1].text == "(":
-            argument, place = self._enclosed(place + 2, depth + 1)
-            return Node("call", (argument,), name=name), place
+            return self._call(name, place + 2, depth + 1)
         raise self.problem(self.tokens[place + 1] if name in FUNCTIONS else token)
+
+    def _call(self, name: str, place: int, depth: int) -> tuple[Node, int]:
+        if name == "where":
+            condition, place = self._condition(place, depth)
+            first, place = self.sum(self._expect(",", place), depth)
+            second, place = self.sum(self._expect(",", place), depth)
+            return condition.choose(first, second), self._expect(")", place)
+        if name == "piecewise":
+            node, place = self._cases(place, depth)
+            return node, self._expect(")", place)
+        start = place - 2
+        arguments, place = self._listed(place, depth)
+        if name in EXTREMA and len(arguments) > 1:
+            return reduce(lambda a, b: Node("call", (a, b), name=name), arguments), place
+        if len(arguments) != (1 if name in UNARY else 2):
+            raise ActivationError(
+                f"The function {name} has {_counted(len(arguments))}. It stands at position "
+                f"{self.tokens[start].position} of {self.text[:60]!r}. Give "
+                f"{'one' if name in UNARY else 'two'}{' or more' * (name in EXTREMA)}."
+            )
+        return _function(name, *arguments), place
+
+    def _listed(self, place: int, depth: int) -> tuple[list[Node], int]:
+        node, place = self.sum(place, depth)
+        nodes = [node]
+        while self.tokens[place].text == ",":
+            node, place = self.sum(place + 1, depth)
+            nodes.append(node)
+        return nodes, self._expect(")", place)
+
+    def _cases(self, place: int, depth: int) -> tuple[Node, int]:
+        """Pairs (value, condition); the condition of the last is True."""
+        cases: list[tuple[Node, _Condition]] = []
+        while True:
+            value, place = self.sum(self._expect("(", place), depth)
+            place = self._expect(",", place)
+            if self.tokens[place].text == "True":
+                place = self._expect(")", place + 1)
+                break
+            condition, place = self._condition(place, depth)
+            cases.append((value, condition))
+            place = self._expect(",", self._expect(")", place))
+        for case, condition in reversed(cases):
+            value = condition.choose(case, value)
+        return value, place
+
+    def _condition(self, place: int, depth: int) -> tuple[_Condition, int]:
+        condition, place = self._comparison(place, depth)
+        while self.tokens[place].text in ("&", "|"):
+            joint = "max" if self.tokens[place].text == "&" else "min"
+            other, place = self._comparison(place + 1, depth)
+            condition = condition.joined(joint, other)
+        return condition, place
+
+    def _comparison(self, place: int, depth: int) -> tuple[_Condition, int]:
+        if self._compares_inside(place):
+            condition, place = self._condition(place + 1, depth + 1)
+            return condition, self._expect(")", place)
+        first, place = self.sum(place, depth)
+        sign = self.tokens[place]
+        if sign.text not in ("<", "<=", ">", ">="):
+            raise self.problem(sign)
+        second, place = self.sum(place + 1, depth)
+        less, more = (first, second) if sign.text in ("<", ">=") else (second, first)
+        return _Condition(_joined(less, "-", more), "=" in sign.text), place
+
+    def _compares_inside(self, place: int) -> bool:
+        """Whether an opening parenthesis holds a comparison, not a number."""
+        depth = 0
+        for token in self.tokens[place:]:
+            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            if depth == 0:
+                return False
+            if depth == 1 and token.text in ("<", "<=", ">", ">="):
+                return True
+        return False
+
+    def _expect(self, sign: str, place: int) -> int:
+        if self.tokens[place].text != sign:
+            raise self.problem(self.tokens[place])
+        return place + 1
 
     def _enclosed(self, place: int, depth: int) -> tuple[Node, int]:
         node, place = self.sum(place, depth)
-        if self.tokens[place].text != ")":
-            raise self.problem(self.tokens[place])
-        return node, place + 1
+        return node, self._expect(")", place)
 
     def _check(self, token: _Token, depth: int) -> None:
         if depth > DEEPEST:
@@ -204,13 +313,25 @@ class _Reader:
             )
 
 
-def _negative(node: Node) -> Node:
+def _counted(number: int) -> str:
+    return "one argument" if number == 1 else f"{number} arguments"
+
+
+def _function(name: str, *arguments: Node) -> Node:
+    if name == "heaviside":
+        return Node("where", (*arguments, Node("number"), ONE))
+    if name == "sign":
+        return Node("where", (*arguments, negative(ONE), ONE))
+    return Node("call", arguments, name=name)
+
+
+def negative(node: Node) -> Node:
     return Node("multiply", (Node("number", (), Fraction(-1)), node))
 
 
 def _joined(first: Node, sign: str, second: Node) -> Node:
     if sign == "-":
-        return Node("add", (first, _negative(second)))
+        return Node("add", (first, negative(second)))
     return Node({"+": "add", "*": "multiply", "/": "divide"}[sign], (first, second))
 
 

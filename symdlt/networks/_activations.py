@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add, mul
 from reprlib import repr as short_repr
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symdlt.errors import ActivationError, require
-from symdlt.networks._activation_text import FUNCTIONS, Node, parse
+from symdlt.networks._activation_text import parse
+
+if TYPE_CHECKING:
+    from symdlt.networks._activation_pieces import Kink, Piece
 
 ACTIVATIONS = {
     "tanh": "tanh(z)",
@@ -51,7 +52,8 @@ class Activation:
         ...
     symdlt.errors.ActivationError: Cannot read the end in an activation. It stands at position 10 of
     '1.5*tanh(z'. Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos
-    cosh erf exp log relu sigmoid sin sinh sqrt tanh.
+    cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt
+    tanh where.
     """
 
     name: str
@@ -70,7 +72,7 @@ class Activation:
 
     @property
     def kinked(self) -> bool:
-        """Whether the function has a kink at zero, as relu and elu have."""
+        """Whether the function has a kink at zero, as relu and elu have; see `kinks` for others."""
         from symdlt.networks._activation_series import KinkError
 
         try:
@@ -82,19 +84,23 @@ class Activation:
         return False
 
     def to_sympy(self) -> Any:
-        """The function as a SymPy expression in the real symbol z."""
-        import sympy as sp
+        """The function as a SymPy expression in the real symbol z.
 
-        return _expression(parse(self.text), sp.Symbol("z", real=True))
+        Raises:
+            ActivationError: if it is not real.
+        """
+        from symdlt.networks._activation_sympy import real_expression
+
+        return real_expression(parse(self.text))
 
     def derivatives(self, order: int) -> tuple[Any, ...]:
         """The function and its derivatives up to an order, as SymPy expressions in z."""
-        import sympy as sp
+        from symdlt.networks._activation_sympy import Z
 
         _check_order(order)
         found = [self.to_sympy()]
         for _ in range(order):
-            found.append(sp.diff(found[-1], sp.Symbol("z", real=True)))
+            found.append(found[-1].diff(Z))
         return tuple(found)
 
     def taylor(self, order: int) -> tuple[Any, ...]:
@@ -115,6 +121,34 @@ class Activation:
 
         coefficients = series(parse(self.text), order)
         return tuple(c * factorial(p) for p, c in enumerate(coefficients))
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """The smooth pieces of the function, from left to right.
+
+        Raises:
+            ActivationError: if it cannot be told where a condition changes.
+        """
+        from symdlt.networks._activation_pieces import pieces
+
+        return pieces(parse(self.text))
+
+    def kinks(self, order: int) -> tuple[Kink, ...]:
+        """The points where a derivative up to an order jumps, with all these jumps.
+
+        Args:
+            order: the highest derivative.
+
+        Raises:
+            ActivationError: if they cannot be found, or a piece is not smooth up to its ends.
+
+        >>> activation("elu(z, 2)").kinks(3)
+        (Kink(position=0, jumps=(0, -1, -2, -2)),)
+        >>> activation("gelu").kinks(3)
+        ()
+        """
+        from symdlt.networks._activation_pieces import kinks
+
+        return kinks(parse(self.text), order)
 
 
 def _check_order(order: int) -> None:
@@ -153,43 +187,7 @@ def activation(what: Any) -> Activation:
             "It is a name, a text, or a SymPy expression in one symbol. "
             "Give for instance 'tanh' or 'sin(z) + z/2'."
         )
-    return _from_sympy(what)
+    from symdlt.networks._activation_sympy import text_of
 
-
-def _from_sympy(expression: Any) -> Activation:
-    from sympy import Symbol, sstr
-
-    symbols = sorted(expression.free_symbols, key=str)
-    if len(symbols) > 1:
-        names = ", ".join(map(str, symbols))
-        raise ActivationError(
-            f"The activation has the symbols {names}. It must be a function of one preactivation. "
-            "Substitute numbers for the parameters."
-        )
-    renamed = expression.subs({symbol: Symbol("z") for symbol in symbols})
-    text = sstr(renamed)
+    text = text_of(what)
     return Activation(text, text)
-
-
-def _expression(node: Node, z: Any) -> Any:
-    import sympy as sp
-
-    if node.kind == "variable":
-        return z
-    if node.kind == "number":
-        return sp.Rational(node.number.numerator, node.number.denominator)
-    if node.kind == "constant":
-        return {"pi": sp.pi, "e": sp.E}[node.name]
-    parts = [_expression(child, z) for child in node.children]
-    if node.kind in ("add", "multiply"):
-        return reduce(add if node.kind == "add" else mul, parts)
-    if node.kind == "divide":
-        return parts[0] / parts[1]
-    if node.kind == "power":
-        return parts[0] ** sp.Rational(node.number.numerator, node.number.denominator)
-    assert node.name in FUNCTIONS
-    if node.name == "relu":
-        return sp.Max(0, parts[0])
-    if node.name == "abs":
-        return sp.Abs(parts[0])
-    return 1 / (1 + sp.exp(-parts[0])) if node.name == "sigmoid" else getattr(sp, node.name)(*parts)

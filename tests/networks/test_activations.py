@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symdlt.errors import ActivationError, SymdltError
+from symdlt.networks._activation_text import FUNCTIONS
 from symdlt.networks._activations import ACTIVATIONS, Activation, activation
 
 Z = sp.Symbol("z", real=True)
 GRAMMAR = (
-    "Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos cosh erf exp "
-    "log relu sigmoid sin sinh sqrt tanh."
+    "Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos cosh elu erf "
+    "erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt tanh "
+    "where."
 )
 
 
@@ -119,6 +121,54 @@ def test_sympy_expressions():
     assert activation(activation("sin")) == activation("sin")
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        lambda x: sp.Piecewise((sp.Float(1.0507009873554805) * x, x < 0), (x, True)),
+        lambda x: sp.Piecewise((x, (x > -1) & (x <= 1)), (1, x >= 1), (-1, True)),
+        lambda x: sp.Max(-1, sp.Min(x, 1), x / 3),
+        lambda x: sp.Heaviside(x - 2) * sp.erfc(x) + sp.sign(x + 1) * sp.Abs(x),
+        lambda x: sp.Float("1e-7") * x**2 / (1 + sp.exp(-x)),
+    ],
+)
+def test_sympy_expressions_keep_their_values(expression):
+    x = sp.Symbol("x")
+    for point in (-3, -0.5, 0.25, 1.5, 4):
+        expected = float(expression(x).subs(x, point))
+        assert at(expression(x), point) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "what", [sp.oo, sp.zoo, sp.nan, sp.true, sp.Matrix([1]), sp.Function("f")(sp.Symbol("x"))]
+)
+def test_sympy_objects_that_are_no_real_function(what):
+    with pytest.raises(ActivationError):
+        activation(what)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("leaky_relu(z, 1/10)", "relu(z) - relu(-z)/10"),
+        ("elu(2*z, 3)", "relu(2*z) + 3*exp(-relu(-2*z)) - 3"),
+        ("max(z, 1, -z)", "relu(abs(z) - 1) + 1"),
+        ("min(z, 1/2)", "1/2 - relu(1/2 - z)"),
+        ("where(z > 1/3, z, 2*z - 1/3)", "leaky_relu(3*z - 1, 2)/3 + 1/3"),
+        ("where(1/3 <= z, 1, 0)", "heaviside(z - 1/3)"),
+        ("Piecewise((1, (z < -1) | (z > 1)), (z*z, True))", "min(z**2, 1)"),
+        ("piecewise((z, (z < 1) & (z > -1)), (sign(z), True))", "max(-1, min(1, z))"),
+        ("erfc(z)", "1 - erf(z)"),
+    ],
+)
+def test_cases_are_what_they_stand_for(text, same):
+    for point in (-3, -0.75, 0.2, 0.6, 1.5):
+        assert at(text, point) == pytest.approx(at(same, point), rel=1e-14)
+    for centre in ("z - 2", "z + 2"):
+        moved = [t.replace("z", f"({centre})") for t in (text, same)]
+        first, second = (activation(t).taylor(3) for t in moved)
+        assert [sp.N(a) for a in first] == pytest.approx([sp.N(b) for b in second])
+
+
 def test_equality_hash_pickle_and_repr():
     found = activation(" sin(z) ")
     assert found == Activation("sin(z)", "sin(z)")
@@ -146,6 +196,17 @@ def test_equality_hash_pickle_and_repr():
         ("lambda: z", "':'", 6),
         ("lambda(z)", "'lambda'", 0),
         ("9" * 41 + "*z", repr("9" * 41), 0),
+        ("1 < z", "'<'", 2),
+        ("z, 1", "','", 1),
+        ("where(z, 1, 2)", "','", 7),
+        ("where(0 < z < 1, 1, 2)", "'<'", 12),
+        ("where(z < 1, 2)", "')'", 14),
+        ("where(z < 1 & z, 1, 2)", "','", 15),
+        ("where((z < 1, 1, 2)", "','", 12),
+        ("abs(z < 1)", "'<'", 6),
+        ("piecewise((z, z < 1))", "')'", 20),
+        ("piecewise((z, True), (1, z < 1))", "','", 19),
+        ("piecewise(z, z < 1)", "'z'", 10),
         ("", "the end", 0),
     ],
 )
@@ -187,6 +248,35 @@ def test_position_of_what_cannot_be_read(text, what, position):
             "Substitute numbers for the parameters.",
         ),
         (
+            "z + leaky_relu(z)",
+            "The function leaky_relu has one argument. It stands at position 4 of "
+            "'z + leaky_relu(z)'. Give two.",
+        ),
+        (
+            "max(z)",
+            "The function max has one argument. It stands at position 0 of 'max(z)'. "
+            "Give two or more.",
+        ),
+        (
+            "tanh(z, 2)",
+            "The function tanh has 2 arguments. It stands at position 0 of 'tanh(z, 2)'. Give one.",
+        ),
+        (
+            sp.gamma(sp.Symbol("x")),
+            "The activation holds the function gamma. It is not among those that an activation can "
+            f"have: {' '.join(FUNCTIONS)}. Rewrite it in these.",
+        ),
+        (
+            sp.I * sp.Symbol("x"),
+            "The activation holds I. Its values must be real numbers. "
+            "Give a real function of a real variable.",
+        ),
+        (
+            sp.Symbol("x") < 1,
+            "An activation cannot be made of StrictLessThan. It must have numbers as values. "
+            "Give an expression such as sympy.tanh(x).",
+        ),
+        (
             3,
             "An activation cannot be made of int. "
             "It is a name, a text, or a SymPy expression in one symbol. "
@@ -212,6 +302,22 @@ def test_not_finite_at_zero(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("sqrt(-2)*z", "holds I"),
+        ("z/(1 - 1)", "holds zoo"),
+        ("relu(sqrt(-2)*z)", "holds I"),
+        ("where(sqrt(-2) < 0, 1, z)", "compares what is not real"),
+    ],
+)
+def test_not_real(text, reason):
+    with pytest.raises(ActivationError, match=reason):
+        activation(text).to_sympy()
+    with pytest.raises(ActivationError):
+        activation(text).taylor(1)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "9**9**9",
@@ -222,6 +328,9 @@ def test_not_finite_at_zero(text):
         "2**(1/10**30)*z",
         "*".join(["(9**60)"] * 60),
         "__import__('os').system('true')",
+        "leaky_relu(" * 40 + "z",
+        "where(" * 80 + "z",
+        "where(z<1 & " * 40,
     ],
 )
 def test_hostile_text_is_refused_at_once(text):

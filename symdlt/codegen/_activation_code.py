@@ -1,0 +1,169 @@
+"""The derivatives of an activation, piece by piece, as lines of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from symdlt.codegen._activation_calculus import Definition, Derivatives
+from symdlt.codegen._factoring import Polynomial, factored
+from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol, symbols
+from symdlt.codegen._printer import assignment, expression_text
+
+LONGEST_ARGUMENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A smooth piece of an activation on an interval.
+
+    Attributes:
+        start: where it starts, perhaps minus infinity.
+        end: where it ends, perhaps infinity.
+        derivatives: the piece and its derivatives.
+    """
+
+    start: float
+    end: float
+    derivatives: Derivatives
+
+
+def single_function(parts: Sequence[Part], order: int) -> str:
+    """The source of one derivative on its own."""
+    body = _Body(parts)
+    lines = [f"    return {body.order('value', order)}"]
+    start = "    value = "
+    if lines[0] == "    return value" and body.lines[-1].startswith(start):
+        lines = [f"    return {body.lines.pop().removeprefix(start)}"]
+    return "\n".join([f"def s{order}(z: Array) -> Array:", *body.lines, *lines, ""])
+
+
+def joint_function(parts: Sequence[Part], orders: int) -> str:
+    """The source of a function that returns any number of orders, from the lowest on."""
+    body = _Body(parts)
+    found: list[str] = []
+    for order in range(orders):
+        value = body.order(f"s{order}", order)
+        if value != f"s{order}":
+            body.lines.append(f"    s{order} = {value}")
+        found.append(f"s{order}")
+        shown = f"({', '.join(found)}{',' * (order == 0)})"
+        if order + 1 < orders:
+            body.lines += [f"    if count <= {order + 1}:", f"        return {shown}"]
+        else:
+            body.lines.append(f"    return {shown}\n")
+    head = "def activation(z: Array, count: int) -> tuple[Array, ...]:"
+    return "\n".join([head, *body.lines])
+
+
+def guard_function(part: Part) -> str:
+    """The source of a function that returns what must not vanish, or must be positive."""
+    body = _Body([part])
+    values = [
+        body.polynomial(part, f"guard_{definition.name}", definition.arguments[0])
+        for definition in part.derivatives.definitions
+        if definition.guard
+    ]
+    head = "def guards(z: Array) -> tuple[Array, ...]:"
+    return "\n".join([head, *body.lines, f"    return ({', '.join(values)},)\n"])
+
+
+@dataclass(slots=True)
+class _Body:
+    """The lines of a function, each name defined before it is used, and only once."""
+
+    parts: Sequence[Part]
+    lines: list[str] = field(default_factory=lambda: ["    z = np.asarray(z, np.float64)"])
+    known: set[str] = field(default_factory=lambda: {"z"})
+    values: dict[str, str] = field(default_factory=dict)
+
+    def order(self, target: str, order: int) -> str:
+        """A derivative as text that fits on a line."""
+        values = []
+        for number, part in enumerate(self.parts):
+            name = f"{target}_{number}" if len(self.parts) > 1 else target
+            values.append(self.polynomial(part, name, part.derivatives.orders[order]))
+        constant = not any(key for p in self.parts for key in p.derivatives.orders[order])
+        if constant and len(set(values)) == 1:
+            return f"np.full(np.shape(z), {values[0]})"
+        text = values[-1]
+        for part, value in zip(self.parts[-2::-1], values[-2::-1], strict=True):
+            text = f"np.where(z < {part.end!r}, {value}, {text})"
+        return "1.0 * z" if text == "z" else text
+
+    def polynomial(self, part: Part, target: str, polynomial: Polynomial) -> str:
+        """A number, a name, or the target, after lines that compute it."""
+        expression = self._ready(part, polynomial)
+        text = expression_text(expression, {})
+        if text in self.known or not symbols(expression):
+            return text
+        if text not in self.values:
+            self.lines += assignment(target, expression, {})
+            self.values[text] = target
+        return self.values[text]
+
+    def _ready(self, part: Part, polynomial: Polynomial) -> Expression:
+        """A polynomial with common factors taken out, all it needs defined."""
+        names = [part.derivatives.variable, *(d.name for d in part.derivatives.definitions)]
+        places = {name: place for place, name in enumerate(names)}
+        expression = factored(polynomial, lambda name: (places[name], name))
+        for name in sorted(symbols(expression), key=lambda name: places[name]):
+            self._define(part, name)
+        return self._spelled(expression)
+
+    def _define(self, part: Part, name: str) -> None:
+        if name in self.known:
+            return
+        if name == part.derivatives.variable:
+            self.lines.append(f"    {name} = {_clipped(part)}")
+        else:
+            self._generator(part, next(d for d in part.derivatives.definitions if d.name == name))
+        self.known.add(name)
+
+    def _generator(self, part: Part, definition: Definition) -> None:
+        texts = []
+        for place, argument in enumerate(definition.arguments):
+            expression = self._ready(part, argument)
+            text = expression_text(expression, {})
+            if len(text) > LONGEST_ARGUMENT:
+                text = f"{definition.name}_argument{place or ''}"
+                self.lines += assignment(text, expression, {})
+            texts.append(text)
+        self.lines.append(f"    {definition.name} = {definition.code.format(*texts)}")
+
+    def _spelled(self, expression: Expression) -> Expression:
+        """An expression with squares, fourth powers and so on as names of their own."""
+        if isinstance(expression, Sum):
+            return Sum(tuple(self._product(term) for term in expression.terms))
+        return self._product(expression)
+
+    def _product(self, product: Product) -> Product:
+        factors: list[Symbol | Power | Sum] = []
+        for factor in product.factors:
+            if isinstance(factor, Power):
+                factors += self._binary(factor.base.name, factor.exponent)
+            elif isinstance(factor, Sum):
+                factors.append(Sum(tuple(self._product(term) for term in factor.terms)))
+            else:
+                factors.append(factor)
+        return Product(product.coefficient, tuple(factors))
+
+    def _binary(self, name: str, exponent: int) -> list[Symbol]:
+        found = [Symbol(name)] if exponent % 2 else []
+        lower, power = name, 2
+        while power <= exponent:
+            square = f"{name}_p{power}"
+            if square not in self.known:
+                self.lines.append(f"    {square} = {lower} * {lower}")
+                self.known.add(square)
+            if exponent & power:
+                found.append(Symbol(square))
+            lower, power = square, 2 * power
+        return found
+
+
+def _clipped(part: Part) -> str:
+    """The variable kept within the interval, beyond which the piece may overflow."""
+    text = "z" if part.start == -inf else f"np.maximum(z, {part.start!r})"
+    return text if part.end == inf else f"np.minimum({text}, {part.end!r})"

@@ -1,0 +1,77 @@
+"""The module of an activation: generated, tried on a grid, and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.codegen._activation_calculus import derivatives as differentiated
+from symdlt.codegen._activation_code import Part, joint_function, single_function
+from symdlt.codegen._activation_domain import check_domain, compiled, nodes
+from symdlt.codegen._error_function import error_function_source
+from symdlt.errors import ActivationError
+from symdlt.networks._activation_sympy import expression
+from symdlt.networks._activations import Activation
+
+Array = NDArray[np.float64]
+WITHOUT_FAULT = 5.0
+QUIET = '@np.errstate(over="ignore", invalid="ignore")\n'
+
+
+def generated(what: Activation, derivatives: int) -> tuple[str, dict[str, Any]]:
+    """The source of an activation and its derivatives, and what it defines.
+
+    Raises:
+        ActivationError: if a trial on a grid shows that it is not finite on the real line, or if it
+            is not to be differentiated that often.
+    """
+    parts = _parts(what, derivatives)
+    for part in parts:
+        check_domain(part)
+    source = _module(parts, derivatives, "")
+    found = compiled(source)
+    z = nodes([part.end for part in parts[:-1]])
+    if _overflows(found["activation"], z, derivatives + 1):
+        source = _module(parts, derivatives, QUIET)
+        found = compiled(source)
+    values = np.array(found["activation"](z, derivatives + 1))
+    undefined = np.isnan(values).any(axis=0) & (np.abs(z) < WITHOUT_FAULT)
+    if undefined.any():
+        raise ActivationError(
+            f"The activation or a derivative cannot be evaluated at z = {z[undefined][0]:.6g}. "
+            "It is not finite there, or the difference of very large numbers. Rewrite it."
+        )
+    return source, found
+
+
+def _overflows(function: Callable[[Array, int], tuple[Array, ...]], z: Array, count: int) -> bool:
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            function(z, count)
+    except FloatingPointError:
+        return True
+    return False
+
+
+def _parts(what: Activation, order: int) -> list[Part]:
+    pieces = what.pieces()
+    starts = [float(piece.start) for piece in pieces]
+    parts = []
+    for number, piece in enumerate(pieces):
+        function = expression(piece.node)
+        found = differentiated(function, order)
+        if found.definitions and len(pieces) > 1:
+            found = differentiated(function, order, f"_{number}")
+        parts.append(Part(starts[number], [*starts, inf][number + 1], found))
+    return parts
+
+
+def _module(parts: list[Part], derivatives: int, decorator: str) -> str:
+    functions = [decorator + single_function(parts, order) for order in range(derivatives + 1)]
+    functions.append(decorator + joint_function(parts, derivatives + 1))
+    text = "\n\n".join(functions)
+    return f"{error_function_source()}\n\n{text}" if "erf" in text else text

@@ -1,0 +1,238 @@
+"""Activations with kinks as smooth pieces between exact breakpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from symdlt.errors import ActivationError
+from symdlt.networks._activation_series import series, vanishes
+from symdlt.networks._activation_sympy import Z, expression
+from symdlt.networks._activation_text import ONE, Node, negative
+
+SWITCHES = ("abs", "elu", "leaky_relu", "max", "min", "relu")
+MOST_PIECES = 64
+HIGHEST_DEGREE = 20
+TINY = sp.Rational(1, 10**40)
+INVERSES = {
+    sp.exp: sp.log,
+    sp.tanh: sp.atanh,
+    sp.erf: sp.erfinv,
+    sp.atan: sp.tan,
+    sp.sinh: sp.asinh,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A smooth function from a point up to where the next piece starts.
+
+    Attributes:
+        start: an exact SymPy number, or minus infinity.
+        node: the function.
+    """
+
+    start: Any
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Kink:
+    r"""A point at which a derivative of the activation jumps.
+
+    Attributes:
+        position: the point, an exact SymPy number.
+        jumps: $\sigma^{(k)}(z+0) - \sigma^{(k)}(z-0)$ for k = 0, 1, …, exact SymPy numbers.
+    """
+
+    position: Any
+    jumps: tuple[Any, ...]
+
+    @property
+    def order(self) -> int:
+        """The lowest derivative that jumps: 0 for a jump of the activation, 1 for a kink."""
+        return next(k for k, jump in enumerate(self.jumps) if jump != 0)
+
+
+def pieces(node: Node) -> tuple[Piece, ...]:
+    """The smooth pieces of a function, from left to right.
+
+    Raises:
+        ActivationError: if it cannot be told where a condition changes.
+
+    >>> from symdlt.networks._activation_text import parse
+    >>> [str(piece.start) for piece in pieces(parse("max(-1, min(z**2 - 2, 1))"))]
+    ['-oo', '-sqrt(3)', '-1', '1', 'sqrt(3)']
+    """
+    return tuple(_pieces(node, -sp.oo, sp.oo))
+
+
+def kinks(node: Node, order: int) -> tuple[Kink, ...]:
+    """The points where a derivative up to an order jumps, from left to right.
+
+    Raises:
+        ActivationError: if they cannot be found, or a piece is not smooth up to its ends.
+    """
+    found = []
+    parts = pieces(node)
+    for left, right in pairwise(parts):
+        before, after = (_derivatives(part.node, order, right.start) for part in (left, right))
+        jumps = tuple(b - a for a, b in zip(before, after, strict=True))
+        jumps = tuple(sp.Integer(0) if _vanishes(jump) else jump for jump in jumps)
+        if any(jump != 0 for jump in jumps):
+            found.append(Kink(right.start, jumps))
+    return tuple(found)
+
+
+def _derivatives(node: Node, order: int, point: Any) -> list[Any]:
+    try:
+        return [sp.factorial(k) * c for k, c in enumerate(series(node, order, point))]
+    except ActivationError as problem:
+        raise ActivationError(
+            f"A piece of the activation is not smooth up to its end at z = {point}. "
+            "Its derivatives are needed there from both sides. Give other pieces."
+        ) from problem
+
+
+def _vanishes(number: Any) -> bool:
+    """Whether a number is zero; for roots of polynomials to forty digits."""
+    if number.is_Rational or abs(sp.N(number, 50)) > TINY:
+        return bool(number == 0)
+    return bool(number.has(sp.CRootOf) or vanishes(number))
+
+
+def _pieces(node: Node, start: Any, end: Any) -> list[Piece]:
+    """The pieces of a function in an open interval."""
+    if not node.children:
+        return [Piece(start, node)]
+    inner = [_pieces(child, start, end) for child in node.children]
+    found: list[Piece] = []
+    for begin, stop, nodes in _merged(inner, end):
+        if node.kind == "where" or node.name in SWITCHES:
+            found += _switched(node, nodes, begin, stop)
+        else:
+            found.append(Piece(begin, Node(node.kind, tuple(nodes), node.number, node.name)))
+    joined = [p for k, p in enumerate(found) if not k or p.node != found[k - 1].node]
+    if len(joined) > MOST_PIECES:
+        raise ActivationError(
+            f"The activation has more than {MOST_PIECES} pieces. They come from its conditions, "
+            "relu, abs, max and min. Give a function with fewer."
+        )
+    return joined
+
+
+def _merged(parts: list[list[Piece]], end: Any) -> Iterator[tuple[Any, Any, list[Node]]]:
+    """The intervals on which no part changes its piece, each with the pieces that hold there."""
+    starts = _ascending([piece.start for part in parts for piece in part])
+    for begin, stop in zip(starts, [*starts[1:], end], strict=True):
+        yield begin, stop, [[p.node for p in part if p.start <= begin][-1] for part in parts]
+
+
+def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[Piece]:
+    """The pieces of a function that is chosen by the sign of a smooth one."""
+    u, below, above = _branches(node.name, nodes)
+    condition = expression(u)
+    roots = [x for x in _roots(condition, 0) if start < x < end]
+    starts = _ascending([start, *roots])
+    function = sp.lambdify(Z, condition, "mpmath")
+    for begin, stop in zip(starts, [*starts[1:], end], strict=True):
+        value = _value(function, _between(begin, stop))
+        if value is None:
+            raise ActivationError(
+                f"The condition {condition} < 0 of the activation is not a real one everywhere. "
+                f"It fails between z = {begin} and {stop}. Give a function that is real there."
+            )
+        yield Piece(begin, below if value < 0 else above)
+
+
+def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
+    """The value of a function at a rational number, or None if it is not real."""
+    with mpmath.workdps(50):
+        try:
+            value = mpmath.mpmathify(function(mpmath.mpf(point.p) / point.q))
+        except (ZeroDivisionError, OverflowError, ValueError):
+            return None
+    return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
+
+
+def _branches(name: str, nodes: list[Node]) -> tuple[Node, Node, Node]:
+    """What a function switches on, what it is where that is negative, and what elsewhere."""
+    if not name:
+        return nodes[0], nodes[1], nodes[2]
+    first, second = nodes if len(nodes) == 2 else (nodes[0], ONE)
+    if name in ("max", "min"):
+        u = Node("add", (first, negative(second)))
+        return (u, second, first) if name == "max" else (u, first, second)
+    if name == "elu":
+        below = Node("add", (Node("call", (first,), name="exp"), negative(ONE)))
+    else:
+        below = first
+    slopes = {"relu": Node("number"), "abs": negative(ONE)}
+    return first, Node("multiply", (slopes.get(name, second), below)), first
+
+
+def _roots(function: Any, value: Any) -> list[Any]:
+    """Where a function takes a value, with its poles and the ends of its domain, or more points."""
+    if not function.has(Z):
+        return []
+    if function.is_polynomial(Z):
+        return _polynomial_roots(function - value)
+    independent, rest = function.as_independent(Z, as_Add=function.is_Add)
+    if function.is_Add and independent != 0:
+        return _roots(rest, value - independent)
+    if function.is_Mul and value == 0:
+        return [x for factor in rest.as_ordered_factors() for x in _roots(factor, value)]
+    if function.is_Mul and independent != 1:
+        return _roots(rest, value / independent)
+    inner = function.args[0]
+    if isinstance(function, sp.Pow) and value == 0:
+        return _roots(inner, value)
+    if isinstance(function, sp.Pow) and function.exp == -1:
+        return _roots(inner, sp.Integer(0)) + _roots(inner, 1 / value)
+    if isinstance(function, sp.log):
+        return _roots(inner, sp.Integer(0)) + _roots(inner, sp.exp(value))
+    if function.func in INVERSES:
+        source = INVERSES[function.func](value)
+        return _roots(inner, source if source.is_real else sp.Integer(0))
+    raise ActivationError(
+        f"It cannot be told where {function} is {value}. There the activation would change its "
+        "form. Use conditions, relu, abs, max and min of polynomials or of monotonic functions."
+    )
+
+
+def _polynomial_roots(function: Any) -> list[Any]:
+    polynomial = sp.Poly(function, Z)
+    if polynomial.degree() < 1:
+        return []
+    if polynomial.degree() == 1:
+        slope, constant = polynomial.all_coeffs()
+        return [-constant / slope]
+    rational = polynomial.domain.is_QQ or polynomial.domain.is_ZZ
+    if rational and polynomial.degree() <= HIGHEST_DEGREE:
+        return list(dict.fromkeys(sp.real_roots(polynomial)))
+    if polynomial.degree() == 2:
+        return [x for x in sp.roots(polynomial) if x.is_real]
+    raise ActivationError(
+        f"It cannot be told where {function} vanishes. There the activation would change its "
+        f"form. Write rational coefficients and a degree of at most {HIGHEST_DEGREE}."
+    )
+
+
+def _ascending(points: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for point in sorted(points, key=sp.N):
+        if not found or (point != found[-1] and not _vanishes(point - found[-1])):
+            found.append(point)
+    return found
+
+
+def _between(start: Any, end: Any) -> Any:
+    """A rational number in an open interval."""
+    if start == -sp.oo:
+        return sp.Integer(0) if end == sp.oo else sp.floor(end) - 1
+    return sp.floor(start) + 1 if end == sp.oo else sp.Rational(str(((start + end) / 2).evalf(25)))

@@ -1,0 +1,114 @@
+"""Activation functions to and from SymPy."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import Application
+from sympy.printing.str import StrPrinter
+
+from symdlt.errors import ActivationError
+from symdlt.networks._activation_series import number
+from symdlt.networks._activation_text import CAPITALS, FUNCTIONS, Node
+
+Z = sp.Symbol("z", real=True)
+
+
+def real_expression(node: Node) -> Any:
+    """The same as `expression`, for a function that may hold cases.
+
+    Raises:
+        ActivationError: if SymPy finds that it is not real.
+    """
+    try:
+        found = expression(node)
+    except (TypeError, ValueError) as problem:
+        raise ActivationError(
+            f"The activation compares what is not real: {str(problem)[:60]}. "
+            "Its conditions need real numbers. Give a real function of a real variable."
+        ) from problem
+    check_real(found)
+    return found
+
+
+def expression(node: Node) -> Any:
+    """A function as a SymPy expression in the real symbol z."""
+    if node.kind == "variable":
+        return Z
+    if node.kind in ("number", "constant"):
+        return number(node)
+    parts = [expression(child) for child in node.children]
+    if node.kind in ("add", "multiply"):
+        return reduce(add if node.kind == "add" else mul, parts)
+    if node.kind == "divide":
+        return parts[0] / parts[1]
+    if node.kind == "power":
+        return parts[0] ** sp.Rational(node.number.numerator, node.number.denominator)
+    if node.kind == "where":
+        return sp.Piecewise((parts[1], parts[0] < 0), (parts[2], True))
+    return _called(node.name, *parts)
+
+
+def _called(name: str, u: Any, second: Any = None) -> Any:
+    if name in ("max", "min"):
+        return (sp.Max if name == "max" else sp.Min)(u, second)
+    if name == "relu":
+        return sp.Max(0, u)
+    if name == "leaky_relu":
+        return sp.Piecewise((second * u, u < 0), (u, True))
+    if name == "elu":
+        return sp.Piecewise((second * (sp.exp(u) - 1), u < 0), (u, True))
+    if name == "abs":
+        return sp.Abs(u)
+    return 1 / (1 + sp.exp(-u)) if name == "sigmoid" else getattr(sp, name)(u)
+
+
+def text_of(function: Any) -> str:
+    """A SymPy expression in at most one symbol, written in the grammar of activations.
+
+    Raises:
+        ActivationError: if it has more symbols, is not real, or holds functions outside of it.
+
+    >>> x = sp.Symbol("x")
+    >>> text_of(sp.Piecewise((x, x > 0), (0.1 * sp.erfc(x), True)))
+    'Piecewise((z, z > 0), (0.1*erfc(z), True))'
+    """
+    symbols = sorted(function.free_symbols, key=str)
+    if len(symbols) > 1:
+        names = ", ".join(map(str, symbols))
+        raise ActivationError(
+            f"The activation has the symbols {names}. It must be a function of one preactivation. "
+            "Substitute numbers for the parameters."
+        )
+    if not isinstance(function, sp.Expr):
+        raise ActivationError(
+            f"An activation cannot be made of {type(function).__name__}. "
+            "It must have numbers as values. Give an expression such as sympy.tanh(x)."
+        )
+    check_real(function)
+    known = {"And", "ExprCondPair", "Or", *FUNCTIONS, *CAPITALS}
+    unknown = sorted({type(found).__name__ for found in function.atoms(Application)} - known)
+    if unknown:
+        raise ActivationError(
+            f"The activation holds the function {unknown[0]}. It is not among those that an "
+            f"activation can have: {' '.join(FUNCTIONS)}. Rewrite it in these."
+        )
+    return str(_Printer().doprint(function.subs({symbol: sp.Symbol("z") for symbol in symbols})))
+
+
+def check_real(function: Any) -> None:
+    """Refuse imaginary and infinite constants."""
+    for constant in (sp.I, sp.oo, -sp.oo, sp.zoo, sp.nan):
+        if function.has(constant):
+            raise ActivationError(
+                f"The activation holds {constant}. Its values must be real numbers. "
+                "Give a real function of a real variable."
+            )
+
+
+class _Printer(StrPrinter):  # type: ignore[misc]
+    def _print_Float(self, number: Any) -> str:  # noqa: N802
+        return repr(float(number)) if number._prec <= 53 else str(sp.Rational(str(number)))
