@@ -60,6 +60,13 @@ def test_kernel_ntk_and_four_point_vertex(odd):
     assert odd["V"].ratio_coefficient == four_point_ratio()
 
 
+def test_no_ratio_grows_faster_than_depth_over_width(odd):
+    powers = {found.name: found.ratio_power for found in odd.tensors}
+    assert {powers.pop("G"), powers.pop("H")} == {0}
+    assert powers.pop("U") == -1
+    assert set(powers.values()) == {1}
+
+
 def test_general_class_goes_over_into_the_odd_one(odd, general):
     """At p_⊥ = 1 all but U, whose leading coefficient vanishes there."""
     for found in odd.tensors:
@@ -97,6 +104,8 @@ def test_named_activation_is_its_class_with_numbers(odd, general):
     for text, whole, values in (
         ("tanh", odd, {SIGMA_1: 1, A_1: -2}),
         ("erf", odd, {SIGMA_1: 2 / sp.sqrt(sp.pi), A_1: -2}),
+        ("3*sin(z/2)", odd, {SIGMA_1: sp.Rational(3, 2), A_1: -sp.Rational(1, 4)}),
+        ("z - z**3/4", odd, {SIGMA_1: 1, A_1: -sp.Rational(3, 2)}),
         ("2*sin(z) + 1 - cos(z)", general, {SIGMA_1: 2, A_1: sp.Rational(-13, 16)}),
     ):
         named = exponents(text)
@@ -105,6 +114,8 @@ def test_named_activation_is_its_class_with_numbers(odd, general):
         for found in named.tensors:
             expected = whole[found.name]
             assert equal(found.coefficient, expected.coefficient.subs(values))
+            ratio = sp.sympify(expected.ratio_coefficient).subs(values)
+            assert equal(found.ratio_coefficient, ratio)
             assert found.exponent == expected.exponent.subs(values)
             assert found.ratio_power == expected.ratio_power
 

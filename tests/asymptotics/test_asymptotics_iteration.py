@@ -37,9 +37,14 @@ RATES = (sp.Rational(7, 10), sp.Rational(13, 10))
 def test_thirteen_tensors_at_twenty_thousand_layers(text, activation):
     """The neglected orders are log³ℓ/ℓ² and less; the extrapolation is good to 1e-7."""
     solution = exponents(text, lambda_b=RATES[0], lambda_W=RATES[1])
-    found = errors(solution, iterated(solution, activation, BOOK, RATES))
+    tensors = iterated(solution, activation, BOOK, RATES)
+    found = errors(solution, tensors)
     assert len(found) == 13
     assert max(map(abs, found.values())) < 1e-6, found
+    odd = solution.tensors if solution.universality == "K*=0, odd" else ()
+    for asymptote in odd:
+        deepest = tensors[asymptote.name][-1] * 20_000 ** float(asymptote.exponent)
+        assert deepest == pytest.approx(float(asymptote.coefficient), rel=5e-3), asymptote.name
 
 
 def test_without_weight_learning():
@@ -55,6 +60,7 @@ def test_without_bias_learning():
     assert logarithms == {"D": 1, "Q": 1, "A": 2, "T": 2}
     found = errors(solution, iterated(solution, tanh, BOOK, (0, RATES[1])))
     assert max(abs(error) for name, error in found.items() if name not in "DAQT") < 1e-6, found
+    assert max(abs(found[name]) for name in "DQ") < 1e-4, found
     assert max(map(abs, found.values())) < 1e-3, found
 
 
