@@ -106,7 +106,20 @@ def check_callable(activation: Sequence[Function]) -> None:
 
 def evaluate(function: Function, order: int, z: Array) -> Array:
     """A derivative of the activation at z."""
-    value = np.asarray(function(z))
+    try:
+        returned = function(z)
+    except TypeError as reason:
+        raise KernelInputError(
+            f"Derivative {order} of the activation cannot be called with an array: {reason}. "
+            f"It was called with float64 of shape {z.shape}. "
+            "Give functions that act on each element of an array, such as those of NumPy."
+        ) from reason
+    return evaluated(returned, order, z)
+
+
+def evaluated(returned: Array, order: int, z: Array) -> Array:
+    """What a derivative of the activation returned at z."""
+    value = np.asarray(returned)
     if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
         raise KernelInputError(
             f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "

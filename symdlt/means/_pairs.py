@@ -24,6 +24,7 @@ from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, resolved_spectra, 
 Indices = NDArray[np.intp]
 
 ROUNDING = 1e-10
+NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
 LISTING = 250
@@ -94,12 +95,12 @@ def means_of(
     return [mirrored(upper, tasks, spectra, task) for task in wanted]
 
 
-def check_orders(count: int, orders: Tasks) -> None:
+def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
     for order in orders:
-        if len(order) != 2 or not all(isinstance(k, int) and 0 <= k < count for k in order):
+        if len(order) != size or not all(isinstance(k, int) and 0 <= k < count for k in order):
             raise KernelInputError(
-                f"The orders {order!r} are not two of 0 … {count - 1}. "
+                f"The orders {order!r} are not {NUMBERS[size]} of 0 … {count - 1}. "
                 f"The activation is given by {count} functions. "
                 "Give more derivatives, or lower orders."
             )

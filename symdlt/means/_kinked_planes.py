@@ -1,0 +1,242 @@
+"""Means over the preactivations of two lines of samples, and of one or two others given these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from symdlt.means._grids import Array, Function, KernelInputError, evaluate
+from symdlt.means._lines import Lines
+from symdlt.means._panels import BEYOND, Kinks, bells, panels
+
+LineFactors = tuple[tuple[int, int], ...]
+
+WIDEST = 8.5
+SMOOTH = 0.6
+BLURRED = 6.5
+SHARP = 1e-7
+FLAT = 1e-9
+NEAR = 1e-12
+MOST_TERMS_LEFT = 300
+PIECE = 1 << 18
+
+
+class Setting(NamedTuple):
+    """What does not change: the functions with their kinks, the samples, and the tolerance."""
+
+    functions: Sequence[Function]
+    kinks: Kinks
+    lines: Lines
+    tolerance: float
+
+
+class Plane(NamedTuple):
+    """Nodes for two lines: x on the first, of shape (n, 1), x on the second and white v, (n, m).
+
+    The last columns and rows belong to delta functions at kinks; atoms and crossing say how many.
+    """
+
+    x: Array
+    y: Array
+    v: Array
+    weights: Array
+    atoms: Array
+    crossing: Array
+
+
+class LeftLine(NamedTuple):
+    """A line given two: its unit variable is a x + b v + spread t."""
+
+    a: float
+    b: float
+    spread: float
+
+
+def kinks_of(setting: Setting, line: int) -> Array:
+    """Where the functions of samples on a line have kinks, in units of the line."""
+    lines = setting.lines
+    units = [
+        place / (lines.roots[m] * lines.signs[m])
+        for m in np.flatnonzero(lines.line == line)
+        for place in setting.kinks.places
+        if lines.roots[m] > 0.0
+    ]
+    found: Array = np.unique([unit for unit in units if abs(unit) < BEYOND])
+    return found
+
+
+def line_correlation(setting: Setting, one: int, other: int) -> float:
+    """The correlation of the unit variables of two lines."""
+    leads = setting.lines.leads
+    return float(setting.lines.rho[leads[one], leads[other]])
+
+
+def rest_of(setting: Setting, leads: tuple[int, int], line: int) -> LeftLine:
+    """A line given two others."""
+    rho = line_correlation(setting, *leads)
+    c = math.sqrt((1.0 - rho) * (1.0 + rho))
+    a = line_correlation(setting, leads[0], line)
+    b = (line_correlation(setting, leads[1], line) - a * rho) / c
+    left = (1.0 - a) * (1.0 + a) - b * b
+    return LeftLine(a, b, math.sqrt(left) if left > FLAT else 0.0)
+
+
+def blurred_edges(place: Array, width: float) -> list[Array]:
+    """Edges around a kink that a Gaussian of a certain width has washed out, none if it is wide."""
+    if not width < SMOOTH:
+        return []
+    around = [place - BLURRED * width, place + BLURRED * width] if width > SHARP else []
+    return [place, *around]
+
+
+def plane_nodes(
+    setting: Setting, leads: tuple[int, int], rests: Sequence[tuple[int, LeftLine]], count: int
+) -> Plane:
+    """Nodes that end panels at every kink of the lines, and at those of the rest if sharp."""
+    first, second = (kinks_of(setting, line) for line in leads)
+    rho = line_correlation(setting, *leads)
+    c = math.sqrt((1.0 - rho) * (1.0 + rho))
+    slants = [(rho, c, 0.0, place) for place in second]
+    slants += [(r.a, r.b, r.spread, place) for n, r in rests for place in kinks_of(setting, n)]
+    regular, weights = panels(np.array([-WIDEST, WIDEST, *outer_edges(first, slants)]), count)
+    x = np.concatenate([regular, first])
+    weights = np.concatenate([weights, bells(first, 1)[0]])
+    edges = [np.full_like(x, -WIDEST), np.full_like(x, WIDEST)]
+    for a, b, spread, place in slants:
+        if abs(b) > FLAT:
+            edges += blurred_edges((place - a * x) / b, spread / abs(b))
+    v, inner = panels(np.clip(np.stack(edges, axis=-1), -WIDEST, WIDEST), count)
+    atoms = (second - rho * x[:, None]) / c
+    v = np.concatenate([v, atoms], axis=1)
+    inner = np.concatenate([inner, bells(atoms, 1)[0] / c], axis=1)
+    y = rho * x[:, None] + c * v
+    y[:, v.shape[1] - second.size :] = second
+    return Plane(x[:, None], y, v, weights[:, None] * inner, first, second)
+
+
+def outer_edges(first: Array, slants: list[tuple[float, float, float, float]]) -> list[float]:
+    """Where panels of the first line end: at its kinks, and where others' are met or crossed."""
+    edges = list(first)
+    for number, (a, b, spread, place) in enumerate(slants):
+        if abs(a) > FLAT:
+            edges += blurred_edges(np.array(place / a), math.hypot(spread, b) / abs(a))
+        for other, slope, blur, level in slants[number + 1 :]:
+            if abs(b) > FLAT:
+                met = other - slope * a / b
+                if abs(met) > FLAT:
+                    width = (blur + spread * abs(slope / b)) / abs(met)
+                    edges += blurred_edges(np.array((level - slope * place / b) / met), width)
+    return [min(max(float(edge), -WIDEST), WIDEST) for edge in edges]
+
+
+def line_values(setting: Setting, factors: LineFactors, x: Array, atoms: Array) -> Array:
+    """The product of factors on a line at x; the last columns of x are the atoms."""
+    (values,) = products_at(setting, [factors], x[..., : x.shape[-1] - atoms.size])
+    masses = np.array([atom_mass(setting, factors, float(atom)) for atom in atoms])
+    spread = np.broadcast_to(masses, (*x.shape[:-1], atoms.size))
+    return np.concatenate([values, spread], axis=-1)
+
+
+def atom_mass(setting: Setting, factors: LineFactors, atom: float) -> float:
+    """The weight of the delta function that a product of factors has at an atom."""
+    lines, kinks = setting.lines, setting.kinks
+    total = 0.0
+    for place, (order, m) in enumerate(factors):
+        root = float(lines.roots[m])
+        kink = kink_at(kinks, root * float(lines.signs[m]) * atom)
+        if order and root > 0.0 and kink is not None and kinks.jumps[kink, order - 1]:
+            others = factors[:place] + factors[place + 1 :]
+            total += kinks.jumps[kink, order - 1] / root * smoothed(setting, others, atom)
+    return total
+
+
+def kink_at(kinks: Kinks, z: float) -> int | None:
+    """The kink at a preactivation, if there is one."""
+    near = np.flatnonzero(np.abs(kinks.places - z) <= NEAR * np.maximum(1.0, np.abs(kinks.places)))
+    return int(near[0]) if near.size else None
+
+
+def smoothed(setting: Setting, factors: LineFactors, atom: float) -> float:
+    """The mean of a product while all its jumps at the atom are crossed together."""
+    lines, kinks = setting.lines, setting.kinks
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    values = np.ones(nodes.size)
+    for order, m in factors:
+        sign, z = float(lines.signs[m]), float(lines.roots[m] * lines.signs[m] * atom)
+        kink = kink_at(kinks, z)
+        if kink is None:
+            ends = np.array([z, z])
+        else:
+            at = kinks.places[kink]
+            ends = np.array([np.nextafter(at, -sign * math.inf), np.nextafter(at, sign * math.inf)])
+        start, end = evaluate(setting.functions[order], order, ends)
+        values = values * (start + (end - start) * 0.5 * (1.0 + nodes))
+    return float(0.5 * weights @ values)
+
+
+def rest_coefficients(
+    setting: Setting,
+    plane: Plane,
+    line: int,
+    rest: LeftLine,
+    products: Sequence[LineFactors],
+    terms: int,
+    count: int,
+) -> list[Array]:
+    """Of products on a line given the nodes, the normalised Hermite coefficients (m, n, m')."""
+    middle = rest.a * plane.x + rest.b * plane.v
+    flat = middle.ravel()
+    if rest.spread == 0.0:
+        values = products_at(setting, products, flat)
+        return [np.concatenate([v[None], np.zeros((terms - 1, v.size))]) for v in values]
+    kinks = kinks_of(setting, line)
+    found = [np.empty((terms, flat.size)) for _ in products]
+    width = max(1, PIECE // (count * (kinks.size + 2)))
+    for start in range(0, flat.size, width):
+        part = slice(start, start + width)
+        here = flat[part, None]
+        edges = np.clip((kinks - here) / rest.spread, -WIDEST, WIDEST)
+        ends = np.broadcast_to([-WIDEST, 0.0, WIDEST], (here.size, 3))
+        t, weights = panels(np.concatenate([edges, ends], axis=1), count)
+        values = products_at(setting, products, here + rest.spread * t)
+        for m, polynomial in enumerate(hermite_rows(weights, t, terms)):
+            for table, value in zip(found, values, strict=True):
+                np.einsum("ij,ij->i", polynomial, value, out=table[m, part])
+    return found
+
+
+def hermite_rows(weights: Array, t: Array, terms: int) -> list[Array]:
+    """Weights times the normalised Hermite polynomials."""
+    rows = [weights, weights * t]
+    for m in range(2, terms):
+        rows.append((t * rows[-1] - math.sqrt(m - 1.0) * rows[-2]) / math.sqrt(m))
+    return rows[:terms]
+
+
+def products_at(setting: Setting, products: Sequence[LineFactors], x: Array) -> list[Array]:
+    """Products of factors on a line, without delta functions; each factor is evaluated once."""
+    lines = setting.lines
+    values = {
+        (order, m): evaluate(setting.functions[order], order, lines.roots[m] * lines.signs[m] * x)
+        for order, m in {factor for factors in products for factor in factors}
+    }
+    return [np.prod([values[factor] for factor in factors], axis=0) for factors in products]
+
+
+@lru_cache(maxsize=64)
+def terms_for(rho: float, tolerance: float) -> int:
+    """How many terms a series in a correlation needs."""
+    if abs(rho) < NEAR:
+        return 1
+    terms = 2 + math.ceil(math.log(0.01 * tolerance) / math.log(min(abs(rho), 1.0 - 1e-9)))
+    if terms > MOST_TERMS_LEFT:
+        raise KernelInputError(
+            f"Four samples have a correlation of {rho:.6g} given any two of them. "
+            "The activation has a kink, for which means over them converge slowly. "
+            "Remove samples that are nearly determined by others."
+        )
+    return terms

@@ -1,0 +1,260 @@
+"""Gaussian means of products of four functions with kinks, for all quadruples of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symdlt.means._grids import TINY, Array, Function, KernelInputError
+from symdlt.means._kinked_planes import (
+    WIDEST,
+    LeftLine,
+    LineFactors,
+    Plane,
+    Setting,
+    kinks_of,
+    line_correlation,
+    line_values,
+    plane_nodes,
+    rest_coefficients,
+    rest_of,
+    terms_for,
+)
+from symdlt.means._lines import lines_of
+from symdlt.means._pairs import Indices, check_orders, correlations
+from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
+from symdlt.means._quadruples import Mask, asked_for, assembled, check_tolerance, everywhere
+
+Product4 = tuple[tuple[int, int], ...]
+
+PANEL_SIZES = (10, 14, 20, 28, 40)
+
+
+def kinked_quadruple_means(
+    activation: Sequence[Function],
+    kinks: Sequence[tuple[float, Sequence[float]]],
+    K: Array,
+    patterns: Sequence[tuple[int, ...]],
+    samples: ArrayLike | None = None,
+    tolerance: float = 1e-7,
+) -> list[Array]:
+    """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for an activation with kinks, as quadruple_means.
+
+    Two of the samples are averaged over panels that end at their kinks, with delta functions as
+    single nodes; one or two others are integrated given these. Where a delta function meets jumps
+    of other functions at the same sample, the product is the limit of a smoothed activation.
+    """
+    places = checked_kinks(activation, kinks)
+    check_orders(len(activation), patterns, 4)
+    given = correlations(K)
+    asked = asked_for(samples, given.roots.size)
+    check_tolerance(tolerance)
+    check_deltas(places, patterns)
+    if not patterns:
+        return []
+    with np.errstate(all="ignore"):
+        panel_nodes(activation, places, float(given.roots.max()))
+        lines, place = lines_of(given)
+        wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
+        setting = Setting(activation, places, lines, tolerance)
+        found = means_by_product(setting, patterns, wanted)
+    hidden = None if asked is None else ~everywhere(asked, given.roots.size)
+    return [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+
+
+def check_deltas(kinks: Kinks, patterns: Sequence[tuple[int, ...]]) -> None:
+    """Refuse what diverges where samples meet: two delta functions, or derivatives of one."""
+    for pattern in patterns:
+        if has_infinite_mean(kinks.jumps, pattern):
+            raise KernelInputError(
+                f"The mean of functions {pattern} is infinite where samples meet. "
+                "The activation has kinks, whose delta functions are in it more than once or "
+                "differentiated. Give a smoother activation, or ask for tensors without this mean."
+            )
+
+
+def has_infinite_mean(jumps: Array, pattern: Sequence[int]) -> bool:
+    """Whether a mean of four functions is infinite where samples meet, from the jumps (kink, k)."""
+    deltas = sum(bool(jumps[:, k - 1].any()) for k in pattern if k)
+    return deltas > 1 or any(jumps[:, : k - 1].any() for k in pattern if k > 1)
+
+
+def means_by_product(
+    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask
+) -> dict[Product4, float]:
+    """All means, by their factors (order, sample) in order."""
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Product4]] = {}
+    for product in wanted_products(patterns, wanted):
+        lines = tuple(sorted({int(setting.lines.line[m]) for _, m in product}))
+        groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
+    found: dict[Product4, float] = {}
+    for (lines, deltas), products in groups.items():
+        found.update(group_means(setting, lines, deltas, products))
+    return found
+
+
+def wanted_products(patterns: Sequence[tuple[int, ...]], wanted: Mask) -> list[Product4]:
+    """Each product once."""
+    count = len(wanted)
+    chosen = [row for row in np.argwhere(wanted).tolist() if row == sorted(row)]
+    arranged = {p for pattern in patterns for p in permutations(pattern)}
+    return (
+        sorted(
+            {tuple(sorted(zip(orders, row, strict=True))) for row in chosen for orders in arranged}
+        )
+        if count
+        else []
+    )
+
+
+def delta_lines(setting: Setting, product: Product4) -> tuple[int, ...]:
+    """The lines with delta functions."""
+    jumps = setting.kinks.jumps
+    return tuple(
+        sorted({int(setting.lines.line[m]) for k, m in product if k and jumps[:, k - 1].any()})
+    )
+
+
+def group_means(
+    setting: Setting, lines: tuple[int, ...], deltas: tuple[int, ...], products: list[Product4]
+) -> dict[Product4, float]:
+    """The means of products on the same lines, with more and more nodes until they agree."""
+    split = [by_line(setting, lines, product) for product in products]
+    before = None
+    for count in PANEL_SIZES:
+        values = np.array(line_means(setting, lines, deltas, split, count))
+        if before is not None:
+            scale = max(float(np.abs(values).max()), TINY)
+            if (np.abs(values - before) <= setting.tolerance * scale).all():
+                return dict(zip(products, values.tolist(), strict=True))
+        before = values
+    raise KernelInputError(
+        "The means over four samples of an activation with kinks do not converge. "
+        f"{PANEL_SIZES[-1]} nodes between kinks are too few for a tolerance of "
+        f"{setting.tolerance:.3g}. Give a larger tolerance, or samples that are less alike."
+    )
+
+
+def by_line(setting: Setting, lines: tuple[int, ...], product: Product4) -> dict[int, LineFactors]:
+    """The factors of a product on each line."""
+    return {
+        line: tuple(factor for factor in product if setting.lines.line[factor[1]] == line)
+        for line in lines
+    }
+
+
+def line_means(
+    setting: Setting,
+    lines: tuple[int, ...],
+    deltas: tuple[int, ...],
+    products: list[dict[int, LineFactors]],
+    count: int,
+) -> list[float]:
+    """The means of products over one line, or over two and what is left of others."""
+    if len(lines) == 1:
+        return [one_line(setting, lines[0], product[lines[0]], count) for product in products]
+    leads, others = chosen_leads(setting, lines, deltas)
+    rests = [(line, rest_of(setting, leads, line)) for line in others]
+    plane = plane_nodes(setting, leads, rests, count)
+    first = {
+        f: line_values(setting, f, plane.x[:, 0], plane.atoms)
+        for f in sorted({p[leads[0]] for p in products})
+    }
+    second = {
+        f: plane.weights * line_values(setting, f, plane.y, plane.crossing)
+        for f in sorted({p[leads[1]] for p in products})
+    }
+    left = rest_tables(setting, plane, rests, products, count)
+    found = []
+    for product in products:
+        weights = first[product[leads[0]]][:, None] * second[product[leads[1]]]
+        found.append(float(weights.ravel() @ left[tuple(product[line] for line in others)]))
+    return found
+
+
+def one_line(setting: Setting, line: int, factors: LineFactors, count: int) -> float:
+    """The mean over one line."""
+    kinks = kinks_of(setting, line)
+    x, weights = panels(np.array([-WIDEST, 0.0, WIDEST, *np.clip(kinks, -WIDEST, WIDEST)]), count)
+    nodes, weights = np.concatenate([x, kinks]), np.concatenate([weights, bells(kinks, 1)[0]])
+    return float(weights @ line_values(setting, factors, nodes, kinks))
+
+
+def chosen_leads(
+    setting: Setting, lines: tuple[int, ...], deltas: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """Two lines with the delta functions on them, given which the others are least alike."""
+    best = None
+    for pair in combinations(lines, 2):
+        if not set(deltas) <= set(pair):
+            continue
+        others = tuple(line for line in lines if line not in pair)
+        rests = [rest_of(setting, pair, line) for line in others]
+        alike = abs(rest_correlation(setting, others, rests)) if len(rests) == 2 else 0.0
+        narrow = sum(1.0 - rest.spread for rest in rests)
+        score = 4.0 * alike + line_correlation(setting, *pair) ** 2 + narrow
+        if best is None or score < best[0]:
+            best = score, pair, others
+    assert best is not None
+    return best[1], best[2]
+
+
+def rest_correlation(setting: Setting, others: Sequence[int], rests: Sequence[LeftLine]) -> float:
+    """The correlation of two lines given two others."""
+    one, other = rests
+    if one.spread * other.spread == 0.0:
+        return 0.0
+    mixed = line_correlation(setting, *others) - one.a * other.a - one.b * other.b
+    return min(max(mixed / (one.spread * other.spread), -1.0), 1.0)
+
+
+def rest_tables(
+    setting: Setting,
+    plane: Plane,
+    rests: Sequence[tuple[int, LeftLine]],
+    products: Iterable[dict[int, LineFactors]],
+    count: int,
+) -> dict[tuple[LineFactors, ...], Array]:
+    """For the factors on the other lines their mean at every node."""
+    if not rests:
+        return {(): np.ones(plane.v.size)}
+    keys = sorted({tuple(product[line] for line, _ in rests) for product in products})
+    rho, terms = 0.0, 1
+    if len(rests) == 2:
+        rho = rest_correlation(setting, [n for n, _ in rests], [r for _, r in rests])
+        terms = terms_for(rho, setting.tolerance)
+    tables = []
+    for place, (line, rest) in enumerate(rests):
+        factors = sorted({key[place] for key in keys})
+        size = max(count, 16 + terms)
+        found = rest_coefficients(setting, plane, line, rest, factors, terms, size)
+        tables.append(dict(zip(factors, found, strict=True)))
+    if len(rests) == 1:
+        return {key: tables[0][key[0]][0] for key in keys}
+    powers = rho ** np.arange(terms)
+    return {
+        key: np.einsum("m,mn,mn->n", powers, tables[0][key[0]], tables[1][key[1]]) for key in keys
+    }
+
+
+def table_of(
+    found: dict[Product4, float],
+    pattern: tuple[int, ...],
+    place: Indices,
+    count: int,
+    hidden: Mask | None,
+) -> Array:
+    """The means of one pattern for the given samples."""
+    plain = tuple(sorted(pattern))
+    own = [p for p in found if tuple(order for order, _ in p) == plain]
+    strides = count ** np.arange(3, -1, -1)
+    places = np.array([[m for _, m in p] for p in own]) @ strides
+    full = assembled(plain, [(places, np.array([found[p] for p in own]))], count)
+    turned = full.transpose(np.argsort(np.argsort(pattern, kind="stable")))
+    means: Array = turned[np.ix_(place, place, place, place)]
+    if hidden is not None:
+        means[hidden] = np.nan
+    return means

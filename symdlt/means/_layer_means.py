@@ -1,0 +1,157 @@
+"""All means that a layer takes, over pairs and quadruples, for each kind of activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from symdlt.means._blocks import Together
+from symdlt.means._closed import closed_pair_means
+from symdlt.means._grids import Array, Function, choose_step, evaluate, rescaled_step
+from symdlt.means._kinked import kinked_pair_means
+from symdlt.means._kinked_quadruples import kinked_quadruple_means
+from symdlt.means._pairs import Indices, pair_means
+from symdlt.means._quadruples import quadruple_means
+from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
+
+Orders = tuple[int, ...]
+Kink = tuple[float, Sequence[float]]
+LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
+
+SIDES = (1e-3, 1.0, 7.0)
+
+
+class SmoothMeans:
+    """Means for a smooth activation; what a step was chosen for is kept from layer to layer."""
+
+    def __init__(
+        self,
+        activation: Sequence[Function],
+        tolerance: float = 1e-7,
+        together: Together | None = None,
+    ) -> None:
+        self.activation = tuple(activation)
+        self.tolerance = tolerance
+        self.together = together
+        self.chosen: tuple[float, float] | None = None
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders, N×N for two and N×N×N×N for four."""
+        pairs, fours = two_and_four(orders)
+        found: dict[Orders, Array] = {}
+        if pairs:
+            highest = max(max(pair) for pair in pairs)
+            functions = self.activation[: highest + 1]
+            tables = pair_means(functions, K, pairs, self.step(functions, K))
+            found |= dict(zip(pairs, tables, strict=True))
+        if fours:
+            tables = quadruple_means(
+                self.activation, K, fours, samples, self.tolerance, self.together
+            )
+            found |= dict(zip(fours, tables, strict=True))
+        return [found[order] for order in orders]
+
+    def step(self, functions: Sequence[Function], K: Array) -> float | None:
+        """The step for pairs, rescaled from that of the first kernel."""
+        largest = float(np.max(np.diagonal(K)))
+        if not largest > 0.0:
+            return None
+        if self.chosen is None:
+            self.chosen = choose_step(functions, largest), largest
+        return rescaled_step(*self.chosen, largest)
+
+
+class ClosedMeans(SmoothMeans):
+    """Means for an activation whose means over pairs have a closed form."""
+
+    def __init__(
+        self,
+        activation: Sequence[Function],
+        family: str,
+        parameters: Mapping[str, float] | None = None,
+        tolerance: float = 1e-7,
+        together: Together | None = None,
+    ) -> None:
+        super().__init__(activation, tolerance, together)
+        self.family = family
+        self.parameters = dict(parameters or {})
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders."""
+        pairs, fours = two_and_four(orders)
+        tables = closed_pair_means(self.family, K, pairs, **self.parameters) if pairs else []
+        found: dict[Orders, Array] = dict(zip(pairs, tables, strict=True))
+        if fours:
+            found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
+        return [found[order] for order in orders]
+
+
+class KinkedMeans:
+    """Means for an activation with kinks, as limits of those of a smoothed one."""
+
+    def __init__(
+        self, activation: Sequence[Function], kinks: Sequence[Kink], tolerance: float = 1e-7
+    ) -> None:
+        self.activation = tuple(activation)
+        self.kinks = kinks
+        self.tolerance = tolerance
+        self.slopes = slopes_of(self.activation, kinks)
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders."""
+        pairs, fours = two_and_four(orders)
+        if self.slopes is None:
+            tables = kinked_pair_means(self.activation, self.kinks, K, pairs)
+            if fours:
+                tables += kinked_quadruple_means(
+                    self.activation, self.kinks, K, fours, samples, self.tolerance
+                )
+        else:
+            left, right = self.slopes
+            tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
+            tables += self.relu_tables(K, fours, left, right)
+        found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
+        return [found[order] for order in orders]
+
+    def relu_tables(
+        self, K: Array, fours: Sequence[Orders], left: float, right: float
+    ) -> list[Array]:
+        """Means over quadruples; those of nearly dependent samples by the general method."""
+        if not fours:
+            return []
+        tables = [relu_quadruple_means(K, four, left, right) for four in fours]
+        weak = dependent_quadruples(K)
+        if weak.size:
+            better = kinked_quadruple_means(
+                self.activation, self.kinks, K, fours, weak, self.tolerance
+            )
+            for table, one in zip(tables, better, strict=True):
+                np.copyto(table, one, where=~np.isnan(one))
+        return tables
+
+
+def two_and_four(orders: Sequence[Orders]) -> tuple[list[tuple[int, int]], list[Orders]]:
+    """Those of pairs, and those of quadruples."""
+    pairs = [(order[0], order[1]) for order in orders if len(order) == 2]
+    return pairs, [order for order in orders if len(order) == 4]
+
+
+def slopes_of(activation: Sequence[Function], kinks: Sequence[Kink]) -> tuple[float, float] | None:
+    """The slopes below and above zero of a function that is straight on both sides, if it is."""
+    if [float(place) for place, _ in kinks] != [0.0]:
+        return None
+    right = np.array(SIDES)
+    slopes = []
+    for z in (-right, right):
+        values = evaluate(activation[0], 0, z) / z
+        if np.ptp(values) > 1e-14 * np.abs(values).max():
+            return None
+        slopes.append(float(values[1]))
+    return slopes[0], slopes[1]

@@ -1,0 +1,290 @@
+"""Means over four samples against exact moments, closed forms, and plain sums."""
+
+from itertools import combinations_with_replacement, permutations, product
+
+import numpy as np
+import pytest
+from codegen.kernel_reference import functions, sin, tanh
+
+from symdlt.means import KernelInputError, pair_means, quadruple_means
+
+PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2), (1, 1, 1, 3), (1, 1, 2, 2)]
+TANH, SIN = functions(tanh, 4), functions(sin, 4)
+
+
+def shifted(order, z, lib):
+    return tanh(order, z + 0.4, lib)
+
+
+def quartic(order, z, lib):
+    c = np.polynomial.Polynomial([0.3, 1.0, -0.7, 0.2])
+    return c.deriv(order)(z) if order < 4 else 0 * z
+
+
+def grid(step, reach=10.0):
+    x = step * np.arange(-int(reach / step), int(reach / step) + 1)
+    w = np.exp(-(x**2) / 2)
+    return x, w / w.sum()
+
+
+def norms(f, K, pattern):
+    x, w = grid(0.03)
+    roots = np.sqrt(np.diag(K))[:, None]
+    parts = [np.sqrt(f[k](roots * x) ** 2 @ w) for k in pattern]
+    return np.maximum(np.einsum("a,b,c,d->abcd", *parts), 1e-150)
+
+
+def sine_mean(K, pattern):
+    """<prod sin^(p)(z)>: sums of exponentials of z."""
+    total = 0
+    places = np.stack(np.meshgrid(*[np.arange(len(K))] * 4, indexing="ij"))
+    for signs in product((1, -1), repeat=4):
+        exponent = sum(
+            signs[a] * signs[b] * K[places[a], places[b]] for a in range(4) for b in range(4)
+        )
+        phase = np.prod([s * 1j ** (s * p) / 2j for s, p in zip(signs, pattern, strict=True)])
+        total = total + phase * np.exp(-exponent / 2)
+    return total.real
+
+
+def isserlis(K, powers):
+    """<z_0^a z_1^b z_2^c z_3^d> by pairing."""
+    indices = [k for k, p in enumerate(powers) for _ in range(p)]
+    if not indices:
+        return 1.0
+    first, rest = indices[0], indices[1:]
+    total = 0.0
+    for n in range(4):
+        if n in rest:
+            left = [rest.count(k) - (k == n) for k in range(4)]
+            total += rest.count(n) * K[first, n] * isserlis(K, left)
+    return total
+
+
+def singular(count, seed=0):
+    """Near and exact duplicates, multiples, a zero, low rank, and unlike variances."""
+    x = np.random.default_rng(seed).standard_normal((count, 4))
+    x *= np.exp(np.linspace(0.3, -2.5, count))[:, None]
+    x[1] = x[0]
+    x[2] = -0.5 * x[0]
+    x[3] = 0.0
+    x[5] = x[4] + 1e-5 * x[6]
+    return x @ x.T / 4
+
+
+def generic(count, scale=1.0, seed=1):
+    x = np.random.default_rng(seed).standard_normal((count, 9)) + 0.5
+    return scale * x @ x.T / 9
+
+
+def nearly_equal(gap, scale=1.0, seed=3):
+    x = np.random.default_rng(seed).standard_normal((4, 7))
+    x[1] = x[0] + np.sqrt(2 * gap) * x[1]
+    x[3] = -x[2] + np.sqrt(2 * gap) * x[3]
+    return scale * x @ x.T / 7
+
+
+KERNELS = {
+    "singular": singular(8),
+    "generic": generic(5),
+    "weak": np.eye(4) + 0.01,
+    "one": np.array([[1.3]]),
+    "equal": np.full((5, 5), 0.8),
+    "zero": np.zeros((4, 4)),
+    "tiny": generic(4, 1e-12),
+    **{f"near {gap:g}": nearly_equal(gap) for gap in (1e-4, 1e-9, 1e-13, 1e-15, 1e-16)},
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-7, 1e-11])
+def test_sines_of_any_kernel(name, tolerance):
+    K = KERNELS[name]
+    for pattern, found in zip(
+        PATTERNS, quadruple_means(SIN, K, PATTERNS, tolerance=tolerance), strict=True
+    ):
+        least = 1e-7 if name in ("near 1e-15", "near 1e-16") else 0.0
+        allowed = max(tolerance, least) * norms(SIN, K, pattern) + 1e-15
+        assert (np.abs(found - sine_mean(K, pattern)) <= allowed).all()
+
+
+@pytest.mark.parametrize("pattern", [(0, 0, 0, 0), (0, 1, 1, 2), (2, 0, 3, 1)])
+@pytest.mark.parametrize("name", ["generic", "singular"])
+def test_polynomials_have_exact_moments(pattern, name):
+    K = KERNELS[name][-5:, -5:] if name == "generic" else KERNELS[name][:5, :5]
+    found = quadruple_means(functions(quartic, 4), K, [pattern], tolerance=1e-10)[0]
+    series = [
+        np.atleast_1d(np.polynomial.Polynomial([0.3, 1.0, -0.7, 0.2]).deriv(k).coef)
+        for k in pattern
+    ]
+    scale = norms(functions(quartic, 4), K, pattern)
+    places = [(0, 1, 2, 3), (4, 2, 0, 1), (0, 0, 1, 4), (3, 1, 1, 3), (2, 2, 2, 2), (0, 1, 0, 0)]
+    for place in places:
+        part = K[np.ix_(place, place)]
+        exact = sum(
+            np.prod([c[p] for c, p in zip(series, powers, strict=True)]) * isserlis(part, powers)
+            for powers in product(*(range(len(c)) for c in series))
+        )
+        assert abs(found[place] - exact) < 1e-10 * scale[place]
+
+
+def dense_mean(f, K, place, pattern, step, reach=7.0):
+    """A plain sum over the white variables of four samples with a Cholesky root."""
+    root = np.linalg.cholesky(K[np.ix_(place, place)])
+    x, w = grid(step, reach)
+    total = 0.0
+    for u, a in zip(x, w, strict=True):
+        z0 = root[0, 0] * u
+        z1 = root[1, 0] * u + root[1, 1] * x
+        z2 = root[2, 0] * u + root[2, 1] * x[:, None] + root[2, 2] * x
+        z3 = root[3, 0] * u + root[3, 1] * x[:, None, None] + root[3, 2] * x[:, None]
+        last = f[pattern[3]](z3 + root[3, 3] * x) @ w
+        inner = ((f[pattern[2]](z2) * last) @ w) * f[pattern[1]](z1)
+        total += a * f[pattern[0]](np.array([z0]))[0] * (inner @ w)
+    return total
+
+
+@pytest.mark.parametrize("activation", [tanh, shifted])
+def test_four_dimensional_sums(activation):
+    f, K = functions(activation, 4), generic(4, 0.25)
+    for pattern in PATTERNS:
+        found = quadruple_means(f, K, [pattern], tolerance=1e-8)[0]
+        place = (2, 0, 3, 1)
+        off = abs(found[place] - dense_mean(f, K, place, pattern, 0.35))
+        assert off < 1e-8 * norms(f, K, pattern)[place]
+
+
+@pytest.mark.parametrize("K", [1e-12, 1.0, 25.0])
+def test_one_sample_and_two(K):
+    """Repeated samples against sums over one variable and over two."""
+    x, w = grid(0.02)
+    z = np.sqrt(K) * x
+    u, v = grid(0.04, 9.0)
+    both = np.sqrt(K) * (0.6 * u[:, None] + 0.8 * u)
+    kernel = K * np.array([[1.0, 0.6], [0.6, 1.0]])
+    for pattern, found in zip(
+        PATTERNS, quadruple_means(TANH, kernel, PATTERNS, tolerance=1e-8), strict=True
+    ):
+        a, b, c, d = (TANH[k] for k in pattern)
+        scale = norms(TANH, kernel, pattern)[0, 0, 0, 0]
+        assert abs(found[0, 0, 0, 0] - w @ (a(z) * b(z) * c(z) * d(z))) < 1e-8 * scale
+        first = v * a(np.sqrt(K) * u)
+        exact = (first * b(np.sqrt(K) * u)) @ (c(both) * d(both)) @ v
+        assert abs(found[0, 0, 1, 1] - exact) < 1e-8 * scale
+        exact = (first * c(np.sqrt(K) * u) * d(np.sqrt(K) * u)) @ b(both) @ v
+        assert abs(found[0, 1, 0, 0] - exact) < 1e-8 * scale
+
+
+def test_large_variances():
+    """A tolerance against a smaller one, and pairs of independent samples against their means."""
+    K = 25.0 * np.array([[1, 0.5, 0, 0], [0.5, 1, 0, 0], [0, 0, 1, -0.8], [0, 0, -0.8, 1]])
+    found = quadruple_means(TANH, K, [(0, 0, 0, 0), (0, 0, 1, 1)], tolerance=1e-4)
+    values, slopes = pair_means(TANH, K, [(0, 0), (1, 1)])
+    for means, second in zip(found, (values, slopes), strict=True):
+        scale = np.sqrt(values[0, 0] ** 2 * second[0, 0] ** 2)
+        assert abs(means[0, 1, 2, 3] - values[0, 1] * second[2, 3]) < 1e-4 * scale
+        assert abs(means[2, 3, 0, 1] - values[2, 3] * second[0, 1]) < 1e-4 * scale
+
+
+@pytest.mark.parametrize("activation", [tanh, shifted])
+def test_permuted_samples_give_permuted_means(activation):
+    f, K = functions(activation, 3), generic(5)
+    order = np.random.default_rng(2).permutation(5)
+    for pattern in [(0, 0, 0, 0), (0, 1, 1, 2)]:
+        one = quadruple_means(f, K, [pattern])[0]
+        other = quadruple_means(f, K[np.ix_(order, order)], [pattern])[0]
+        off = np.abs(one[np.ix_(*[order] * 4)] - other) / norms(f, K, pattern)
+        assert off.max() < 2e-7
+
+
+def test_axes_of_equal_order_are_exchanged_and_duplicates_duplicate():
+    K = generic(4)
+    K = K[np.ix_((0, 1, 2, 1, 3), (0, 1, 2, 1, 3))]
+    first, second = quadruple_means(TANH, K, [(0, 1, 1, 2), (1, 1, 2, 0)])
+    assert (first == first.transpose(0, 2, 1, 3)).all()
+    assert (first == second.transpose(3, 0, 1, 2)).all()
+    for axis in range(4):
+        assert (np.take(first, 1, axis) == np.take(first, 3, axis)).all()
+
+
+@pytest.mark.parametrize("name", ["generic", "singular"])
+def test_some_samples_have_the_same_means_as_all(name):
+    K = KERNELS[name]
+    some = [(0, 1, 2, 4), (0, 0, 1, 2), (4, 0, 0, 4), (3, 3, 3, 3), (4, 4, 4, 1)]
+    asked = {p for row in some for p in permutations(row)}
+    for found, full in zip(
+        quadruple_means(TANH, K, PATTERNS[:4], some),
+        quadruple_means(TANH, K, PATTERNS[:4]),
+        strict=True,
+    ):
+        assert {tuple(place) for place in np.argwhere(~np.isnan(found)).tolist()} == asked
+        for place in asked:
+            assert found[place] == pytest.approx(full[place], abs=2e-7)
+    assert np.isnan(quadruple_means(TANH, K, [PATTERNS[0]], np.zeros((0, 4), int))[0]).all()
+
+
+def test_the_functions_may_be_given_together():
+    def together(z, count):
+        t = np.tanh(z)
+        u = 1 - t * t
+        return [t, u, -2 * t * u, u * (6 * t * t - 2)][:count]
+
+    K = generic(5)
+    alone, both = (quadruple_means(TANH, K, PATTERNS, together=g) for g in (None, together))
+    for one, other in zip(alone, both, strict=True):
+        assert np.abs(one - other).max() < 1e-12
+
+
+@pytest.mark.parametrize("pattern", list(combinations_with_replacement(range(3), 4)))
+def test_any_pattern(pattern):
+    K = generic(4)
+    found = quadruple_means(SIN, K, [pattern], tolerance=1e-9)[0]
+    assert (np.abs(found - sine_mean(K, pattern)) <= 1e-9 * norms(SIN, K, pattern)).all()
+
+
+@pytest.mark.parametrize(
+    ("activation", "what"),
+    [
+        ([lambda z: np.maximum(z, 0)], "do not converge"),
+        ([lambda z: z * np.abs(z)], "do not converge"),
+        ([np.sign], "do not converge"),
+        ([lambda z: np.exp(9 * z)], "do not converge|overflow"),
+        ([lambda z: np.exp(300 * z)], "do not converge|overflow"),
+        ([lambda z: np.full(z.shape, np.nan)], "overflow"),
+        ([lambda z: z[:1]], "shape"),
+        ([1.0], "as functions"),
+    ],
+)
+def test_activations_that_are_not_smooth_are_refused(activation, what):
+    with pytest.raises(KernelInputError, match=what):
+        quadruple_means(activation, generic(4), [(0, 0, 0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"patterns": [(0, 0)]}, "are not four of 0 … 3"),
+        ({"patterns": [(0, 0, 0, 4)]}, "are not four of 0 … 3"),
+        ({"K": np.ones((2, 3))}, "shape"),
+        ({"K": np.array([[1.0, 2.0], [2.0, 1.0]])}, "correlation of size 2"),
+        ({"samples": [(0, 1, 2)]}, "are not quadruples of 0 … 3"),
+        ({"samples": [(0, 1, 2, 4)]}, "are not quadruples of 0 … 3"),
+        ({"samples": [(0, 1, 2, -1)]}, "are not quadruples of 0 … 3"),
+        ({"samples": [(0, 1), (1, 2, 3)]}, "are not quadruples of 0 … 3"),
+        ({"samples": [(0, 1, 2, 0.5)]}, "are not quadruples of 0 … 3"),
+        ({"tolerance": 0.0}, "The tolerance is 0"),
+        ({"tolerance": np.nan}, "The tolerance is nan"),
+        ({"tolerance": "1"}, "The tolerance is '1'"),
+        ({"together": lambda z, count: [z[:1]] * count}, "shape"),
+        ({"together": lambda z, count: [z]}, "1 functions"),
+        ({"together": 3}, "together"),
+    ],
+)
+def test_bad_input_is_refused_in_words(arguments, what):
+    given = {"activation": TANH, "K": np.eye(4), "patterns": [(0, 0, 1, 1)], **arguments}
+    with pytest.raises(KernelInputError, match=what):
+        quadruple_means(**given)
+
+
+def test_no_patterns_no_means():
+    assert quadruple_means(TANH, np.eye(2), []) == []
