@@ -41,7 +41,7 @@ def lower(system: RecursionSystem) -> KernelModule:
         KernelError: if the system is not closed, not for a single input, or a recursion is not
             linear in its own tensor.
     """
-    advice = "Give what `derive_system(..., inputs='one')` returned."
+    advice = "Give what `derive_system` returns."
     require(system, RecursionSystem, "a system of recursions", advice)
     check_system(system)
     collected = [(r, local_terms(r)) for r in system if r.name != METRIC]

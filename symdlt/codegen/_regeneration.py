@@ -11,6 +11,7 @@ from reprlib import repr as short_repr
 
 from symdlt.codegen._source import kernel_for
 from symdlt.errors import KernelError, require
+from symdlt.networks import BOOK
 
 Provider = Callable[[], Mapping[str, str]]
 
@@ -41,11 +42,12 @@ class Drift:
 
 def kernel_files() -> dict[str, str]:
     """The committed kernels by path relative to the root of the checkout."""
-    source = kernel_for()
-    return {
-        "symdlt/kernels/__init__.py": _KERNELS_INIT,
-        f"symdlt/kernels/{source.file_name}": source.text,
-    }
+    sources = (
+        kernel_for(inputs="one", name="single_input"),
+        kernel_for([*BOOK, "G.1", "H.1"], inputs="many", name="many_inputs"),
+    )
+    files = {f"symdlt/kernels/{source.file_name}": source.text for source in sources}
+    return {"symdlt/kernels/__init__.py": _KERNELS_INIT, **files}
 
 
 def regenerate(

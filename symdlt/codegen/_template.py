@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from importlib.resources import files
 
 from symdlt.codegen._ir import KernelModule, Mean, Product, Sum, Symbol, TensorFunction, symbols
+from symdlt.codegen._linking import linked
 from symdlt.codegen._lowering import HYPERPARAMETERS
 from symdlt.codegen._printer import COLUMNS, assignment, expression_text
 
 KERNEL_SCHEMA = 1
-MARK = "# ---- copied from here ----\n"
-
-IMPORTS = """\
-from __future__ import annotations
-
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral, Real
-from reprlib import repr as short_repr
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
-"""
+OWN_IMPORTS = "from collections.abc import Mapping\n"
+RUNTIME = (
+    "symdlt.means._grids",
+    "symdlt.codegen._runtime_input",
+    "symdlt.codegen._runtime",
+)
 
 NOTES = """\
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
@@ -91,24 +83,19 @@ def propagate(
 '''
 
 
-def runtime_text() -> str:
-    """The part that all kernels share."""
-    source = files("symdlt.codegen").joinpath("_runtime.py").read_text(encoding="utf-8")
-    return source.partition(MARK)[2].strip("\n") + "\n"
-
-
-def module_text(module: KernelModule, banner: str, provenance: str) -> str:
+def module_text(module: KernelModule, banner: str, provenance: str, activation: str = "") -> str:
     """The whole file.
 
     Args:
         module: what it computes.
         banner: the first line.
         provenance: where it comes from, as text of the module's docstring.
+        activation: the source of the activation that it brings along.
     """
     docstring = f'"""{banner}\n\n{provenance}\n{NOTES}\n{_example(module)}"""\n'
     parts = [
-        f"{docstring}\n{IMPORTS}\n{runtime_text()}",
         _constants(module),
+        *([activation] if activation else []),
         _plain_means(module),
         _factor_class(module),
         _shared_factors(module),
@@ -118,7 +105,9 @@ def module_text(module: KernelModule, banner: str, provenance: str) -> str:
         _table(module),
         DRIVER.strip("\n") + "\n",
     ]
-    return "\n\n".join(parts)
+    body = "\n\n".join(parts)
+    shared = linked(RUNTIME, OWN_IMPORTS + body)
+    return "\n\n".join([f"{docstring}\n{shared.imports}\n{shared.definitions}", body])
 
 
 def _example(module: KernelModule) -> str:

@@ -5,7 +5,7 @@ Recursions: single input, z form, SHA-256 of their canonical text
             3a58750330e5750c7c56ddf20f3dc73c0bbb52458fed622982a0387a277cb9c8
 Order kept: leading in 1/n
 Options:    means by the trapezoidal rule, 13 of them; 3 derivatives of the activation
-Regenerate: symdlt kernel G H V B D A F P Q R S T U -o single_input.py
+Regenerate: symdlt kernel G H V B D A F P Q R S T U --inputs one -o single_input.py
             (symdlt regenerate in a checkout, for the kernels that are kept there)
 
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple, Protocol
@@ -32,148 +33,73 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
-PerLayer = float | Sequence[float] | Array
-
-REACH = 12.0
+REACH = 10.0
+FAR = 12.0
 SHIFT = 0.5 * (math.sqrt(5.0) - 1.0)
 FIRST_STEP = 0.5
 LEAST_STEP = 1e-3
 AGREEMENT = 1e-8
 VERIFIED = 1e-12
-TARGET = 1e-17
-CHUNK = 1 << 14
-MOST_BYTES = 8e9
 
 
 class KernelInputError(ValueError):
     """Input that this kernel cannot use."""
 
 
-class Hyperparameters(NamedTuple):
-    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
-
-    C_b: Array
-    C_W: Array
-    lambda_b: Array
-    lambda_W: Array
-    r: Array
-
-
-class Grid(NamedTuple):
-    """Nodes x and weights w with sum(w f(x)) the mean of f over a standard Gaussian."""
-
-    nodes: Array
-    weights: Array
-
-
-class Rule(NamedTuple):
-    """A grid, and the same grid moved by an irrational part of its step to test it with."""
-
-    step: float
-    grid: Grid
-    moved: Grid
-
-
-class MeanTable(Protocol):
-    """All means from the values of the activation and its derivatives at the nodes."""
-
-    def __call__(self, s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
-        """One row for each mean; centre = 0 leaves central moments uncentred."""
-
-
-def trapezoid(step: float, reach: float = REACH, shift: float = 0.0) -> Grid:
+def trapezoid(step: float, reach: float = REACH, shift: float = 0.0) -> tuple[Array, Array]:
     """The truncated trapezoidal rule, which converges geometrically for smooth functions."""
     half = math.ceil(reach / step)
     nodes: Array = step * (np.arange(-half, half + 1, dtype=np.float64) + shift)
     weights: Array = np.exp(-0.5 * nodes**2)
-    return Grid(nodes, weights / weights.sum())
+    return nodes, weights / weights.sum()
 
 
-def rule(step: float) -> Rule:
-    """The rule of a step. The moved grid also ends earlier, so that it tests the tails as well.
-
-    What a grid cannot resolve it takes for something slower, with a phase that depends on where
-    the grid begins. Halving the step, or moving by half of it, keeps some of these phases; moving
-    by the golden part of a step keeps none.
-    """
-    return Rule(step, trapezoid(step), trapezoid(step, REACH - 2.0, SHIFT))
+@lru_cache(maxsize=64)
+def moved_grid(step: float) -> tuple[Array, Array]:
+    """The grid moved by the golden part of its step; it also ends earlier, to test the tails."""
+    return trapezoid(step, REACH, SHIFT)
 
 
-def evaluate(activation: Sequence[Function], z: Array) -> list[Array]:
-    """The activation and its derivatives at z."""
-    values = []
-    for order, function in enumerate(activation):
-        value = np.asarray(function(z))
-        if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
-            raise KernelInputError(
-                f"Derivative {order} of the activation returned {value.dtype} of shape "
-                f"{value.shape}. It was called with float64 of shape {z.shape}. "
-                "Give functions that act on each element of an array of reals."
-            )
-        full = value if value.shape == z.shape else np.full(z.shape, value)
-        values.append(full.astype(np.float64, copy=False))
-    return values
+def evaluate(function: Function, order: int, z: Array) -> Array:
+    """A derivative of the activation at z."""
+    try:
+        returned = function(z)
+    except TypeError as reason:
+        raise KernelInputError(
+            f"Derivative {order} of the activation cannot be called with an array: {reason}. "
+            f"It was called with float64 of shape {z.shape}. "
+            "Give functions that act on each element of an array, such as those of NumPy."
+        ) from reason
+    return evaluated(returned, order, z)
 
 
-def choose_rule(
-    activation: Sequence[Function], K: float, table: MeanTable, layer: int, step: float = FIRST_STEP
-) -> Rule:
-    """The coarsest trapezoidal rule that is right to about double precision.
-
-    For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by
-    factors of sqrt(2) until no mean moves by more than 1e-8 when the grid is moved; differences
-    are measured against the mean of the absolute value. How far they moved gives c, and with it
-    the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
-    """
-    while step > LEAST_STEP:
-        moved = farthest(activation, K, table, rule(step))
-        if moved == math.inf:
-            raise KernelInputError(
-                f"The Gaussian means of the activation overflow at layer {layer}. "
-                f"The variance K is at most {K:.3g} there. "
-                "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
-            )
-        if moved <= AGREEMENT:
-            found = rule(step * max(0.5, math.log(max(moved, TARGET)) / math.log(TARGET)))
-            resolved = farthest(activation, K, table, found) <= VERIFIED
-            if resolved and derivatives_resolved(activation, K, found):
-                return found
-        step /= math.sqrt(2.0)
-    raise KernelInputError(
-        f"The Gaussian means of the activation do not converge at layer {layer}. "
-        f"K is at most {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
-        "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
-        "smaller K."
-    )
+def evaluated(returned: Array, order: int, z: Array) -> Array:
+    """What a derivative of the activation returned at z."""
+    value = np.asarray(returned)
+    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
+        raise KernelInputError(
+            f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "
+            f"It was called with float64 of shape {z.shape}. "
+            "Give functions that act on each element of an array of reals."
+        )
+    full = value if value.shape == z.shape else np.full(z.shape, value)
+    return full.astype(np.float64, copy=False)
 
 
-def farthest(activation: Sequence[Function], K: float, table: MeanTable, found: Rule) -> float:
-    """How far any mean moves with the grid, infinite if one is not finite."""
-    _, moves = tested_means(activation, np.array([K]), table, found)
-    return float(moves[0]) if np.isfinite(moves[0]) else math.inf
+def all_values(activation: Sequence[Function], variance: float, nodes: Array) -> Array:
+    """The activation and its derivatives, one row for each."""
+    z = math.sqrt(variance) * nodes
+    return np.array([evaluate(function, k, z) for k, function in enumerate(activation)])
 
 
-def tested_means(
-    activation: Sequence[Function], K: Array, table: MeanTable, found: Rule
-) -> tuple[Array, Array]:
-    """All means at every K, and how far they move with the grid, relative to absolute means."""
-    roots = np.sqrt(K)[:, None]
-    values = evaluate(activation, roots * found.grid.nodes)
-    means = table(values, found.grid.weights)
-    sizes = table([np.abs(value) for value in values], found.grid.weights, 0.0)
-    again = table(evaluate(activation, roots * found.moved.nodes), found.moved.weights)
-    moves = np.abs(means - again)
-    relative = np.divide(moves, sizes, out=np.zeros_like(moves), where=sizes != 0.0)
-    return means, relative.max(axis=0, initial=0.0)
-
-
-def derivatives_resolved(activation: Sequence[Function], K: float, found: Rule) -> bool:
+def derivatives_agree(activation: Sequence[Function], variance: float, step: float) -> bool:
     """Test each derivative against the one before, if both grids agree on what to compare.
 
     By parts, E[(x-1) e^x f] = sqrt(K) E[e^x f'].
     """
     (left, right, size), (again, other, _) = (
-        tilted_sides(activation, K, grid) for grid in (found.grid, found.moved)
+        tilted_sides(activation, variance, *grid)
+        for grid in (trapezoid(step, FAR), moved_grid(step))
     )
     if np.any(np.maximum(np.abs(left - again), np.abs(right - other)) > AGREEMENT * size):
         return False
@@ -181,78 +107,26 @@ def derivatives_resolved(activation: Sequence[Function], K: float, found: Rule) 
     if wrong.any():
         order = int(np.argmax(wrong)) + 1
         raise KernelInputError(
-            f"Function {order} of the activation is not the derivative of function "
-            f"{order - 1}. Integration by parts fails for z of variance {K:.3g}. "
+            f"Function {order} of the activation is not the derivative of function {order - 1}. "
+            f"Integration by parts fails for z of variance {variance:.3g}. "
             "Give sigma, sigma', sigma'', … in order; jumps and kinks are not allowed."
         )
     return True
 
 
 def tilted_sides(
-    activation: Sequence[Function], K: float, grid: Grid
+    activation: Sequence[Function], variance: float, nodes: Array, weights: Array
 ) -> tuple[Array, Array, Array]:
     """Both sides of the integration by parts for each derivative, and their absolute size."""
-    values = evaluate(activation, math.sqrt(K) * grid.nodes)
-    weights = grid.weights * np.exp(grid.nodes - 0.5)
-    table = np.stack(values)
-    left, right = (grid.nodes - 1.0) * table[:-1], math.sqrt(K) * table[1:]
-    size = np.abs(left) @ weights + np.abs(right) @ weights
-    return left @ weights, right @ weights, size
+    values = all_values(activation, variance, nodes)
+    tilted = weights * np.exp(nodes - 0.5)
+    left, right = (nodes - 1.0) * values[:-1], math.sqrt(variance) * values[1:]
+    size = np.abs(left) @ tilted + np.abs(right) @ tilted
+    return left @ tilted, right @ tilted, size
 
 
-def octave(K: float) -> int:
-    """A number that changes with every factor of two in K."""
-    return math.frexp(max(K, 1e-300))[1]
-
-
-class Quadrature:
-    """The rules in use, one for each factor of two in K, found when they are first needed.
-
-    Every mean that is used is tested at its own K, because a rule that is right at one K may
-    mistake a fast oscillation for a slow one at another.
-    """
-
-    def __init__(self, activation: Sequence[Function], table: MeanTable) -> None:
-        self.activation = activation
-        self.table = table
-        self.rules: dict[int, Rule] = {}
-
-    def rule(self, K: float, layer: int) -> Rule:
-        """The rule for this K, chosen at the upper end of its range of K."""
-        key = octave(K)
-        if key not in self.rules:
-            self.rules[key] = choose_rule(self.activation, 2.0**key, self.table, layer)
-        return self.rules[key]
-
-    def refine(self, K: float, layer: int) -> None:
-        """Replace the rule for this K, which has failed there, by a finer one."""
-        step = self.rules[octave(K)].step / math.sqrt(2.0)
-        self.rules[octave(K)] = choose_rule(self.activation, K, self.table, layer, step)
-
-    def means(self, K: Array) -> Array:
-        """All means, one row for each, at every K."""
-        groups: dict[int, list[int]] = {}
-        for index, value in enumerate(K.tolist()):
-            groups.setdefault(octave(value), []).append(index)
-        parts = [self._group(np.array(rows), K) for rows in groups.values()]
-        order = np.argsort(np.array([row for rows in groups.values() for row in rows]))
-        return np.concatenate(parts, axis=1)[:, order]
-
-    def _group(self, rows: NDArray[np.intp], K: Array) -> Array:
-        found = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
-        count = min(rows.size, -(-rows.size * found.grid.nodes.size // CHUNK))
-        parts = [self._tested(part, K) for part in np.array_split(rows, count)]
-        return np.concatenate(parts, axis=1)
-
-    def _tested(self, rows: NDArray[np.intp], K: Array) -> Array:
-        while True:
-            layer = int(rows[0]) + 1
-            found = self.rule(float(K[rows[0]]), layer)
-            means, moves = tested_means(self.activation, K[rows], self.table, found)
-            worst = int(np.argmax(moves))
-            if moves[worst] <= VERIFIED:
-                return means
-            self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
+PerLayer = float | Sequence[float] | Array
+MOST_BYTES = 8e9
 
 
 def real_numbers(name: str, value: Any) -> Array:
@@ -325,6 +199,159 @@ def check_activation(activation: Sequence[Function], needed: int) -> tuple[Funct
             f"sigma and its first {needed - 1} derivatives. Give them in order, as callables."
         )
     return given
+
+
+FINEST = 1e-17
+CHUNK = 1 << 14
+
+
+class Hyperparameters(NamedTuple):
+    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
+
+    C_b: Array
+    C_W: Array
+    lambda_b: Array
+    lambda_W: Array
+    r: Array
+
+
+class Rule(NamedTuple):
+    """A grid, and the same grid moved by an irrational part of its step to test it with."""
+
+    step: float
+    grid: tuple[Array, Array]
+    moved: tuple[Array, Array]
+
+
+class MeanTable(Protocol):
+    """All means from the values of the activation and its derivatives at the nodes."""
+
+    def __call__(self, s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
+        """One row for each mean; centre = 0 leaves central moments uncentred."""
+
+
+def rule(step: float) -> Rule:
+    """The rule of a step. The moved grid also ends earlier, so that it tests the tails as well.
+
+    What a grid cannot resolve it takes for something slower, with a phase that depends on where
+    the grid begins. Halving the step, or moving by half of it, keeps some of these phases; moving
+    by the golden part of a step keeps none.
+    """
+    return Rule(step, trapezoid(step, FAR), moved_grid(step))
+
+
+def choose_rule(
+    activation: Sequence[Function], K: float, table: MeanTable, layer: int, step: float = FIRST_STEP
+) -> Rule:
+    """The coarsest trapezoidal rule that is right to about double precision.
+
+    For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by
+    factors of sqrt(2) until no mean moves by more than 1e-8 when the grid is moved; differences
+    are measured against the mean of the absolute value. How far they moved gives c, and with it
+    the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
+    """
+    while step > LEAST_STEP:
+        moved = farthest_move(activation, K, table, rule(step))
+        if moved == math.inf:
+            raise KernelInputError(
+                f"The Gaussian means of the activation overflow at layer {layer}. "
+                f"The variance K is at most {K:.3g} there. "
+                "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
+            )
+        if moved <= AGREEMENT:
+            found = rule(step * max(0.5, math.log(max(moved, FINEST)) / math.log(FINEST)))
+            right = farthest_move(activation, K, table, found) <= VERIFIED
+            if right and derivatives_agree(activation, K, found.step):
+                return found
+        step /= math.sqrt(2.0)
+    raise KernelInputError(
+        f"The Gaussian means of the activation do not converge at layer {layer}. "
+        f"K is at most {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
+        "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
+        "smaller K."
+    )
+
+
+def farthest_move(activation: Sequence[Function], K: float, table: MeanTable, found: Rule) -> float:
+    """How far any mean moves with the grid, infinite if one is not finite."""
+    _, moves = tested_means(activation, np.array([K]), table, found)
+    return float(moves[0]) if np.isfinite(moves[0]) else math.inf
+
+
+def tested_means(
+    activation: Sequence[Function], K: Array, table: MeanTable, found: Rule
+) -> tuple[Array, Array]:
+    """All means at every K, and how far they move with the grid, relative to absolute means."""
+    roots = np.sqrt(K)[:, None]
+    nodes, weights = found.grid
+    moved, others = found.moved
+    values = values_at(activation, roots * nodes)
+    means = table(values, weights)
+    sizes = table([np.abs(value) for value in values], weights, 0.0)
+    again = table(values_at(activation, roots * moved), others)
+    moves = np.abs(means - again)
+    relative = np.divide(moves, sizes, out=np.zeros_like(moves), where=sizes != 0.0)
+    return means, relative.max(axis=0, initial=0.0)
+
+
+def values_at(activation: Sequence[Function], z: Array) -> list[Array]:
+    """The activation and its derivatives at z."""
+    return [evaluate(function, order, z) for order, function in enumerate(activation)]
+
+
+def octave(K: float) -> int:
+    """A number that changes with every factor of two in K."""
+    return math.frexp(max(K, 1e-300))[1]
+
+
+class Quadrature:
+    """The rules in use, one for each factor of two in K, found when they are first needed.
+
+    Every mean that is used is tested at its own K, because a rule that is right at one K may
+    mistake a fast oscillation for a slow one at another.
+    """
+
+    def __init__(self, activation: Sequence[Function], table: MeanTable) -> None:
+        self.activation = activation
+        self.table = table
+        self.rules: dict[int, Rule] = {}
+
+    def rule(self, K: float, layer: int) -> Rule:
+        """The rule for this K, chosen at the upper end of its range of K."""
+        key = octave(K)
+        if key not in self.rules:
+            self.rules[key] = choose_rule(self.activation, 2.0**key, self.table, layer)
+        return self.rules[key]
+
+    def refine(self, K: float, layer: int) -> None:
+        """Replace the rule for this K, which has failed there, by a finer one."""
+        step = self.rules[octave(K)].step / math.sqrt(2.0)
+        self.rules[octave(K)] = choose_rule(self.activation, K, self.table, layer, step)
+
+    def means(self, K: Array) -> Array:
+        """All means, one row for each, at every K."""
+        groups: dict[int, list[int]] = {}
+        for index, value in enumerate(K.tolist()):
+            groups.setdefault(octave(value), []).append(index)
+        parts = [self._group(np.array(rows), K) for rows in groups.values()]
+        order = np.argsort(np.array([row for rows in groups.values() for row in rows]))
+        return np.concatenate(parts, axis=1)[:, order]
+
+    def _group(self, rows: NDArray[np.intp], K: Array) -> Array:
+        found = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
+        count = min(rows.size, -(-rows.size * found.grid[0].size // CHUNK))
+        parts = [self._tested(part, K) for part in np.array_split(rows, count)]
+        return np.concatenate(parts, axis=1)
+
+    def _tested(self, rows: NDArray[np.intp], K: Array) -> Array:
+        while True:
+            layer = int(rows[0]) + 1
+            found = self.rule(float(K[rows[0]]), layer)
+            means, moves = tested_means(self.activation, K[rows], self.table, found)
+            worst = int(np.argmax(moves))
+            if moves[worst] <= VERIFIED:
+                return means
+            self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
 
 def check_overlap(overlap: float) -> float:
@@ -409,7 +436,7 @@ def next_variance(
     while True:
         _, *grids = quadrature.rule(K, layer)
         found, again = (
-            float(advance(evaluate(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
+            float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
             for x, w in grids
         )
         if not abs(found - again) > VERIFIED * abs(found):

@@ -61,7 +61,7 @@ def best_time(module: ModuleType, depth: int, repeat: int = 3) -> tuple[float, d
 def nodes_used(module: ModuleType, K: np.ndarray) -> int:
     sigma = tanh_functions(module.DERIVATIVES + 1)
     quadrature = module.Quadrature(sigma, module.plain_means)
-    return sum(quadrature.rule(value, 1).grid.nodes.size for value in K[:-1].tolist())
+    return sum(quadrature.rule(value, 1).grid[0].size for value in K[:-1].tolist())
 
 
 def row(name: str, module: ModuleType, depth: int, bar: float, rate: float) -> str:

@@ -53,7 +53,7 @@ def test_next_order_against_direct_evaluation(form):
 
 def test_subleading_pieces_against_direct_evaluation():
     names = ["G.1", "H.1", "V.1"]
-    module = loaded(kernel_for(names, name="subleading"))
+    module = loaded(kernel_for(names, name="subleading", inputs="one"))
     direct = derive_system(names, inputs="one")
     exact = iterate(direct, ACTIVATIONS["tanh"], OVERLAP, HYPER, WIDTHS)
     result = run(module, ACTIVATIONS["tanh"])

@@ -72,5 +72,6 @@ def test_refuses_other_folders_and_double_provision(tmp_path, checkout):
 def test_default_provider_is_the_kernels():
     assert sorted(kernel_files()) == [
         "symdlt/kernels/__init__.py",
+        "symdlt/kernels/many_inputs.py",
         "symdlt/kernels/single_input.py",
     ]

@@ -1,0 +1,318 @@
+"""What kernels for many inputs share; the definitions are copied into each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import permutations, product
+from numbers import Integral
+from reprlib import repr as short_repr
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.codegen._runtime_input import (
+    MOST_BYTES,
+    PerLayer,
+    per_layer,
+    real_numbers,
+    width_ratios,
+)
+from symdlt.means._grids import (
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+)
+from symdlt.means._layer_means import LayerMeans
+from symdlt.means._pairs import Indices
+
+Tables = Mapping[str, Array]
+Samples = tuple[Indices, ...]
+
+SLICE = 1 << 15
+
+
+class Layer(NamedTuple):
+    """Hyperparameters of layer l+1, and r = n_l/n_(l-1)."""
+
+    C_b: float
+    C_W: float
+    lambda_b: float
+    lambda_W: float
+    r: float
+
+
+class Recursion(NamedTuple):
+    """How a tensor of layer l+1 follows from means and tensors of layer l."""
+
+    advance: Callable[[Layer, Tables, Tables, Samples], Array]
+    needs: tuple[str, ...]
+    means: tuple[tuple[int, ...], ...]
+    hyperparameters: tuple[str, ...]
+    symmetries: tuple[tuple[int, ...], ...]
+
+    @property
+    def axes(self) -> int:
+        """Two, or four."""
+        return len(self.symmetries[0])
+
+
+class Problem(NamedTuple):
+    """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor."""
+
+    recursions: dict[str, Recursion]
+    activation: tuple[Function, ...]
+    overlap: Array
+    layers: list[Layer]
+    chosen: Indices | None
+    tuples: dict[str, Indices]
+
+
+def checked_problem(
+    recursions: Mapping[str, Recursion],
+    activation: Sequence[Function],
+    overlap: Array,
+    depth: int,
+    hyperparameters: Mapping[str, PerLayer | None],
+    widths: Sequence[float] | Array | None,
+    tensors: Iterable[str] | None,
+    samples: Indices | None,
+) -> Problem:
+    """Refuse what no kernel can use, and prepare the rest."""
+    kept = needed_recursions(recursions, tensors)
+    orders = {order for one in kept.values() for mean in one.means for order in mean}
+    functions = checked_functions(activation, max(orders, default=0) + 1, list(kept))
+    dots = checked_overlap(overlap)
+    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
+        raise KernelInputError(
+            f"The depth is {short_repr(depth)}. It is the number of layers L. "
+            "Give a positive integer."
+        )
+    used = {name for one in kept.values() for name in one.hyperparameters}
+    refuse_large(kept, len(dots), int(depth), samples)
+    values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
+    ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
+    layers = [Layer(*map(float, row)) for row in zip(*values, ratios, strict=True)]
+    four = {name: one for name, one in kept.items() if one.axes == 4}
+    chosen = None if samples is None else closed_samples(samples, len(dots))
+    tuples = {
+        name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
+    }
+    return Problem(kept, functions, dots, layers, chosen, tuples)
+
+
+def needed_recursions(
+    recursions: Mapping[str, Recursion], tensors: Iterable[str] | None
+) -> dict[str, Recursion]:
+    """The recursions of the tensors and of all that they need."""
+    asked = recursions if tensors is None else tensors
+    wanted = {asked} if isinstance(asked, str) else set(asked)
+    unknown = sorted(map(str, wanted - set(recursions)))
+    if unknown:
+        raise KernelInputError(
+            f"The tensors {short_repr(unknown)} are not known. This kernel computes "
+            f"{' '.join(recursions)}. Ask for some of these."
+        )
+    reached = {"G"}
+    while wanted:
+        reached |= wanted
+        wanted = {need for name in wanted for need in recursions[name].needs} - reached
+    return {name: one for name, one in recursions.items() if name in reached}
+
+
+def checked_functions(
+    activation: Sequence[Function], count: int, names: list[str]
+) -> tuple[Function, ...]:
+    """Sigma and the derivatives that are needed."""
+    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
+    if len(given) < count:
+        raise KernelInputError(
+            f"The activation is given by {len(given)} functions. The tensors {' '.join(names)} "
+            f"need {count}: sigma and its first {count - 1} derivatives. Give them in order."
+        )
+    check_callable(given)
+    return given[:count]
+
+
+def checked_overlap(overlap: Array) -> Array:
+    """The matrix x_i.x_j/n_0 of all inputs."""
+    dots = real_numbers("overlap", overlap)
+    if dots.ndim != 2 or dots.shape[0] != dots.shape[1] or not dots.size:
+        raise KernelInputError(
+            f"The overlap has shape {dots.shape}. It is the matrix x_i.x_j/n_0 of N inputs. "
+            "Give an array of shape (N, N) with N at least 1, such as x @ x.T / n_0."
+        )
+    scale = np.sqrt(np.abs(dots.diagonal()))
+    bound = np.outer(scale, scale) * (1.0 + 1e-9)
+    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound)
+    if wrong.any() or (dots.diagonal() < 0.0).any():
+        raise KernelInputError(
+            "The overlap is not that of real inputs: it has entries that are not finite, negative "
+            "on the diagonal, or larger than |x_i| |x_j|/n_0. It is the matrix x_i.x_j/n_0. "
+            "Give x @ x.T / n_0 of finite inputs."
+        )
+    return 0.5 * (dots + dots.T)
+
+
+def refuse_large(
+    kept: Mapping[str, Recursion], count: int, depth: int, samples: Indices | None
+) -> None:
+    """Refuse what would not fit into memory."""
+    sizes = [count**one.axes for one in kept.values()]
+    tables = {mean for one in kept.values() for mean in one.means}
+    work = sum(count ** len(mean) for mean in tables)
+    four = max((one.axes for one in kept.values()), default=2) == 4
+    listed = (50 if samples is None else 8) * count**4 * four
+    needed = 8.0 * (depth * sum(sizes) + work + listed)
+    if needed > MOST_BYTES:
+        raise KernelInputError(
+            f"{len(kept)} tensors of {count} samples at {depth} layers would take about "
+            f"{needed / 1e9:.2g} GB of memory, and this kernel takes {MOST_BYTES / 1e9:.2g} GB at "
+            "most. Give fewer samples or layers, ask for fewer tensors, or go block by block with "
+            "the samples of a block alone."
+        )
+
+
+def closed_samples(samples: Indices, count: int) -> Indices:
+    """The quadruples i <= j <= k <= l that the recursions at some tuples of samples need.
+
+    These are the tuples themselves and those with samples repeated in place of others.
+    """
+    given = np.asarray(samples)
+    if (
+        given.ndim != 2
+        or given.shape[1] != 4
+        or given.dtype.kind not in "iu"
+        or not given.size
+        or given.min() < 0
+        or given.max() >= count
+    ):
+        raise KernelInputError(
+            f"The samples have shape {given.shape} and type {given.dtype}. They are the tuples at "
+            f"which tensors are asked for, of four numbers from 0 to {count - 1} each. "
+            "Give an integer array of shape (Q, 4)."
+        )
+    maps = np.array(list(product(range(4), repeat=4)))
+    quadruples: Indices = np.unique(np.sort(given, axis=1), axis=0).astype(np.intp)
+    spread = np.sort(quadruples[:, maps].reshape(-1, 4), axis=1)
+    return unique_rows(spread, count)
+
+
+def unique_rows(rows: Indices, count: int) -> Indices:
+    """Each row once, in lexicographical order."""
+    keys = np.unique(np.ravel_multi_index(tuple(rows.T), (count,) * 4))
+    return np.stack(np.unravel_index(keys, (count,) * 4), axis=1)
+
+
+def independent_tuples(
+    symmetries: tuple[tuple[int, ...], ...], count: int, chosen: Indices | None
+) -> Indices:
+    """Of the tuples that symmetries exchange the first, a row for each."""
+    if chosen is None:
+        rows = np.indices((count,) * 4).reshape(4, -1).T
+    else:
+        every = [chosen[:, list(order)] for order in permutations(range(4))]
+        rows = unique_rows(np.concatenate(every), count)
+    keys = np.ravel_multi_index(tuple(rows.T), (count,) * 4)
+    first = np.ones(len(rows), dtype=bool)
+    for way in symmetries:
+        first &= keys <= np.ravel_multi_index(tuple(rows[:, list(way)].T), (count,) * 4)
+    independent: Indices = rows[first]
+    return independent
+
+
+def layers_of(
+    problem: Problem,
+    means: LayerMeans,
+    first_layer: Callable[[Layer, Array], dict[str, Array]],
+    after_layer: Callable[[int], None] | None,
+) -> dict[str, Array]:
+    """All tensors at all layers, with the layer as the first axis."""
+    depth, count = len(problem.layers), len(problem.overlap)
+    result = {
+        name: np.full((depth, *(count,) * one.axes), math.nan if one.axes == 4 else 0.0)
+        for name, one in problem.recursions.items()
+    }
+    first = first_layer(problem.layers[0], problem.overlap)
+    for name in problem.recursions:
+        if name in first:
+            result[name][0] = first[name]
+        elif name in problem.tuples:
+            fill(result[name][0], problem.tuples[name], problem.recursions[name].symmetries, 0.0)
+    start = float(result["G"][0].diagonal().max())
+    for layer, h in enumerate(problem.layers[1:], 1):
+        below = {name: values[layer - 1] for name, values in result.items()}
+        largest = float(below["G"].diagonal().max())
+        try:
+            tables = tables_of_means(problem, means, below["G"])
+            advance_all(problem, h, tables, below, {n: v[layer] for n, v in result.items()})
+        except KernelInputError as reason:
+            raise KernelInputError(
+                f"{reason} This happened on the way to layer {layer + 1} of {depth}; the largest "
+                f"variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
+                "grows or decays, C_W is not at its critical value."
+            ) from reason
+        if after_layer is not None:
+            after_layer(layer + 1)
+    return result
+
+
+def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> dict[str, Array]:
+    """All means that the recursions read."""
+    wanted = sorted({mean for one in problem.recursions.values() for mean in one.means})
+    found = means(K, wanted, problem.chosen)
+    return {table_name(orders): table for orders, table in zip(wanted, found, strict=True)}
+
+
+def table_name(orders: tuple[int, ...]) -> str:
+    """The name of a table of means: s0_s2 for <s s''>."""
+    return "_".join(f"s{order}" for order in orders)
+
+
+def advance_all(
+    problem: Problem, h: Layer, means: Tables, below: Tables, above: Mapping[str, Array]
+) -> None:
+    """Write the tensors of the next layer."""
+    everywhere = tuple(np.ix_(*[np.arange(len(problem.overlap))] * 2))
+    for name, one in problem.recursions.items():
+        if name not in problem.tuples:
+            above[name][...] = one.advance(h, means, below, everywhere)
+            wrong = not np.isfinite(above[name][known_pairs(problem, one)]).all()
+        else:
+            wrong = False
+            rows = problem.tuples[name]
+            for start in range(0, len(rows), SLICE):
+                part = rows[start : start + SLICE]
+                found = one.advance(h, means, below, tuple(part.T))
+                wrong = wrong or not np.isfinite(found).all()
+                fill(above[name], part, one.symmetries, found)
+        if wrong:
+            raise KernelInputError(f"{name} overflows.")
+
+
+def known_pairs(problem: Problem, one: Recursion) -> NDArray[np.bool_]:
+    """The pairs at which the tensors that a recursion needs are computed."""
+    count = len(problem.overlap)
+    if problem.chosen is None or not any(name in problem.tuples for name in one.needs):
+        return np.ones((count, count), dtype=bool)
+    known = np.zeros((count, count), dtype=bool)
+    i, j, k, m = problem.chosen.T
+    twice = (i == j) & (k == m)
+    known[i[twice], k[twice]] = known[k[twice], i[twice]] = True
+    return known
+
+
+def diagonal(axes: str, table: Array) -> Array:
+    """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
+    entries: Array = np.einsum(axes, table)
+    return entries
+
+
+def fill(
+    tensor: Array, rows: Indices, symmetries: tuple[tuple[int, ...], ...], values: Array | float
+) -> None:
+    """Write values at the rows and at all that symmetries exchange with them."""
+    for way in symmetries:
+        tensor[tuple(rows[:, axis] for axis in way)] = values

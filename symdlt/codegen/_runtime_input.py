@@ -1,0 +1,87 @@
+"""Checks of input that all kernels share; the definitions are copied into each that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+
+from symdlt.means._grids import Array, Function, KernelInputError
+
+PerLayer = float | Sequence[float] | Array
+MOST_BYTES = 8e9
+
+
+def real_numbers(name: str, value: Any) -> Array:
+    """A number or numbers as an array; text, complex numbers, True and None are none."""
+    try:
+        given = np.asarray(value)
+        kind = given.dtype.kind
+        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
+            return given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise KernelInputError(
+        f"{name} is {short_repr(value)}. It must consist of real numbers in double precision. "
+        "Give one number, or a list of numbers where there is one for each layer."
+    )
+
+
+def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
+    """A hyperparameter as one number for each layer."""
+    if value is None:
+        if needed:
+            raise KernelInputError(
+                f"{name} is missing. The recursions of this kernel contain it. "
+                f"Give a number, or one number for each of the {depth} layers."
+            )
+        return np.zeros(depth)
+    numbers = real_numbers(name, value)
+    if numbers.ndim == 0:
+        numbers = np.full(depth, float(numbers))
+    if numbers.shape != (depth,):
+        raise KernelInputError(
+            f"{name} has shape {numbers.shape}. The network has {depth} layers. "
+            f"Give a number, or one number for each of the {depth} layers."
+        )
+    bad = ~np.isfinite(numbers) | (name.startswith("C_") & (numbers < 0.0))
+    if bad.any():
+        layer = int(np.argmax(bad))
+        raise KernelInputError(
+            f"{name} is {numbers[layer]} at layer {layer + 1}. "
+            "Variances must be finite and not negative, learning rates finite. "
+            "Correct the value."
+        )
+    return numbers
+
+
+def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
+    """n_l/n_(l-1) for l = 1 … L-1; the first one never counts, as inputs do not fluctuate."""
+    if widths is None:
+        return np.ones(depth - 1)
+    numbers = real_numbers("widths", widths)
+    if numbers.shape != (depth - 1,):
+        raise KernelInputError(
+            f"widths has shape {numbers.shape}. The network has {depth} layers and so "
+            f"{depth - 1} hidden widths. Give one width for each hidden layer."
+        )
+    if not (np.isfinite(numbers) & (numbers > 0.0)).all():
+        raise KernelInputError(
+            f"widths has the smallest member {numbers.min()} and the largest {numbers.max()}. "
+            "A width is a positive number. Correct the value."
+        )
+    return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
+
+
+def check_activation(activation: Sequence[Function], needed: int) -> tuple[Function, ...]:
+    """Refuse what is no activation with its derivatives."""
+    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
+    if len(given) != needed or not all(callable(function) for function in given):
+        raise KernelInputError(
+            f"The activation is given by {len(given)} functions. This kernel needs {needed}: "
+            f"sigma and its first {needed - 1} derivatives. Give them in order, as callables."
+        )
+    return given
