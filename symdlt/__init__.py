@@ -7,6 +7,8 @@
                ├─► AsymptoticSolution   asymptotics
                └─► KernelSource         codegen ─► kernels/
 
+`mlp` puts networks and data into kernels, and `sampling` measures real networks.
+
 `indices` is the language in which users write and average their own index expressions.
 
 >>> import symdlt
@@ -28,8 +30,11 @@ else:
         if name.startswith("_") and name != "__all__":
             raise AttributeError(name)
         offered = vars(import_module("symdlt._api"))
+        in_numbers = offered["_IN_NUMBERS"]
         if name == "__all__":
-            return [key for key in offered if not key.startswith("_")]
+            return [key for key in offered if not key.startswith("_")] + [*in_numbers]
+        if name in in_numbers:
+            return getattr(import_module("symdlt.mlp"), name)
         if name not in offered and name not in globals():
             raise AttributeError(f"module 'symdlt' has no attribute {name!r}")
         return offered.get(name, globals().get(name))

@@ -1,5 +1,7 @@
 """What `import symdlt` offers."""
 
+import typing as _typing
+
 from symdlt.errors import SymdltError as SymdltError
 from symdlt.forward import forward_equation as forward_equation
 from symdlt.networks import BOOK as BOOK
@@ -17,3 +19,11 @@ from symdlt.recursions import from_json as from_json
 from symdlt.recursions import to_derivative_form as to_derivative_form
 from symdlt.recursions import to_json as to_json
 from symdlt.recursions import to_z_form as to_z_form
+
+if _typing.TYPE_CHECKING:
+    from symdlt.mlp import MLP as MLP
+    from symdlt.mlp import Propagation as Propagation
+    from symdlt.mlp import check as check
+    from symdlt.mlp import propagate as propagate
+
+_IN_NUMBERS = ("MLP", "Propagation", "check", "propagate")

@@ -31,7 +31,10 @@ EXAMPLES = {
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
     "exponents": "symdlt exponents tanh\nsymdlt exponents 'sin(z)' --format json",
-    "kernel": "symdlt kernel -o my_kernel.py\nsymdlt kernel R U",
+    "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
+    "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",
+    "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
+    "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U",
     "regenerate": "symdlt regenerate --check",
     "list": "symdlt list --order 2",
 }
@@ -92,6 +95,18 @@ def _parser() -> argparse.ArgumentParser:
     _format_option(command, "text", "latex", "json")
     command = _command(commands, "kernel", _kernel, "a NumPy kernel of recursions, as source")
     command.add_argument("tensors", nargs="*", metavar="TENSOR", help="all thirteen if left out")
+    command.add_argument(
+        "--tensors",
+        dest="also",
+        nargs="+",
+        default=[],
+        metavar="TENSOR",
+        help="the same as an option; all is all thirteen",
+    )
+    command.add_argument("--inputs", choices=("one", "many"), default="many")
+    command.add_argument("--activation", help="a name or an expression, to be written into it")
+    command = _command(commands, "check", _check, "theory against sampled networks")
+    _check_options(command)
     command = _command(commands, "regenerate", _regenerate, "the generated files of a checkout")
     command.add_argument("--check", action="store_true", help="only compare, and show what differs")
     command = _command(commands, "list", _list, "the canonical names of all tensors of an order")
@@ -134,6 +149,45 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"
     )
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--activation", required=True, metavar="TEXT", help="a name or an expression in z")
+    add("--widths", required=True, type=_whole_numbers, help="of the hidden layers, as 32,64")
+    add("--depth", type=int, help="the number of layers, if one width stands for all")
+    add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
+    for symbol, default in (("C-b", 0.0), ("C-W", 1.0), ("lambda-b", 0.0), ("lambda-W", 1.0)):
+        what = f"one number, or one for each layer as 1,1,2 (default {default:g})"
+        add(f"--{symbol}", type=_numbers, default=default, metavar="X", help=what)
+    add("--tensors", type=_names, default="all", help="as G,V (default all)")
+    add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
+    add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
+    add("--seed", type=int, default=0, help="of the random numbers (default 0)")
+    add("--no-extrapolation", action="store_true", help="sample these widths only, not twice them")
+
+
+def _names(text: str) -> str | list[str]:
+    return text if text == "all" else text.split(",")
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} are no whole numbers; give them as 32,64"
+        ) from None
+
+
+def _numbers(text: str) -> float | list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} are no numbers; give one, or one for each layer as 1,1,2"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _format_option(command: argparse.ArgumentParser, *formats: str) -> None:
@@ -239,7 +293,44 @@ def _kernel(options: argparse.Namespace) -> str:
     from symdlt.codegen import kernel_for
 
     name = Path(options.output).stem if options.output else "my_kernel"
-    return kernel_for(options.tensors or BOOK, name=name).text
+    names = [*options.tensors, *options.also]
+    wanted = [other for one in names for other in (BOOK if one == "all" else [one])]
+    found = kernel_for(
+        wanted or BOOK, inputs=options.inputs, activation=options.activation, name=name
+    )
+    return found.text
+
+
+def _check(options: argparse.Namespace) -> str:
+    from symdlt.mlp import MLP, check, read_data
+
+    widths = options.widths
+    if options.depth is not None and options.depth > 1 and len(widths) == 1:
+        widths = widths * (options.depth - 1)
+    if options.depth not in (None, len(widths) + 1):
+        options.complain(
+            f"--depth {options.depth} does not fit {len(widths)} hidden widths; "
+            "give one for each layer but the last, or one for all"
+        )
+    mlp = MLP(
+        activation=options.activation,
+        widths=widths,
+        C_b=options.C_b,
+        C_W=options.C_W,
+        lambda_b=options.lambda_b,
+        lambda_W=options.lambda_W,
+        n_L=options.outputs,
+    )
+    compared = check(
+        mlp,
+        read_data(options.inputs),
+        options.tensors,
+        networks=options.networks,
+        extrapolate=not options.no_extrapolation,
+        seed=options.seed,
+    )
+    options.failed = not compared.agrees
+    return str(compared)
 
 
 def _regenerate(options: argparse.Namespace) -> str:

@@ -1,5 +1,6 @@
 """The errors symdlt raises on purpose: one root, and a built-in parent for each child."""
 
+from numbers import Integral
 from reprlib import repr as short_repr
 from types import UnionType
 
@@ -29,7 +30,7 @@ def require(value: object, kind: type | UnionType, what: str, advice: str) -> No
         ...
     symdlt.errors.InputError: 'R' is not a number of layers. Its type is str. Count them.
     """
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+    if not isinstance(value, kind) or (kind in (int, Integral) and isinstance(value, bool)):
         raise InputError(
             f"{short_repr(value)} is not {what}. Its type is {type(value).__name__}. {advice}"
         )
@@ -60,7 +61,7 @@ class DerivationError(SymdltError, RuntimeError):
 
 
 class SchemaError(SymdltError, ValueError):
-    """A JSON document is malformed, of another schema version, or not a recursion."""
+    """A JSON document or a saved file is malformed, of another version, or of another kind."""
 
 
 class ActivationError(SymdltError, ValueError):
@@ -81,3 +82,7 @@ class ExpectationError(SymdltError, ValueError):
 
 class SamplingError(SymdltError, ValueError):
     """An ensemble, an input or a sample size that the sampler cannot use."""
+
+
+class MissingLibraryError(SymdltError, ImportError):
+    """A library of an extra is needed that is not installed."""

@@ -22,9 +22,11 @@ def track(items: Sequence[Item], label: str, progress: bool | None = None) -> It
     """
     watched = sys.stderr is not None and sys.stderr.isatty()
     shown = watched if progress is None else progress
-    for count, item in enumerate(items, 1):
+    try:
+        for count, item in enumerate(items, 1):
+            if shown:
+                print(f"\r{label} {count}/{len(items)}", end="", file=sys.stderr, flush=True)
+            yield item
+    finally:
         if shown:
-            print(f"\r{label} {count}/{len(items)}", end="", file=sys.stderr, flush=True)
-        yield item
-    if shown:
-        print(file=sys.stderr)
+            print(file=sys.stderr)

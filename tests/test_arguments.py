@@ -23,8 +23,28 @@ DRAWN = sampling.draw_parameters(ENSEMBLE, 2, RNG)
 SYSTEM = symdlt.derive_system(["U"], inputs="one", form="z")
 MEASURED = sampling.Measurement(np.ones(2), np.ones(2), 10)
 LAYERS = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 1.0, "lambda_W": 1.0, "widths": [3.0, 3.0]}
+LAYERS_OF_MLP = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 1.0, "lambda_W": 1.0}
+NETWORK = {"activation": "sin", "widths": (3,), **LAYERS_OF_MLP}
 
 CALLS = {
+    symdlt.MLP: {"activation": "sin", "widths": (3,), "n_L": 2, **LAYERS_OF_MLP},
+    symdlt.MLP(**NETWORK).propagate: {
+        "x": [[1.0]],
+        "tensors": ["V"],
+        "blocks": None,
+        "executor": None,
+        "tolerance": 1e-7,
+        "progress": None,
+    },
+    symdlt.check: {
+        "mlp": symdlt.MLP(**NETWORK),
+        "x": [[1.0]],
+        "tensors": ["V"],
+        "networks": 100,
+        "extrapolate": True,
+        "seed": 1,
+        "progress": None,
+    },
     symdlt.correlator_from: {"edges": [(0, 1)], "matching": [(0, 1)]},
     symdlt.correlators: {"order": 0},
     symdlt.derive: {"what": "U", "inputs": "one", "form": "z", "piece": 0},
@@ -133,7 +153,9 @@ SENSIBLE = {
     "measure": ["tensors=[]", "count=2", "groups=2"],
     "sample_networks": ["observables=[]", "count=2"],
     "z_scores": ["expected=2", "expected=1.5"],
-    "propagate": ["widths=None"],
+    "propagate": ["widths=None", "blocks=None", "executor=None", "progress=None"],
+    "MLP": ["activation='x'", "widths=[]", "lambda_b=None", "lambda_W=None", "n_L=2"],
+    "check": ["networks=2", "seed=2", "progress=None"],
 }
 
 

@@ -54,25 +54,31 @@ def check_activation(activation: Activation, order: int, depth: int) -> tuple[Fu
 
 
 def _check_elementwise(function: Function, number: int) -> None:
-    z, corner = GRID.copy(), (slice(1), slice(2))
-    value = np.asarray(function(z))
-    problem = ""
-    if value.shape not in ((), GRID.shape) or value.dtype.kind not in "fiub":
-        problem = f"returns {value.dtype} of shape {value.shape}"
-    elif not np.array_equal(z, GRID):
-        problem = "changes its argument"
-    elif not np.isfinite(value).all():
-        problem = "is not finite everywhere"
-    else:
-        part = np.broadcast_to(np.asarray(function(GRID[corner].copy())), GRID[corner].shape)
-        if not np.allclose(np.broadcast_to(value, GRID.shape)[corner], part, rtol=1e-5):
-            problem = "does not act on each element alone"
+    try:
+        problem = _elementwise_problem(function)
+    except Exception as reason:
+        problem = f"fails with {type(reason).__name__}: {str(reason)[:100]}"
     if problem:
         raise ActivationError(
             f"Function {number} of the activation {problem}. "
             f"It was called with float64 of shape {GRID.shape}, values from -3 to 3. "
             f"Try functions such as np.tanh, which act on each element of an array of reals."
         )
+
+
+def _elementwise_problem(function: Function) -> str:
+    z, corner = GRID.copy(), (slice(1), slice(2))
+    value = np.asarray(function(z))
+    if value.shape not in ((), GRID.shape) or value.dtype.kind not in "fiub":
+        return f"returns {value.dtype} of shape {value.shape}"
+    if not np.array_equal(z, GRID):
+        return "changes its argument"
+    if not np.isfinite(value).all():
+        return "is not finite everywhere"
+    part = np.broadcast_to(np.asarray(function(GRID[corner].copy())), GRID[corner].shape)
+    if not np.allclose(np.broadcast_to(value, GRID.shape)[corner], part, rtol=1e-5):
+        return "does not act on each element alone"
+    return ""
 
 
 def _check_derivative(below: Function, above: Function, number: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.progress import track
 from symdlt.sampling._activation import Activation, check_activation
 from symdlt.sampling._checks import (
     check_finite,
@@ -80,6 +81,7 @@ def measure(
     rng: np.random.Generator,
     *,
     groups: int = 100,
+    progress: bool | None = None,
 ) -> dict[TensorName, Measurement]:
     r"""Measure tensors of the output layer on an ensemble of real networks.
 
@@ -95,6 +97,7 @@ def measure(
         count: how many networks, a multiple of `groups`.
         rng: source of all randomness; the same state gives the same numbers.
         groups: groups of the jackknife.
+        progress: True or False, or None to show it on a terminal only.
 
     Returns:
         For each tensor its measurement, in the index order of its pattern.
@@ -129,7 +132,7 @@ def measure(
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
     sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
-    for _ in range(groups):
+    for _ in track(range(groups), "sampling", progress):
         totals: list[dict[int, Array]] = [{} for _ in patterns]
         for part in split_count(size, batch):
             parameters = draw_parameters(ensemble, part, rng)

@@ -1,0 +1,48 @@
+"""Real numbers from whatever users have."""
+
+import os
+from numbers import Real
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.errors import InputError, KernelError
+
+
+def real_numbers(name: str, value: Any, what: str) -> NDArray[np.float64]:
+    """Numbers as an array of floats, finite or not; texts, complex numbers and True are none.
+
+    Raises:
+        InputError: if it does not consist of real numbers in rows of equal length.
+    """
+    try:
+        given = np.asarray(value)
+        kind = given.dtype.kind
+        if kind in "iuf" or (kind == "O" and given.size and all(map(_is_real, given.flat))):
+            return given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(
+        f"{name} is {short_repr(value)}. It must consist of real numbers, in rows of one length. "
+        f"Give {what}."
+    )
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_memory(numbers: float, remedy: str) -> None:
+    """Refuse arrays that would not fit into memory, with their size.
+
+    Raises:
+        KernelError: if so many floats are more than this machine can hold.
+    """
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 8 * numbers > memory:
+        raise KernelError(
+            f"The tensors would take about {8 * numbers / 1e9:.2g} GB of memory. "
+            f"This machine has {memory / 1e9:.2g} GB. {remedy}"
+        )

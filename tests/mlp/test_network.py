@@ -1,0 +1,75 @@
+"""`MLP` reads what describes a network, and says what is wrong with it."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+from symdlt import MLP
+from symdlt.errors import ActivationError, InputError, KernelError
+
+GIVEN = {"activation": "tanh", "widths": [8, 6], "C_b": 0.1, "C_W": [1, 1.5, 2]}
+
+
+def test_numbers_are_spread_over_the_layers():
+    mlp = MLP(**GIVEN, lambda_W=Fraction(1, 2))
+    assert (mlp.depth, mlp.widths) == (3, (8, 6))
+    assert (mlp.C_b, mlp.C_W, mlp.lambda_b) == ((0.1,) * 3, (1.0, 1.5, 2.0), None)
+    assert mlp.lambda_W == (0.5,) * 3
+    assert mlp == MLP(**{**GIVEN, "widths": np.array([8, 6]), "C_W": (1, 1.5, 2)}, lambda_W=0.5)
+
+
+def test_a_network_without_hidden_layers():
+    assert MLP(activation="tanh", widths=[], C_b=0, C_W=1).depth == 1
+
+
+def test_activations_of_all_kinds():
+    x = sympy.Symbol("x")
+    for what in ("leaky_relu(z, 0.1)", sympy.tanh(x) * x, [np.sin, np.cos]):
+        mlp = MLP(**{**GIVEN, "activation": what})
+        assert pickle.loads(pickle.dumps(mlp)) == mlp
+
+
+def test_repr_is_short():
+    mlp = MLP(activation="z + " * 50 + "z", widths=[8] * 500, C_b=0, C_W=list(range(501)))
+    assert len(repr(mlp)) < 200
+    assert repr(MLP(**{**GIVEN, "activation": [np.sin, np.cos]})) == (
+        "MLP(2 functions, 3 layers, widths=(8, 6), C_b=0.1, C_W=(1.0, 1.5, 2.0))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"activation": "tanj"}, ActivationError, "There is no activation 'tanj'"),
+        ({"activation": "x*y"}, ActivationError, "Cannot read"),
+        ({"activation": sympy.Symbol("x") * sympy.Symbol("y")}, ActivationError, "symbol"),
+        ({"activation": np.tanh}, ActivationError, "a function without its derivatives"),
+        ({"activation": [np.tanh, 1]}, ActivationError, "is no list of functions"),
+        ({"activation": []}, ActivationError, r"\[\] is no list of functions"),
+        ({"activation": None}, ActivationError, "cannot be made of NoneType"),
+        ({"widths": 8}, InputError, "widths is 8. It lists the hidden widths"),
+        ({"widths": "86"}, InputError, "widths is '86'"),
+        ({"widths": [8, 6.5]}, InputError, r"widths\[1\] is 6.5"),
+        ({"widths": [8, True]}, InputError, r"widths\[1\] is True"),
+        ({"widths": [0, 8]}, KernelError, r"widths\[0\] is 0. A layer has at least one neuron"),
+        ({"widths": [8, 6, 5]}, KernelError, "C_W has the shape .3,.. The network has 4 layers"),
+        ({"C_b": -0.1}, KernelError, "C_b is -0.1 at layer 1"),
+        ({"C_W": [1, 1, np.nan]}, KernelError, "C_W is nan at layer 3"),
+        ({"C_W": np.inf}, KernelError, "C_W is inf at layer 1"),
+        ({"C_W": "1"}, InputError, "C_W is '1'. It must consist of real numbers"),
+        ({"C_W": None}, InputError, "C_W is None"),
+        ({"C_W": 1j}, InputError, "C_W is 1j"),
+        ({"C_W": [[1, 2, 3]]}, KernelError, "the shape .1, 3."),
+        ({"C_b": True}, InputError, "C_b is True"),
+        ({"lambda_b": -1}, KernelError, "lambda_b is -1.0 at layer 1"),
+        ({"lambda_W": [1, 2]}, KernelError, "lambda_W has the shape .2,."),
+        ({"n_L": 0}, KernelError, "n_L is 0"),
+        ({"n_L": 1.0}, InputError, "n_L is 1.0"),
+    ],
+)
+def test_what_is_no_network_is_refused(change, error, message):
+    with pytest.raises(error, match=message):
+        MLP(**{**GIVEN, **change})
