@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
 
-def track(items: Sequence[Item], label: str, progress: bool | None = None) -> Iterator[Item]:
+def track(
+    items: Sequence[Item], label: str, progress: bool | None = None
+) -> Generator[Item, None, None]:
     """Yield the items and show on stderr how far the work is.
 
     Args:

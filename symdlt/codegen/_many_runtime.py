@@ -227,7 +227,7 @@ def layers_of(
     problem: Problem,
     means: LayerMeans,
     first_layer: Callable[[Layer, Array], dict[str, Array]],
-    after_layer: Callable[[int], None] | None,
+    after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
     depth, count = len(problem.layers), len(problem.overlap)

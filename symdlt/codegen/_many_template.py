@@ -63,7 +63,7 @@ def propagate(
     samples: Indices | None = None,
     tolerance: float = 1e-7,
     means: LayerMeans | None = None,
-    after_layer: Callable[[int], None] | None = None,
+    after_layer: Callable[[int], object] | None = None,
 ) -> dict[str, Array]:
     """Tensors at the layers 1 … L for N inputs.
 

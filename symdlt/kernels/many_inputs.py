@@ -1825,7 +1825,7 @@ def layers_of(
     problem: Problem,
     means: LayerMeans,
     first_layer: Callable[[Layer, Array], dict[str, Array]],
-    after_layer: Callable[[int], None] | None,
+    after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
     depth, count = len(problem.layers), len(problem.overlap)
@@ -2953,7 +2953,7 @@ def propagate(
     samples: Indices | None = None,
     tolerance: float = 1e-7,
     means: LayerMeans | None = None,
-    after_layer: Callable[[int], None] | None = None,
+    after_layer: Callable[[int], object] | None = None,
 ) -> dict[str, Array]:
     """Tensors at the layers 1 … L for N inputs.
 

@@ -6,7 +6,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ from symdlt.progress import track
 Array = NDArray[np.float64]
 Cut: TypeAlias = tuple[tuple[int, ...], ...]
 Place: TypeAlias = tuple[slice, ...]
+AfterLayer: TypeAlias = Callable[[int], object]
 
 TOGETHER = 8
 MOST_SAMPLES = 16
@@ -137,13 +138,13 @@ def closed_multisets(groups: Cut) -> NDArray[np.intp]:
     return np.array(sorted(found), dtype=np.intp)
 
 
-def run(task: Task) -> list[dict[str, Array]]:
+def run(task: Task, after_layer: AfterLayer | None = None) -> list[dict[str, Array]]:
     """Compute a task: for each cut its tensors, with the layers along the first axis.
 
     Raises:
         KernelError: if the kernel refuses the numbers.
     """
-    arrays = _one_sample(task) if _is_simple(task) else _many_samples(task, task.names)
+    arrays = _one_sample(task) if _is_simple(task) else _many_samples(task, task.names, after_layer)
     layers = range(task.mlp.depth)
     return [
         {name: arrays[name][np.ix_(layers, *cut)] for name in task.names if axes(name) == len(cut)}
@@ -179,7 +180,9 @@ def _one_sample(task: Task) -> dict[str, Array]:
     return shaped | found
 
 
-def _many_samples(task: Task, names: tuple[str, ...]) -> dict[str, Array]:
+def _many_samples(
+    task: Task, names: tuple[str, ...], after_layer: AfterLayer | None = None
+) -> dict[str, Array]:
     mlp, count = task.mlp, derivatives_of(names)
     with _errors_of_ours(many_inputs):
         found = many_inputs.propagate(
@@ -194,6 +197,7 @@ def _many_samples(task: Task, names: tuple[str, ...]) -> dict[str, Array]:
             tensors=names,
             samples=None if task.groups is None else closed_multisets(task.groups),
             means=layer_means(mlp, count, task.tolerance),
+            after_layer=after_layer,
         )
     return found
 
@@ -215,6 +219,11 @@ def results(
     Raises:
         ActivationError: if the functions of an activation cannot be sent to another process.
     """
+    if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
+        with closing(track(range(tasks[0].mlp.depth), "layer", progress)) as layers:
+            next(layers)
+            yield run(tasks[0], lambda _: next(layers))
+        return
     if executor is None:
         yield from map(run, track(tasks, "propagating", progress))
         return

@@ -49,7 +49,7 @@ def entries(overlap, name, layer):
     return o[:, :, None, None] + 2 * o[:, None, :, None] + np.cos(o)[None, :, None, :] * o**3
 
 
-def invented_kernel(activation, overlap, depth, *, tensors, samples, means, **hyper):
+def invented_kernel(activation, overlap, depth, *, tensors, samples, means, after_layer, **hyper):
     found = {
         name: np.stack([entries(overlap, name, layer) for layer in range(depth)])
         for name in tensors
