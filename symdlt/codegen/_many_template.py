@@ -133,7 +133,7 @@ def many_module_text(
         _constants(module),
         *([activation] if activation else []),
         _first_layer(module),
-        *(_function(function) for function in module.functions),
+        *(function_text(function) for function in module.functions),
         _table(module),
         DRIVER.strip("\n").replace("@MEANS@", means) + "\n",
     ]
@@ -182,7 +182,8 @@ def _hyperparameter_names() -> dict[str, str]:
     return {name: f"h.{name}" for name in (*HYPERPARAMETERS, "r")}
 
 
-def _function(function: ManyFunction) -> str:
+def function_text(function: ManyFunction) -> str:
+    """A recursion as a function of the layer, the means, the tensors below and the tuples."""
     four = len(function.samples) == 4
     lines = [
         f"def {_advance(function)}(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:",
