@@ -12,7 +12,6 @@ import numpy as np
 from symdlt.means._blocks import Model, Together
 from symdlt.means._grids import (
     FAR,
-    LEAST_STEP,
     TINY,
     Array,
     Function,
@@ -87,9 +86,12 @@ def reach_of(products: Array, step: float, tolerance: float) -> float:
 
 
 def accuracy_for(
-    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float
+    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float, fine: float
 ) -> Accuracy:
-    """The reach and the steps that are right for products at one standard Gaussian."""
+    """The reach and the steps that are right for products at one standard Gaussian.
+
+    The fine step is known to be right to the last digits.
+    """
     root = float(model.lines.roots.max())
     reach = reach_of(envelope, FINE, tolerance)
     if reach >= FAR - FINE:
@@ -102,29 +104,36 @@ def accuracy_for(
     double: list[Pattern] = [pair for p in patterns for pair in combinations(p, 2)]
     single: list[Pattern] = [(k,) for k in model.functions]
     steps = [
-        coarse_step(model, sorted(set(products)), tolerance, gaussian)
+        coarse_step(model, sorted(set(products)), tolerance, gaussian, fine)
         for products in (single + double, patterns)
     ]
     return Accuracy(tolerance, reach, root, gaussian, *steps)
 
 
-def coarse_step(model: Model, products: Sequence[Pattern], tolerance: float, first: float) -> float:
-    """The coarsest step at which the means of products hardly move with the grid."""
-    step, root = first, float(model.lines.roots.max())
-    top = int(np.argmax(model.lines.roots))
-    while step > LEAST_STEP:
-        moved = []
-        for shift in (0.0, 0.25, 0.5):
-            nodes, weights = trapezoid(step, FAR, shift)
-            values = {
-                k: evaluate(f, k, root * nodes) / max(float(model.norms[k][top]), TINY)
-                for k, f in model.functions.items()
-            }
-            moved.append([math.prod((values[k] for k in p), start=weights).sum() for p in products])
-        if np.ptp(np.array(moved), axis=0).max() <= tolerance:
+def coarse_step(
+    model: Model, products: Sequence[Pattern], tolerance: float, first: float, fine: float
+) -> float:
+    """The coarsest step at which the means of products are those of a fine one."""
+    exact = one_sample_means(model, products, fine, 0.0)
+    step = first
+    while step > fine:
+        found = [one_sample_means(model, products, step, shift) for shift in (0.0, 0.25, 0.5)]
+        if np.abs(np.array(found) - exact).max() <= tolerance:
             return step
         step /= COARSER
-    raise unresolved(root**2, tolerance)
+    return fine
+
+
+def one_sample_means(model: Model, products: Sequence[Pattern], step: float, shift: float) -> Array:
+    """Means of products at the sample of largest variance, in units of the norms."""
+    top = int(np.argmax(model.lines.roots))
+    nodes, weights = trapezoid(step, FAR, shift)
+    values = {
+        k: evaluate(f, k, float(model.lines.roots[top]) * nodes)
+        / max(float(model.norms[k][top]), TINY)
+        for k, f in model.functions.items()
+    }
+    return np.array([math.prod((values[k] for k in p), start=weights).sum() for p in products])
 
 
 def unresolved(variance: float, tolerance: float) -> KernelInputError:

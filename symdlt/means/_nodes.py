@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.means._grids import Array, trapezoid
+from symdlt.means._grids import FAR, Array, trapezoid
 
 
 class Cloud(NamedTuple):
@@ -39,6 +39,16 @@ class Oscillator(NamedTuple):
     odd: NDArray[np.bool_]
 
 
+def lattice_sum(step: float) -> float:
+    """The sum of exp(-x^2/2) over all multiples of a step.
+
+    Nodes that end where functions are negligible, not the Gaussian, have weights that add up to
+    less than one.
+    """
+    count = math.ceil(FAR / step)
+    return float(np.exp(-0.5 * (step * np.arange(-count, count + 1)) ** 2).sum())
+
+
 @lru_cache(maxsize=32)
 def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
     """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x)."""
@@ -46,8 +56,7 @@ def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
     axes = np.meshgrid(*[np.arange(-count, count + 1)] * dimension, indexing="ij")
     places = np.array([axis.ravel() for axis in axes])
     places = places[:, np.sqrt((places**2).sum(axis=0)) * step <= reach + 0.5 * step]
-    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0))
-    weights /= weights.sum()
+    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0)) / lattice_sum(step) ** dimension
     if half:
         middle = weights.size // 2
         places, weights = places[:, middle:], 2.0 * weights[middle:]
@@ -58,7 +67,8 @@ def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
 @lru_cache(maxsize=32)
 def oscillator(step: float, reach: float) -> Oscillator:
     """The oscillator on a grid."""
-    nodes, weights = trapezoid(step, reach)
+    nodes, _ = trapezoid(step, reach)
+    weights = np.exp(-0.5 * nodes**2) / lattice_sum(step)
     count = nodes.size // 2
     place = np.arange(-count, count + 1)
     apart = place[:, None] - place

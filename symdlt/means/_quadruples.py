@@ -121,9 +121,9 @@ def quadruples_of(
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
     highest = max(p[-1] for p in plain)
-    choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
+    fine = choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
     model, envelope = modelled(activation, lines, plain, together)
-    accuracy = accuracy_for(model, envelope, plain, tolerance)
+    accuracy = accuracy_for(model, envelope, plain, tolerance, fine)
     wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
