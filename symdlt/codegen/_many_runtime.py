@@ -146,12 +146,17 @@ def checked_overlap(overlap: Array) -> Array:
         )
     scale = np.sqrt(np.abs(dots.diagonal()))
     bound = np.outer(scale, scale) * (1.0 + 1e-9)
-    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound)
+    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound) | (np.abs(dots - dots.T) > 1e-9 * bound)
     if wrong.any() or (dots.diagonal() < 0.0).any():
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
-            "on the diagonal, or larger than |x_i| |x_j|/n_0. It is the matrix x_i.x_j/n_0. "
-            "Give x @ x.T / n_0 of finite inputs."
+            "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
+            "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
+        )
+    if np.linalg.eigvalsh(0.5 * (dots + dots.T))[0] < -1e-9 * dots.diagonal().max():
+        raise KernelInputError(
+            "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
+            "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
         )
     return 0.5 * (dots + dots.T)
 

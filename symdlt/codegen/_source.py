@@ -23,6 +23,7 @@ from symdlt.networks import BOOK, Correlator
 from symdlt.networks import activation as activation_of
 from symdlt.recursions import RecursionSystem, derive_system, to_dict
 
+SMOOTH_ORDER = 12
 FORMS = {"one": "z", "many": "derivative"}
 
 
@@ -145,7 +146,7 @@ def _activation_part(what: Any, derivatives: int) -> _Activation:
     source = f"{activation_source(found, derivatives)}\n\nACTIVATION = ({functions}{comma})\n"
     kinks = [
         (float(kink.position), tuple(float(jump) for jump in kink.jumps))
-        for kink in found.kinks(derivatives)
+        for kink in found.kinks(SMOOTH_ORDER)
     ]
     if kinks:
         rows = "".join(f"    {kink!r},\n" for kink in kinks)

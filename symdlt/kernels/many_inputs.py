@@ -788,6 +788,7 @@ def mirrored(upper: Array, tasks: Tasks, spectra: Spectra, task: tuple[int, int]
 
 
 SAME = 1e-15
+INDEFINITE = 1e-9
 
 
 class Lines(NamedTuple):
@@ -814,6 +815,18 @@ class Remains(NamedTuple):
     loads: Array
     spread: Array
     rho: Array
+
+
+def lowest_eigenvalue(rho: Array) -> float:
+    """The lowest eigenvalue of correlations given without their diagonal; not one below zero."""
+    lowest = float(np.linalg.eigvalsh(rho).min()) + 1.0
+    if lowest < -INDEFINITE:
+        raise KernelInputError(
+            f"The correlations of the kernel K have the eigenvalue {lowest:.3g}. "
+            "K is the covariance of all samples, and has no negative eigenvalues. "
+            "Give it with more digits."
+        )
+    return lowest
 
 
 def lines_of(given: Correlations) -> tuple[Lines, Indices]:
@@ -914,6 +927,16 @@ class Oscillator(NamedTuple):
     odd: NDArray[np.bool_]
 
 
+def lattice_sum(step: float) -> float:
+    """The sum of exp(-x^2/2) over all multiples of a step.
+
+    Nodes that end where functions are negligible, not the Gaussian, have weights that add up to
+    less than one.
+    """
+    count = math.ceil(FAR / step)
+    return float(np.exp(-0.5 * (step * np.arange(-count, count + 1)) ** 2).sum())
+
+
 @lru_cache(maxsize=32)
 def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
     """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x)."""
@@ -921,8 +944,7 @@ def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
     axes = np.meshgrid(*[np.arange(-count, count + 1)] * dimension, indexing="ij")
     places = np.array([axis.ravel() for axis in axes])
     places = places[:, np.sqrt((places**2).sum(axis=0)) * step <= reach + 0.5 * step]
-    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0))
-    weights /= weights.sum()
+    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0)) / lattice_sum(step) ** dimension
     if half:
         middle = weights.size // 2
         places, weights = places[:, middle:], 2.0 * weights[middle:]
@@ -933,7 +955,8 @@ def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
 @lru_cache(maxsize=32)
 def oscillator(step: float, reach: float) -> Oscillator:
     """The oscillator on a grid."""
-    nodes, weights = trapezoid(step, reach)
+    nodes, _ = trapezoid(step, reach)
+    weights = np.exp(-0.5 * nodes**2) / lattice_sum(step)
     count = nodes.size // 2
     place = np.arange(-count, count + 1)
     apart = place[:, None] - place
@@ -1201,9 +1224,12 @@ def reach_of(products: Array, step: float, tolerance: float) -> float:
 
 
 def accuracy_for(
-    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float
+    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float, fine: float
 ) -> Accuracy:
-    """The reach and the steps that are right for products at one standard Gaussian."""
+    """The reach and the steps that are right for products at one standard Gaussian.
+
+    The fine step is known to be right to the last digits.
+    """
     root = float(model.lines.roots.max())
     reach = reach_of(envelope, FINE, tolerance)
     if reach >= FAR - FINE:
@@ -1216,29 +1242,36 @@ def accuracy_for(
     double: list[Pattern] = [pair for p in patterns for pair in combinations(p, 2)]
     single: list[Pattern] = [(k,) for k in model.functions]
     steps = [
-        coarse_step(model, sorted(set(products)), tolerance, gaussian)
+        coarse_step(model, sorted(set(products)), tolerance, gaussian, fine)
         for products in (single + double, patterns)
     ]
     return Accuracy(tolerance, reach, root, gaussian, *steps)
 
 
-def coarse_step(model: Model, products: Sequence[Pattern], tolerance: float, first: float) -> float:
-    """The coarsest step at which the means of products hardly move with the grid."""
-    step, root = first, float(model.lines.roots.max())
-    top = int(np.argmax(model.lines.roots))
-    while step > LEAST_STEP:
-        moved = []
-        for shift in (0.0, 0.25, 0.5):
-            nodes, weights = trapezoid(step, FAR, shift)
-            values = {
-                k: evaluate(f, k, root * nodes) / max(float(model.norms[k][top]), TINY)
-                for k, f in model.functions.items()
-            }
-            moved.append([math.prod((values[k] for k in p), start=weights).sum() for p in products])
-        if np.ptp(np.array(moved), axis=0).max() <= tolerance:
+def coarse_step(
+    model: Model, products: Sequence[Pattern], tolerance: float, first: float, fine: float
+) -> float:
+    """The coarsest step at which the means of products are those of a fine one."""
+    exact = one_sample_means(model, products, fine, 0.0)
+    step = first
+    while step > fine:
+        found = [one_sample_means(model, products, step, shift) for shift in (0.0, 0.25, 0.5)]
+        if np.abs(np.array(found) - exact).max() <= tolerance:
             return step
         step /= COARSER
-    raise unresolved(root**2, tolerance)
+    return fine
+
+
+def one_sample_means(model: Model, products: Sequence[Pattern], step: float, shift: float) -> Array:
+    """Means of products at the sample of largest variance, in units of the norms."""
+    top = int(np.argmax(model.lines.roots))
+    nodes, weights = trapezoid(step, FAR, shift)
+    values = {
+        k: evaluate(f, k, float(model.lines.roots[top]) * nodes)
+        / max(float(model.norms[k][top]), TINY)
+        for k, f in model.functions.items()
+    }
+    return np.array([math.prod((values[k] for k in p), start=weights).sum() for p in products])
 
 
 def unresolved(variance: float, tolerance: float) -> KernelInputError:
@@ -1343,12 +1376,13 @@ def quadruples_of(
     together: Together | None,
 ) -> list[Array]:
     """The means from checked input."""
+    lowest_eigenvalue(given.rho)
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
     highest = max(p[-1] for p in plain)
-    choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
+    fine = choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
     model, envelope = modelled(activation, lines, plain, together)
-    accuracy = accuracy_for(model, envelope, plain, tolerance)
+    accuracy = accuracy_for(model, envelope, plain, tolerance, fine)
     wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
@@ -1502,6 +1536,22 @@ def sorted_places(pattern: Pattern, places: Indices, count: int) -> Indices:
         start = stop
     found: Indices = np.ravel_multi_index(tuple(digits.T), (count,) * 4)
     return found
+
+
+class Mesh(NamedTuple):
+    """How many nodes a panel has, and where panels end around each kink."""
+
+    nodes: int
+    around: tuple[float, ...] = (0.0,)
+
+
+FINE_MESH = (-3.0, 0.0, 3.0)
+FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)
+MESHES = (
+    *(Mesh(count) for count in (10, 14, 20, 28)),
+    *(Mesh(count, FINE_MESH) for count in (20, 28)),
+    *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+)
 
 
 def powers(roots: Array, exponent: int) -> Array:
@@ -1744,12 +1794,17 @@ def checked_overlap(overlap: Array) -> Array:
         )
     scale = np.sqrt(np.abs(dots.diagonal()))
     bound = np.outer(scale, scale) * (1.0 + 1e-9)
-    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound)
+    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound) | (np.abs(dots - dots.T) > 1e-9 * bound)
     if wrong.any() or (dots.diagonal() < 0.0).any():
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
-            "on the diagonal, or larger than |x_i| |x_j|/n_0. It is the matrix x_i.x_j/n_0. "
-            "Give x @ x.T / n_0 of finite inputs."
+            "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
+            "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
+        )
+    if np.linalg.eigvalsh(0.5 * (dots + dots.T))[0] < -1e-9 * dots.diagonal().max():
+        raise KernelInputError(
+            "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
+            "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
         )
     return 0.5 * (dots + dots.T)
 

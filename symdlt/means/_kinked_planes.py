@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from symdlt.means._grids import Array, Function, KernelInputError, evaluate
+from symdlt.means._grids import Array, Function, evaluate
 from symdlt.means._lines import Lines
 from symdlt.means._panels import BEYOND, Kinks, bells, panels
 
@@ -21,8 +21,15 @@ BLURRED = 6.5
 SHARP = 1e-7
 FLAT = 1e-9
 NEAR = 1e-12
-MOST_TERMS_LEFT = 300
+ALIKE = 0.6
 PIECE = 1 << 18
+
+
+class Mesh(NamedTuple):
+    """How many nodes a panel has, and where panels end around each kink."""
+
+    nodes: int
+    around: tuple[float, ...] = (0.0,)
 
 
 class Setting(NamedTuple):
@@ -85,6 +92,15 @@ def rest_of(setting: Setting, leads: tuple[int, int], line: int) -> LeftLine:
     return LeftLine(a, b, math.sqrt(left) if left > FLAT else 0.0)
 
 
+def rest_correlation(setting: Setting, others: Sequence[int], rests: Sequence[LeftLine]) -> float:
+    """The correlation of two lines given two others."""
+    one, other = rests
+    if one.spread * other.spread == 0.0:
+        return 0.0
+    mixed = line_correlation(setting, *others) - one.a * other.a - one.b * other.b
+    return min(max(mixed / (one.spread * other.spread), -1.0), 1.0)
+
+
 def blurred_edges(place: Array, width: float) -> list[Array]:
     """Edges around a kink that a Gaussian of a certain width has washed out, none if it is wide."""
     if not width < SMOOTH:
@@ -93,24 +109,35 @@ def blurred_edges(place: Array, width: float) -> list[Array]:
     return [place, *around]
 
 
+def mesh_edges(mesh: Mesh, places: Array) -> Array:
+    """Where panels end for kinks at certain places (…, kink), or at zero if there are none."""
+    centres = places if places.shape[-1] else np.zeros((*places.shape[:-1], 1))
+    around = (centres[..., None] + mesh.around).reshape(*centres.shape[:-1], -1)
+    ends = np.broadcast_to([-WIDEST, 0.0, WIDEST], (*centres.shape[:-1], 3))
+    edges: Array = np.concatenate([ends, np.clip(around, -WIDEST, WIDEST)], axis=-1)
+    return edges
+
+
 def plane_nodes(
-    setting: Setting, leads: tuple[int, int], rests: Sequence[tuple[int, LeftLine]], count: int
+    setting: Setting, leads: tuple[int, int], rests: Sequence[tuple[int, LeftLine]], mesh: Mesh
 ) -> Plane:
     """Nodes that end panels at every kink of the lines, and at those of the rest if sharp."""
     first, second = (kinks_of(setting, line) for line in leads)
     rho = line_correlation(setting, *leads)
     c = math.sqrt((1.0 - rho) * (1.0 + rho))
-    slants = [(rho, c, 0.0, place) for place in second]
-    slants += [(r.a, r.b, r.spread, place) for n, r in rests for place in kinks_of(setting, n)]
-    regular, weights = panels(np.array([-WIDEST, WIDEST, *outer_edges(first, slants)]), count)
+    ours = [(rho, c, 0.0, place) for place in second]
+    slants = [(r.a, r.b, r.spread, place) for n, r in rests for place in kinks_of(setting, n)]
+    slants += meeting_kinks(setting, rests)
+    edges = [*mesh_edges(mesh, first), *outer_edges([*ours, *slants])]
+    regular, weights = panels(np.array(edges), mesh.nodes)
     x = np.concatenate([regular, first])
     weights = np.concatenate([weights, bells(first, 1)[0]])
-    edges = [np.full_like(x, -WIDEST), np.full_like(x, WIDEST)]
+    atoms = (second - rho * x[:, None]) / c
+    rows = list(mesh_edges(mesh, atoms).T)
     for a, b, spread, place in slants:
         if abs(b) > FLAT:
-            edges += blurred_edges((place - a * x) / b, spread / abs(b))
-    v, inner = panels(np.clip(np.stack(edges, axis=-1), -WIDEST, WIDEST), count)
-    atoms = (second - rho * x[:, None]) / c
+            rows += blurred_edges((place - a * x) / b, spread / abs(b))
+    v, inner = panels(np.clip(np.stack(rows, axis=-1), -WIDEST, WIDEST), mesh.nodes)
     v = np.concatenate([v, atoms], axis=1)
     inner = np.concatenate([inner, bells(atoms, 1)[0] / c], axis=1)
     y = rho * x[:, None] + c * v
@@ -118,9 +145,28 @@ def plane_nodes(
     return Plane(x[:, None], y, v, weights[:, None] * inner, first, second)
 
 
-def outer_edges(first: Array, slants: list[tuple[float, float, float, float]]) -> list[float]:
-    """Where panels of the first line end: at its kinks, and where others' are met or crossed."""
-    edges = list(first)
+def meeting_kinks(
+    setting: Setting, rests: Sequence[tuple[int, LeftLine]]
+) -> list[tuple[float, float, float, float]]:
+    """Where the kinks of two lines that are alike are met together."""
+    if len(rests) < 2 or not all(rest.spread for _, rest in rests):
+        return []
+    (one, first), (other, second) = rests
+    rho = rest_correlation(setting, (one, other), (first, second))
+    if abs(rho) <= ALIKE:
+        return []
+    scale = first.spread / (second.spread * rho)
+    blur = first.spread * math.sqrt((1.0 - rho) * (1.0 + rho)) / abs(rho)
+    return [
+        (first.a - scale * second.a, first.b - scale * second.b, blur, place - scale * level)
+        for place in kinks_of(setting, one)
+        for level in kinks_of(setting, other)
+    ]
+
+
+def outer_edges(slants: list[tuple[float, float, float, float]]) -> list[float]:
+    """Where panels of the first line end because kinks of others are met or crossed there."""
+    edges: list[Array] = []
     for number, (a, b, spread, place) in enumerate(slants):
         if abs(a) > FLAT:
             edges += blurred_edges(np.array(place / a), math.hypot(spread, b) / abs(a))
@@ -178,35 +224,68 @@ def smoothed(setting: Setting, factors: LineFactors, atom: float) -> float:
     return float(0.5 * weights @ values)
 
 
-def rest_coefficients(
+def line_coefficients(
     setting: Setting,
-    plane: Plane,
     line: int,
-    rest: LeftLine,
+    middle: Array,
+    spread: float,
     products: Sequence[LineFactors],
     terms: int,
-    count: int,
+    mesh: Mesh,
 ) -> list[Array]:
-    """Of products on a line given the nodes, the normalised Hermite coefficients (m, n, m')."""
-    middle = rest.a * plane.x + rest.b * plane.v
-    flat = middle.ravel()
-    if rest.spread == 0.0:
-        values = products_at(setting, products, flat)
+    """Of products on a line of certain mean and spread the normalised Hermite coefficients."""
+    if spread == 0.0:
+        values = products_at(setting, products, middle)
         return [np.concatenate([v[None], np.zeros((terms - 1, v.size))]) for v in values]
     kinks = kinks_of(setting, line)
-    found = [np.empty((terms, flat.size)) for _ in products]
-    width = max(1, PIECE // (count * (kinks.size + 2)))
-    for start in range(0, flat.size, width):
-        part = slice(start, start + width)
-        here = flat[part, None]
-        edges = np.clip((kinks - here) / rest.spread, -WIDEST, WIDEST)
-        ends = np.broadcast_to([-WIDEST, 0.0, WIDEST], (here.size, 3))
-        t, weights = panels(np.concatenate([edges, ends], axis=1), count)
-        values = products_at(setting, products, here + rest.spread * t)
+    found = [np.empty((terms, middle.size)) for _ in products]
+    for part in pieces(middle.size, mesh.nodes * (kinks.size + 2) * len(mesh.around)):
+        here = middle[part, None]
+        t, weights = panels(mesh_edges(mesh, (kinks - here) / spread), mesh.nodes)
+        values = products_at(setting, products, here + spread * t)
         for m, polynomial in enumerate(hermite_rows(weights, t, terms)):
             for table, value in zip(found, values, strict=True):
                 np.einsum("ij,ij->i", polynomial, value, out=table[m, part])
     return found
+
+
+def joint_means(
+    setting: Setting,
+    lines: tuple[int, int],
+    middles: tuple[Array, Array],
+    spreads: tuple[float, float],
+    rho: float,
+    products: tuple[Sequence[LineFactors], Sequence[LineFactors]],
+    mesh: Mesh,
+) -> Array:
+    """Means of products on two lines of a large correlation: (product, product, node)."""
+    found = np.empty((len(products[0]), len(products[1]), middles[0].size))
+    rest = math.sqrt((1.0 - rho) * (1.0 + rho))
+    first, second = (kinks_of(setting, line) for line in lines)
+    for part in pieces(middles[0].size, 4 * mesh.nodes * len(mesh.around)):
+        one, other = (middle[part, None] for middle in middles)
+        rows = list(mesh_edges(mesh, (first - one) / spreads[0]).T)
+        for place in second:
+            met = (place - other[:, 0]) / (spreads[1] * rho)
+            rows += blurred_edges(met, rest / abs(rho))
+        edges = np.clip(np.stack(rows, axis=-1), -WIDEST, WIDEST)
+        t, weights = panels(edges, mesh.nodes)
+        left = products_at(setting, products[0], one + spreads[0] * t)
+        narrow = spreads[1] * rest if rest > SHARP else 0.0
+        given = (other + spreads[1] * rho * t).ravel()
+        right = line_coefficients(setting, lines[1], given, narrow, products[1], 1, mesh)
+        for row, value in enumerate(left):
+            for column, table in enumerate(right):
+                mean = table[0].reshape(t.shape)
+                found[row, column, part] = np.einsum("ij,ij,ij->i", weights, value, mean)
+    return found
+
+
+def pieces(size: int, width: int) -> Iterator[slice]:
+    """Slices of so many rows of a certain width as fit into a piece of memory."""
+    height = max(1, PIECE // width)
+    for start in range(0, size, height):
+        yield slice(start, start + height)
 
 
 def hermite_rows(weights: Array, t: Array, terms: int) -> list[Array]:
@@ -228,15 +307,10 @@ def products_at(setting: Setting, products: Sequence[LineFactors], x: Array) -> 
 
 
 @lru_cache(maxsize=64)
-def terms_for(rho: float, tolerance: float) -> int:
-    """How many terms a series in a correlation needs."""
+def terms_for(rho: float, tolerance: float) -> int | None:
+    """How many terms a series in a correlation needs, if they are few."""
     if abs(rho) < NEAR:
         return 1
-    terms = 2 + math.ceil(math.log(0.01 * tolerance) / math.log(min(abs(rho), 1.0 - 1e-9)))
-    if terms > MOST_TERMS_LEFT:
-        raise KernelInputError(
-            f"Four samples have a correlation of {rho:.6g} given any two of them. "
-            "The activation has a kink, for which means over them converge slowly. "
-            "Remove samples that are nearly determined by others."
-        )
-    return terms
+    if abs(rho) > ALIKE:
+        return None
+    return 2 + math.ceil(math.log(0.01 * tolerance) / math.log(abs(rho)))

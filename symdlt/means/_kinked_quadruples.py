@@ -10,27 +10,36 @@ from numpy.typing import ArrayLike
 
 from symdlt.means._grids import TINY, Array, Function, KernelInputError
 from symdlt.means._kinked_planes import (
-    WIDEST,
     LeftLine,
     LineFactors,
+    Mesh,
     Plane,
     Setting,
+    joint_means,
     kinks_of,
+    line_coefficients,
     line_correlation,
     line_values,
+    mesh_edges,
     plane_nodes,
-    rest_coefficients,
+    rest_correlation,
     rest_of,
     terms_for,
 )
-from symdlt.means._lines import lines_of
+from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import Indices, check_orders, correlations
 from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
 from symdlt.means._quadruples import Mask, asked_for, assembled, check_tolerance, everywhere
 
 Product4 = tuple[tuple[int, int], ...]
 
-PANEL_SIZES = (10, 14, 20, 28, 40)
+FINE_MESH = (-3.0, 0.0, 3.0)
+FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)
+MESHES = (
+    *(Mesh(count) for count in (10, 14, 20, 28)),
+    *(Mesh(count, FINE_MESH) for count in (20, 28)),
+    *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+)
 
 
 def kinked_quadruple_means(
@@ -57,6 +66,7 @@ def kinked_quadruple_means(
         return []
     with np.errstate(all="ignore"):
         panel_nodes(activation, places, float(given.roots.max()))
+        lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)
         wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
         setting = Setting(activation, places, lines, tolerance)
@@ -124,8 +134,8 @@ def group_means(
     """The means of products on the same lines, with more and more nodes until they agree."""
     split = [by_line(setting, lines, product) for product in products]
     before = None
-    for count in PANEL_SIZES:
-        values = np.array(line_means(setting, lines, deltas, split, count))
+    for mesh in MESHES:
+        values = np.array(line_means(setting, lines, deltas, split, mesh))
         if before is not None:
             scale = max(float(np.abs(values).max()), TINY)
             if (np.abs(values - before) <= setting.tolerance * scale).all():
@@ -133,8 +143,8 @@ def group_means(
         before = values
     raise KernelInputError(
         "The means over four samples of an activation with kinks do not converge. "
-        f"{PANEL_SIZES[-1]} nodes between kinks are too few for a tolerance of "
-        f"{setting.tolerance:.3g}. Give a larger tolerance, or samples that are less alike."
+        f"{MESHES[-1].nodes} nodes in each of many panels are too few for a tolerance "
+        f"of {setting.tolerance:.3g}. Give a larger tolerance, or an activation that varies slower."
     )
 
 
@@ -151,14 +161,14 @@ def line_means(
     lines: tuple[int, ...],
     deltas: tuple[int, ...],
     products: list[dict[int, LineFactors]],
-    count: int,
+    mesh: Mesh,
 ) -> list[float]:
     """The means of products over one line, or over two and what is left of others."""
     if len(lines) == 1:
-        return [one_line(setting, lines[0], product[lines[0]], count) for product in products]
+        return [one_line(setting, lines[0], product[lines[0]], mesh) for product in products]
     leads, others = chosen_leads(setting, lines, deltas)
     rests = [(line, rest_of(setting, leads, line)) for line in others]
-    plane = plane_nodes(setting, leads, rests, count)
+    plane = plane_nodes(setting, leads, rests, mesh)
     first = {
         f: line_values(setting, f, plane.x[:, 0], plane.atoms)
         for f in sorted({p[leads[0]] for p in products})
@@ -167,7 +177,7 @@ def line_means(
         f: plane.weights * line_values(setting, f, plane.y, plane.crossing)
         for f in sorted({p[leads[1]] for p in products})
     }
-    left = rest_tables(setting, plane, rests, products, count)
+    left = rest_tables(setting, plane, rests, products, mesh)
     found = []
     for product in products:
         weights = first[product[leads[0]]][:, None] * second[product[leads[1]]]
@@ -175,10 +185,10 @@ def line_means(
     return found
 
 
-def one_line(setting: Setting, line: int, factors: LineFactors, count: int) -> float:
+def one_line(setting: Setting, line: int, factors: LineFactors, mesh: Mesh) -> float:
     """The mean over one line."""
     kinks = kinks_of(setting, line)
-    x, weights = panels(np.array([-WIDEST, 0.0, WIDEST, *np.clip(kinks, -WIDEST, WIDEST)]), count)
+    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes)
     nodes, weights = np.concatenate([x, kinks]), np.concatenate([weights, bells(kinks, 1)[0]])
     return float(weights @ line_values(setting, factors, nodes, kinks))
 
@@ -202,36 +212,35 @@ def chosen_leads(
     return best[1], best[2]
 
 
-def rest_correlation(setting: Setting, others: Sequence[int], rests: Sequence[LeftLine]) -> float:
-    """The correlation of two lines given two others."""
-    one, other = rests
-    if one.spread * other.spread == 0.0:
-        return 0.0
-    mixed = line_correlation(setting, *others) - one.a * other.a - one.b * other.b
-    return min(max(mixed / (one.spread * other.spread), -1.0), 1.0)
-
-
 def rest_tables(
     setting: Setting,
     plane: Plane,
     rests: Sequence[tuple[int, LeftLine]],
     products: Iterable[dict[int, LineFactors]],
-    count: int,
+    mesh: Mesh,
 ) -> dict[tuple[LineFactors, ...], Array]:
     """For the factors on the other lines their mean at every node."""
     if not rests:
         return {(): np.ones(plane.v.size)}
     keys = sorted({tuple(product[line] for line, _ in rests) for product in products})
-    rho, terms = 0.0, 1
+    sets = [sorted({key[place] for key in keys}) for place in range(len(rests))]
+    middles = [(rest.a * plane.x + rest.b * plane.v).ravel() for _, rest in rests]
+    rho = 0.0
     if len(rests) == 2:
         rho = rest_correlation(setting, [n for n, _ in rests], [r for _, r in rests])
-        terms = terms_for(rho, setting.tolerance)
-    tables = []
-    for place, (line, rest) in enumerate(rests):
-        factors = sorted({key[place] for key in keys})
-        size = max(count, 16 + terms)
-        found = rest_coefficients(setting, plane, line, rest, factors, terms, size)
-        tables.append(dict(zip(factors, found, strict=True)))
+    terms = terms_for(rho, setting.tolerance)
+    if terms is None:
+        (one, first), (other, second) = rests
+        spreads = first.spread, second.spread
+        joint = joint_means(
+            setting, (one, other), (middles[0], middles[1]), spreads, rho, (sets[0], sets[1]), mesh
+        )
+        return {key: joint[sets[0].index(key[0]), sets[1].index(key[1])] for key in keys}
+    inner = mesh._replace(nodes=max(mesh.nodes, 16 + terms))
+    tables = [
+        dict(zip(s, line_coefficients(setting, n, z, rest.spread, s, terms, inner), strict=True))
+        for (n, rest), s, z in zip(rests, sets, middles, strict=True)
+    ]
     if len(rests) == 1:
         return {key: tables[0][key[0]][0] for key in keys}
     powers = rho ** np.arange(terms)

@@ -8,10 +8,17 @@ import numpy as np
 
 from symdlt.means._blocks import Together
 from symdlt.means._closed import closed_pair_means
-from symdlt.means._grids import Array, Function, choose_step, evaluate, rescaled_step
+from symdlt.means._grids import (
+    Array,
+    Function,
+    KernelInputError,
+    choose_step,
+    evaluate,
+    rescaled_step,
+)
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
-from symdlt.means._pairs import Indices, pair_means
+from symdlt.means._pairs import Indices, correlations, pair_means
 from symdlt.means._quadruples import quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 
@@ -20,6 +27,9 @@ Kink = tuple[float, Sequence[float]]
 LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
 
 SIDES = (1e-3, 1.0, 7.0)
+STEEP = 6
+LOST = 1e-10
+COINCIDENT_RHO = 1.0 - 1e-15
 
 
 class SmoothMeans:
@@ -107,6 +117,7 @@ class KinkedMeans:
     ) -> list[Array]:
         """The tables of means of some orders."""
         pairs, fours = two_and_four(orders)
+        refuse_lost_digits(self.kinks, K, pairs)
         if self.slopes is None:
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs)
             if fours:
@@ -135,6 +146,29 @@ class KinkedMeans:
             for table, one in zip(tables, better, strict=True):
                 np.copyto(table, one, where=~np.isnan(one))
         return tables
+
+
+def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[int, int]]) -> None:
+    """Refuse fourth derivatives of <f' f'> where samples are alike but not the same.
+
+    Delta functions of two samples grow like a power of 1/s, with s^2 = 1 - rho^2, and nearly
+    cancel; what rounding leaves of them grows like two powers more.
+    """
+    first = min((k for _, jumps in kinks for k, jump in enumerate(jumps) if jump), default=0)
+    powers = [a + b + 1 - 2 * first for a, b in pairs if a + b >= STEEP]
+    if not powers or max(powers) < 1:
+        return
+    given = correlations(K)
+    s = np.sqrt((1.0 - given.rho) * (1.0 + given.rho))
+    least = LOST ** (1.0 / max(powers))
+    alike = np.argwhere((s < least) & (np.abs(given.rho) < COINCIDENT_RHO))
+    if alike.size:
+        i, j = alike[0].tolist()
+        raise KernelInputError(
+            f"Samples {i} and {j} have a correlation of {given.rho[i, j]:.12g}. The activation has "
+            "kinks, whose delta functions cancel to the last digits for samples so much alike. "
+            "Give them as equal, or ask for tensors without fourth derivatives: not for H.1."
+        )
 
 
 def two_and_four(orders: Sequence[Orders]) -> tuple[list[tuple[int, int]], list[Orders]]:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.means._grids import Array
+from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._pairs import Correlations, Indices
 
 SAME = 1e-15
+INDEFINITE = 1e-9
 
 
 class Lines(NamedTuple):
@@ -38,6 +39,18 @@ class Remains(NamedTuple):
     loads: Array
     spread: Array
     rho: Array
+
+
+def lowest_eigenvalue(rho: Array) -> float:
+    """The lowest eigenvalue of correlations given without their diagonal; not one below zero."""
+    lowest = float(np.linalg.eigvalsh(rho).min()) + 1.0
+    if lowest < -INDEFINITE:
+        raise KernelInputError(
+            f"The correlations of the kernel K have the eigenvalue {lowest:.3g}. "
+            "K is the covariance of all samples, and has no negative eigenvalues. "
+            "Give it with more digits."
+        )
+    return lowest
 
 
 def lines_of(given: Correlations) -> tuple[Lines, Indices]:

@@ -28,7 +28,7 @@ from symdlt.means._grids import (
     choose_step,
     rounded,
 )
-from symdlt.means._lines import Lines, lines_of, remains
+from symdlt.means._lines import Lines, lines_of, lowest_eigenvalue, remains
 from symdlt.means._nodes import cloud, kept_terms, oscillator
 from symdlt.means._pairs import Correlations, Indices, check_orders, correlations
 
@@ -118,6 +118,7 @@ def quadruples_of(
     together: Together | None,
 ) -> list[Array]:
     """The means from checked input."""
+    lowest_eigenvalue(given.rho)
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
     highest = max(p[-1] for p in plain)

@@ -9,11 +9,11 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 
 from symdlt.means._grids import Array, KernelInputError
+from symdlt.means._lines import lowest_eigenvalue
 from symdlt.means._orthants import Truncated, choices
 from symdlt.means._pairs import Indices, correlations
 from symdlt.means._steps import BELL, TOUCHING
 
-INDEFINITE = 1e-9
 DEPENDENT = 1e-6
 RIDGE = 1e-13 if np.finfo(np.longdouble).eps < 1e-18 else 3e-12
 
@@ -82,13 +82,7 @@ def dependent_quadruples(K: Array) -> Indices:
 
 def ridge(rho: Array) -> float:
     """What to add to variances of one for all samples to be independent in the digits there are."""
-    lowest = float(np.linalg.eigvalsh(rho).min()) + 1.0
-    if lowest < -INDEFINITE:
-        raise KernelInputError(
-            f"The correlations of the kernel K have the eigenvalue {lowest:.3g}. "
-            "K is the covariance of all samples, and has no negative eigenvalues. "
-            "Give it with more digits."
-        )
+    lowest = lowest_eigenvalue(rho)
     return RIDGE + 2.0 * max(0.0, -lowest - 1e-14)
 
 

@@ -16,6 +16,7 @@ from symdlt.mlp._network import MLP, Function
 from symdlt.networks import Activation
 
 CLOSED = ("erf", "gelu", "sin")
+SMOOTH = 12
 
 
 def orders_of(names: Sequence[str]) -> set[tuple[int, ...]]:
@@ -37,7 +38,7 @@ def check_activation(mlp: MLP, names: Sequence[str]) -> None:
     """
     count = derivatives_of(names)
     if isinstance(mlp.activation, Activation):
-        kinks = kinks_of(mlp.activation, count)
+        kinks = kinks_of(mlp.activation)
         bad = [name for name in names if kinks and has_infinite_means(kinks, name)]
         if bad:
             place, jumps = kinks[0]
@@ -80,7 +81,7 @@ def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
     if not isinstance(mlp.activation, Activation):
         return SmoothMeans(given, tolerance)
     together = _compiled(mlp.activation, derivatives).together
-    kinks = kinks_of(mlp.activation, derivatives)
+    kinks = kinks_of(mlp.activation)
     if kinks:
         return KinkedMeans(given, kinks, tolerance)
     if mlp.activation.name in CLOSED:
@@ -89,11 +90,14 @@ def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
 
 
 @cache
-def kinks_of(activation: Activation, derivatives: int) -> list[tuple[float, tuple[float, ...]]]:
-    """The kinks as the means take them: positions, and jumps of sigma, sigma', …."""
+def kinks_of(activation: Activation) -> list[tuple[float, tuple[float, ...]]]:
+    """The kinks as the means take them: positions, and jumps of sigma, sigma', ….
+
+    Those of derivatives that are not asked for count as well: sums for smooth functions are wrong.
+    """
     return [
         (float(kink.position), tuple(float(jump) for jump in kink.jumps))
-        for kink in activation.kinks(derivatives)
+        for kink in activation.kinks(SMOOTH)
     ]
 
 

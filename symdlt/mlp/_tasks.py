@@ -156,7 +156,7 @@ def _is_simple(task: Task) -> bool:
     """Whether the kernel for a single input can do it, which takes all layers at once."""
     given = task.mlp.activation
     enough = not isinstance(given, Activation) and len(given) > single_input.DERIVATIVES
-    smooth = isinstance(given, Activation) and not kinks_of(given, single_input.DERIVATIVES)
+    smooth = isinstance(given, Activation) and not kinks_of(given)
     four = any(axes(name) == 4 for name in task.names)
     return len(task.overlap) == 1 and four and (enough or smooth)
 

@@ -252,6 +252,8 @@ def test_systems_that_have_no_kernel(system, message):
         ({"overlap": [[1.0, 2.0], [2.0, 1.0]]}, "is not that of real inputs"),
         ({"overlap": [[1.0, np.nan], [np.nan, 1.0]]}, "is not that of real inputs"),
         ({"overlap": [[-1.0]]}, "is not that of real inputs"),
+        ({"overlap": [[1.0, 0.5], [0.4, 1.0]]}, "is not that of real inputs: .* not symmetric"),
+        ({"overlap": 1.9 * np.eye(3) - 0.9}, "The overlap has a negative eigenvalue"),
         ({"overlap": "x"}, "overlap is 'x'. It must consist of real numbers"),
         ({"depth": 0}, "The depth is 0"),
         ({"depth": True}, "The depth is True"),

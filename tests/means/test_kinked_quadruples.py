@@ -170,3 +170,26 @@ def test_the_relu_family_is_recognised():
     assert KinkedMeans(*given("leaky_relu(z, 0.3)")).slopes == (0.3, 1.0)
     for what in ("elu", "selu", "relu(z - 1)", "max(z, z**2)"):
         assert KinkedMeans(*given(what)).slopes is None
+
+
+RANK_THREE = DRAWN[:, :3] @ DRAWN[:, :3].T
+
+
+@pytest.mark.parametrize("what", ["relu", "elu(z, 2)", "relu(z - 1)"])
+def test_four_samples_in_three_dimensions(what):
+    """Given two of them the other two are the same; values are those of many sampled points."""
+    functions, kinks = given(what)
+    (table,) = kinked_quadruple_means(functions, kinks, RANK_THREE, [(0, 0, 1, 1)], tolerance=1e-6)
+    z = np.random.default_rng(2).standard_normal((1_000_000, 3)) @ DRAWN[:, :3].T
+    values = [function(z) for function in functions]
+    for i, j, k, m in [(0, 1, 2, 3), (3, 1, 0, 2)]:
+        drawn = values[0][:, i] * values[0][:, j] * values[1][:, k] * values[1][:, m]
+        assert abs(table[i, j, k, m] - drawn.mean()) <= 4.5 * drawn.std() / 1e3 + 1e-6
+
+
+def test_smooth_functions_take_the_same_way():
+    tanh = numpy_activation("tanh", 1).functions
+    K = KERNELS["generic"][:3, :3]
+    (found,) = kinked_quadruple_means(tanh, [], K, [(0, 0, 1, 1)], tolerance=1e-8)
+    (expected,) = quadruple_means(tanh, K, [(0, 0, 1, 1)], tolerance=1e-9)
+    assert np.abs(found - expected).max() <= 1e-8

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from codegen.kernel_reference import functions, sin, tanh
 
+from symdlt.codegen import numpy_activation
 from symdlt.means import KernelInputError, pair_means, quadruple_means
 
 PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2), (1, 1, 1, 3), (1, 1, 2, 2)]
@@ -288,3 +289,40 @@ def test_bad_input_is_refused_in_words(arguments, what):
 
 def test_no_patterns_no_means():
     assert quadruple_means(TANH, np.eye(2), []) == []
+
+
+GAUSSIAN = [lambda z: np.exp(-(z**2))]
+
+
+@pytest.mark.parametrize("variance", [0.31, 0.8, 5.0, 25.0])
+def test_localised_functions(variance):
+    """<exp(-z^2)^4> is (1 + 8K)^(-1/2); nodes end where it is negligible, not the Gaussian."""
+    (one,) = quadruple_means(GAUSSIAN, np.array([[variance]]), [(0, 0, 0, 0)])
+    assert one.item() == pytest.approx((1.0 + 8.0 * variance) ** -0.5, rel=1e-6)
+    (two,) = quadruple_means(GAUSSIAN, variance * np.eye(2), [(0, 0, 0, 0)])
+    assert two[0, 0, 1, 1] == pytest.approx(1.0 / (1.0 + 4.0 * variance), rel=1e-6)
+
+
+@pytest.mark.parametrize("frequency", [7.0, 9.0, 20.0, 60.0])
+def test_fast_oscillations_are_no_slow_ones(frequency):
+    sine = [lambda z: np.sin(frequency * z)]
+    K = np.array([[1.0, 0.3, 0.2], [0.3, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    (found,) = quadruple_means(sine, K, [(0, 0, 0, 0)])
+    assert found[0, 0, 0, 0] == pytest.approx(3.0 / 8.0, rel=1e-6)
+    assert found[0, 0, 1, 1] == pytest.approx(1.0 / 4.0, rel=1e-6)
+    assert abs(found[0, 0, 1, 2]) <= 1e-6
+
+
+def test_what_is_asked_for_does_not_matter():
+    tanh = numpy_activation("tanh", 2).functions
+    for variance in (1.0, 25.0):
+        K = variance * np.array([[1.0, 0.4], [0.4, 0.6]])
+        (alone,) = quadruple_means(tanh, K, [(1, 1, 1, 1)])
+        among = quadruple_means(tanh, K, [(0, 0, 0, 0), (0, 1, 1, 2), (1, 1, 1, 1)])[2]
+        assert np.abs(alone - among).max() <= 1e-6 * np.abs(among).max()
+
+
+def test_correlations_that_no_samples_have_are_refused():
+    bad = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    with pytest.raises(KernelInputError, match=r"have the eigenvalue -0\.8"):
+        quadruple_means(GAUSSIAN, bad, [(0, 0, 0, 0)])

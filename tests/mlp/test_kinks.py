@@ -5,6 +5,7 @@ import pytest
 from oracle.montecarlo import extrapolate, function_of
 
 from symdlt import MLP
+from symdlt.errors import KernelError
 from symdlt.sampling import NetworkEnsemble, measure
 
 FINITE = ["G", "H", "V", "A", "B", "D", "F", "P", "Q", "G.1", "H.1"]
@@ -107,3 +108,21 @@ def compare(activation, names, expected, networks):
         worst[name] = np.abs(limit.z_scores(expected[name])).max()
         print(f"{name}: worst |z| = {worst[name]:.2f}, size {np.abs(expected[name]).max():.3f}")
     assert max(worst.values()) < 4.5
+
+
+@pytest.mark.parametrize("what", ["relu", "selu", "softsign", "relu(z)**2", "relu(z)**4"])
+@pytest.mark.parametrize("x", [X[:1], X[:2]], ids=len)
+def test_kinks_above_the_derivatives_that_are_needed_count(what, x):
+    mlp = MLP(activation=what, widths=[9], **HYPER)
+    alone = {name: mlp.propagate(x, [name])[name] for name in ("G", "H", "V")}
+    together = mlp.propagate(x, ["G", "H", "V", "A"])
+    for name, tensor in alone.items():
+        assert np.abs(tensor - together[name]).max() <= 1e-6 * np.abs(tensor).max()
+
+
+def test_alike_samples_are_refused_where_digits_are_lost():
+    x = np.array([[1.0, 0.4, -0.8], [1.0, 0.4, -0.8 + 1e-4]])
+    mlp = MLP(activation="relu", widths=[9, 9], **HYPER)
+    with pytest.raises(KernelError, match="delta functions cancel to the last digits"):
+        mlp.propagate(x, ["H.1"])
+    assert np.isfinite(mlp.propagate(x, ["A", "G.1"])["A"]).all()
