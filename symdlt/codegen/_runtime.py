@@ -17,6 +17,7 @@ from symdlt.means._grids import (
     FAR,
     FIRST_STEP,
     LEAST_STEP,
+    QUIET,
     VERIFIED,
     Array,
     Function,
@@ -107,13 +108,20 @@ def farthest_move(activation: Sequence[Function], K: float, table: MeanTable, fo
 def tested_means(
     activation: Sequence[Function], K: Array, table: MeanTable, found: Rule
 ) -> tuple[Array, Array]:
-    """All means at every K, and how far they move with the grid, relative to absolute means."""
+    """All means at every K, and how far they move with the grid, relative to absolute means.
+
+    A function near a zero of its own keeps the rounding errors of larger ones that it is made of.
+    """
     roots = np.sqrt(K)[:, None]
     nodes, weights = found.grid
     moved, others = found.moved
     values = values_at(activation, roots * nodes)
     means = table(values, weights)
-    sizes = table([np.abs(value) for value in values], weights, 0.0)
+    norms = np.sqrt([value**2 @ weights for value in values])
+    noise = np.where(norms < QUIET * norms.max(axis=0), QUIET * norms.max(axis=0), 0.0)
+    sizes = table(
+        [np.abs(v) + n[:, None] for v, n in zip(values, noise, strict=True)], weights, 0.0
+    )
     again = table(values_at(activation, roots * moved), others)
     moves = np.abs(means - again)
     relative = np.divide(moves, sizes, out=np.zeros_like(moves), where=sizes != 0.0)

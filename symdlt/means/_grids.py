@@ -25,6 +25,7 @@ AGREEMENT = 1e-8
 VERIFIED = 1e-12
 TARGET = 1e-16
 RESOLVED = 1e-7
+QUIET = 1e-3
 TINY = 1e-150
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
 
@@ -191,12 +192,23 @@ def rounded(step: float) -> float:
 
 
 def farthest(activation: Sequence[Function], variance: float, powers: int, step: float) -> float:
-    """How far any mean moves with the grid, relative to the mean absolute value."""
+    """How far any mean moves with the grid, relative to the mean absolute value.
+
+    A function near a zero of its own keeps the rounding errors of larger ones that it is made of.
+    """
     nodes, weights = trapezoid(step, FAR)
-    products = all_products(activation, variance, nodes, powers)
+    values = with_one(activation, variance, nodes)
+    choices = np.array(list(combinations_with_replacement(range(len(values)), powers)))
+    products = np.prod(values[choices], axis=1)
     moved, others = moved_grid(step)
     means, sizes = products @ weights, np.abs(products) @ weights
-    moves = np.abs(means - all_products(activation, variance, moved, powers) @ others)
+    again = np.prod(with_one(activation, variance, moved)[choices], axis=1) @ others
+    moves = np.abs(means - again)
+    norms = np.sqrt(values**2 @ weights)
+    noise = np.append(np.full(len(norms) - 1, QUIET * norms[:-1].max()), 0.0)
+    for factor in range(powers):
+        rest = np.prod(norms[np.delete(choices, factor, axis=1)], axis=1)
+        sizes += noise[choices[:, factor]] * rest
     if not np.isfinite(moves).all():
         raise KernelInputError(
             f"The Gaussian means of the activation overflow at variance {variance:.3g}. "
@@ -206,14 +218,9 @@ def farthest(activation: Sequence[Function], variance: float, powers: int, step:
     return float(np.max(moves / np.maximum(sizes, TINY), initial=0.0))
 
 
-def all_products(
-    activation: Sequence[Function], variance: float, nodes: Array, powers: int
-) -> Array:
-    """The products of every choice of up to so many of the functions, one row for each."""
-    values = np.vstack([all_values(activation, variance, nodes), np.ones_like(nodes)])
-    choices = list(combinations_with_replacement(range(len(values)), powers))
-    products: Array = np.prod(values[np.array(choices)], axis=1)
-    return products
+def with_one(activation: Sequence[Function], variance: float, nodes: Array) -> Array:
+    """The activation, its derivatives and the constant one, one row for each."""
+    return np.vstack([all_values(activation, variance, nodes), np.ones_like(nodes)])
 
 
 def all_values(activation: Sequence[Function], variance: float, nodes: Array) -> Array:

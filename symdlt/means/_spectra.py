@@ -11,6 +11,7 @@ import numpy as np
 
 from symdlt.means._grids import (
     FIRST_STEP,
+    QUIET,
     RESOLVED,
     TINY,
     VERIFIED,
@@ -200,11 +201,12 @@ def moves(
     nodes, others = moved_grid(step)
     there = np.array([evaluate(activation[k], k, root * nodes) for k in used])
     squares = here**2 @ weights
+    noise = QUIET * math.sqrt(float(squares.max()))
     means_move = np.abs(here @ weights - there @ others)
     squares_move = np.abs(squares - there**2 @ others)
     return bool(
-        (means_move > VERIFIED * np.sqrt(squares) + TINY).any()
-        or (squares_move > VERIFIED * squares + TINY).any()
+        (means_move > VERIFIED * (np.sqrt(squares) + noise) + TINY).any()
+        or (squares_move > VERIFIED * np.sqrt(squares) * (np.sqrt(squares) + noise) + TINY).any()
     )
 
 

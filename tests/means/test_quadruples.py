@@ -326,3 +326,16 @@ def test_correlations_that_no_samples_have_are_refused():
     bad = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     with pytest.raises(KernelInputError, match=r"have the eigenvalue -0\.8"):
         quadruple_means(GAUSSIAN, bad, [(0, 0, 0, 0)])
+
+
+@pytest.mark.parametrize("name", ["swish", "sigmoid", "softplus"])
+def test_rounding_errors_at_tiny_variances_are_no_roughness(name):
+    """At variance v, <f f> = f(0)^2 + v (f'^2 rho + f f'') + O(v^2)."""
+    functions = numpy_activation(name, 3).functions
+    zero, one, two = (float(f(np.zeros(1))[0]) for f in functions[:3])
+    K = 1e-12 * np.array([[1.0, 0.3], [0.3, 1.0]])
+    kernel = pair_means(functions, K, [(0, 0), (2, 2), (1, 3)])[0]
+    expected = zero**2 + 1e-12 * (one**2 * np.array([[1.0, 0.3], [0.3, 1.0]]) + zero * two)
+    assert kernel == pytest.approx(expected, rel=1e-9, abs=1e-27)
+    (four,) = quadruple_means(functions, K, [(0, 0, 0, 0)])
+    assert np.isfinite(four).all()
