@@ -1,17 +1,31 @@
 """Speed and accuracy of pair means: run as a script, on one core (OMP_NUM_THREADS=1).
 
-The work is K and Theta of tanh in ten layers at criticality. Prints for each number of samples
+The work is K and Theta in ten layers at criticality. Prints for tanh and each number of samples
 our time, the bar, the error, and the floor: the tanh and the multiplications that the method
-needs, at the rates that numpy's tanh and matrix product reach here.
+needs, at the rates that numpy's tanh and matrix product reach here. Then the same by the kernel for
+many inputs, for tanh and activations with closed forms, next to neural-tangents if the interpreter
+that SYMDLT_PEER_PYTHON names, or this one, has it.
 """
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from symdlt.means import choose_step, pair_means, rescaled_step
+from symdlt.kernels import many_inputs
+from symdlt.means import (
+    ClosedMeans,
+    KinkedMeans,
+    SmoothMeans,
+    choose_step,
+    pair_means,
+    rescaled_step,
+)
 from symdlt.means._grids import probed_grid
 from symdlt.means._pairs import correlations, series, thresholds
 from symdlt.means._spectra import few_places, resolved_spectra
@@ -20,6 +34,35 @@ DEPTH = 10
 TASKS = [(0, 0), (1, 1)]
 TANH = [np.tanh, lambda z: 1.0 - np.tanh(z) ** 2]
 BARS = {10: 0.7, 200: 8.0}
+CLOSED_BAR = 0.2
+RELU = [lambda z: np.maximum(z, 0.0), lambda z: np.heaviside(z, 0.5)]
+LAYERS = {
+    "tanh": (1.0, TANH, lambda: SmoothMeans(TANH)),
+    "erf": (np.pi / 4, TANH, lambda: ClosedMeans(TANH, "erf")),
+    "gelu": (1.98305826, TANH, lambda: ClosedMeans(TANH, "gelu")),
+    "relu": (2.0, RELU, lambda: KinkedMeans(RELU, [(0.0, (0.0, 1.0))])),
+}
+PEER = """
+import json, sys, time, jax, numpy as np
+jax.config.update("jax_enable_x64", True)
+import neural_tangents
+from neural_tangents import stax
+name, count, C_W = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+slope = lambda x: 1 - jax.numpy.tanh(x) ** 2
+tanh = lambda: stax.ElementwiseNumerical(jax.numpy.tanh, deg=25, df=slope)
+step = {"erf": stax.Erf, "gelu": stax.Gelu, "relu": stax.Relu, "tanh": tanh}[name]
+dense = lambda: stax.Dense(1, W_std=C_W**0.5, b_std=None)
+parts = [dense()] + [part for _ in range(9) for part in (step(), dense())]
+run = jax.jit(stax.serial(*parts)[2], static_argnums=(2,))
+x = np.random.default_rng(0).standard_normal((count, 100))
+def seconds():
+    start = time.perf_counter()
+    found = run(x, None, ("nngp", "ntk"))
+    jax.block_until_ready((found.nngp, found.ntk))
+    return time.perf_counter() - start
+first = seconds()
+print(json.dumps([first, min(seconds() for _ in range(3 if name == "tanh" else 20))]))
+"""
 
 
 def first_kernel(count: int) -> np.ndarray:
@@ -122,6 +165,51 @@ def operations(K: np.ndarray) -> tuple[int, int]:
     return tanh, products
 
 
+def by_kernel(name: str, count: int) -> float:
+    C_W, activation, means = LAYERS[name]
+    overlap = first_kernel(count)
+    rates = {"C_b": 0.0, "C_W": C_W, "lambda_b": 0.0, "lambda_W": 1.0}
+    return best(
+        lambda: many_inputs.propagate(
+            activation, overlap, DEPTH, **rates, tensors=["H"], means=means()
+        ),
+        100,
+    )
+
+
+def peer(name: str, count: int) -> tuple[float, float] | None:
+    """The first and the best later time of neural-tangents on one core, if it is there."""
+    python = os.environ.get("SYMDLT_PEER_PYTHON", sys.executable)
+    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    done = subprocess.run(
+        [python, "-c", PEER, name, str(count), str(LAYERS[name][0])],
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return tuple(json.loads(done.stdout)) if done.returncode == 0 else None
+
+
+def compare() -> None:
+    for name in LAYERS:
+        for count in BARS:
+            ours, theirs = by_kernel(name, count), peer(name, count)
+            bar = BARS[count] if name == "tanh" else CLOSED_BAR if count == 10 else None
+            goal = f"bar {bar:4.1f} ms" if bar else "bar half of the peer"
+            other = "not compared"
+            if theirs:
+                first, steady = theirs
+                other = (
+                    f"{steady * 1e3:8.2f} ms ({steady / ours:.1f}x), "
+                    f"first {first * 1e3:5.0f} ms ({first / ours:.0f}x)"
+                )
+            print(
+                f"kernel, {name:4s}, N = {count:3d}: {ours * 1e3:6.2f} ms   {goal:20s}   "
+                f"neural-tangents {other}"
+            )
+
+
 def main() -> None:
     tanh_time, product_time = rates()
     print(f"tanh {tanh_time * 1e9:.2f} ns, multiplication in a product {product_time * 1e9:.3f} ns")
@@ -138,6 +226,7 @@ def main() -> None:
             f"N = {count:3d}: {seconds * 1e3:6.2f} ms, choice of the step {choice * 1e3:5.2f} ms   "
             f"bar {bar:4.1f} ms   floor {floor * 1e3:5.2f} ms   {seconds / floor:5.1f} x floor"
         )
+    compare()
 
 
 if __name__ == "__main__":
