@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import permutations, product
 from numbers import Integral
 from reprlib import repr as short_repr
@@ -19,7 +20,9 @@ from symdlt.codegen._runtime_input import (
     real_numbers,
     width_ratios,
 )
+from symdlt.means._closed_layers import Blocks, whole_blocks
 from symdlt.means._grids import (
+    TINY,
     Array,
     Function,
     KernelInputError,
@@ -32,6 +35,8 @@ Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
 
 SLICE = 1 << 15
+LARGEST_OVERLAP = 1.0 + 0.5e-10
+ROUGH = 1e-9
 
 
 class Layer(NamedTuple):
@@ -60,7 +65,10 @@ class Recursion(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor."""
+    """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor.
+
+    The orders of all means that are read stand next to the names of their tables.
+    """
 
     recursions: dict[str, Recursion]
     activation: tuple[Function, ...]
@@ -68,6 +76,9 @@ class Problem(NamedTuple):
     layers: list[Layer]
     chosen: Indices | None
     tuples: dict[str, Indices]
+    means: tuple[tuple[int, ...], ...]
+    tables: list[str]
+    everywhere: Samples
 
 
 def checked_problem(
@@ -94,13 +105,17 @@ def checked_problem(
     refuse_large(kept, len(dots), int(depth), samples)
     values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
     ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
-    layers = [Layer(*map(float, row)) for row in zip(*values, ratios, strict=True)]
+    rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
+    layers = [Layer(*row) for row in rows]
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
     tuples = {
         name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
     }
-    return Problem(kept, functions, dots, layers, chosen, tuples)
+    means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
+    everywhere = np.ix_(*[np.arange(len(dots))] * 2)
+    tables = list(map(table_name, means))
+    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, everywhere)
 
 
 def needed_recursions(
@@ -144,21 +159,25 @@ def checked_overlap(overlap: Array) -> Array:
             f"The overlap has shape {dots.shape}. It is the matrix x_i.x_j/n_0 of N inputs. "
             "Give an array of shape (N, N) with N at least 1, such as x @ x.T / n_0."
         )
-    scale = np.sqrt(np.abs(dots.diagonal()))
-    bound = np.outer(scale, scale) * (1.0 + 1e-9)
-    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound) | (np.abs(dots - dots.T) > 1e-9 * bound)
-    if wrong.any() or (dots.diagonal() < 0.0).any():
+    with np.errstate(all="ignore"):
+        scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
+        bound = np.outer(scale, scale)
+        possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
+    if not possible or (np.abs(dots - dots.T) > ROUGH * bound).any():
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    if np.linalg.eigvalsh(0.5 * (dots + dots.T))[0] < -1e-9 * dots.diagonal().max():
+    even = 0.5 * (dots + dots.T)
+    try:
+        np.linalg.cholesky(even + np.diag(ROUGH * dots.diagonal() + TINY))
+    except np.linalg.LinAlgError as reason:
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
-        )
-    return 0.5 * (dots + dots.T)
+        ) from reason
+    return even
 
 
 def refuse_large(
@@ -235,40 +254,85 @@ def layers_of(
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
-    depth, count = len(problem.layers), len(problem.overlap)
-    result = {
-        name: np.full((depth, *(count,) * one.axes), math.nan if one.axes == 4 else 0.0)
-        for name, one in problem.recursions.items()
-    }
+    result = empty_layers(problem)
     first = first_layer(problem.layers[0], problem.overlap)
-    for name in problem.recursions:
-        if name in first:
-            result[name][0] = first[name]
-        elif name in problem.tuples:
-            fill(result[name][0], problem.tuples[name], problem.recursions[name].symmetries, 0.0)
-    start = float(result["G"][0].diagonal().max())
+    for name, one in problem.recursions.items():
+        if name in first or name not in problem.tuples:
+            result[name][0] = first.get(name, 0.0)
+        else:
+            fill(result[name][0], problem.tuples[name], one.symmetries, 0.0)
+    advance = partial(advance_all, problem, means)
+    if not problem.tuples:
+        advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
     for layer, h in enumerate(problem.layers[1:], 1):
         below = {name: values[layer - 1] for name, values in result.items()}
-        largest = float(below["G"].diagonal().max())
+        above = {name: values[layer] for name, values in result.items()}
         try:
-            tables = tables_of_means(problem, means, below["G"])
-            advance_all(problem, h, tables, below, {n: v[layer] for n, v in result.items()})
+            advance(h, below, above)
         except KernelInputError as reason:
-            raise KernelInputError(
-                f"{reason} This happened on the way to layer {layer + 1} of {depth}; the largest "
-                f"variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
-                "grows or decays, C_W is not at its critical value."
-            ) from reason
+            refuse_overflow(problem, result, layer)
+            raise located(problem, result, reason, layer) from reason
         if after_layer is not None:
             after_layer(layer + 1)
+    refuse_overflow(problem, result, len(problem.layers))
     return result
 
 
-def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> dict[str, Array]:
-    """All means that the recursions read."""
-    wanted = sorted({mean for one in problem.recursions.values() for mean in one.means})
-    found = means(K, wanted, problem.chosen)
-    return {table_name(orders): table for orders, table in zip(wanted, found, strict=True)}
+def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
+    """What gives the means of all pairs; ours do not check again that K is a covariance."""
+    if hasattr(means, "pair_blocks"):
+        blocks: Blocks = means.pair_blocks(problem.means)
+        return blocks
+    return whole_blocks(lambda K: means(K, problem.means, None))
+
+
+def empty_layers(problem: Problem) -> dict[str, Array]:
+    """Room for all tensors; that of pairs is one piece, which the system gives again and again."""
+    depth, count = len(problem.layers), len(problem.overlap)
+    pairs = [name for name in problem.recursions if name not in problem.tuples]
+    room = dict(zip(pairs, np.empty((len(pairs), depth, count, count)), strict=True))
+    return {
+        name: np.full((depth, *(count,) * 4), math.nan) if name in problem.tuples else room[name]
+        for name in problem.recursions
+    }
+
+
+def located(
+    problem: Problem, result: Tables, reason: KernelInputError, layer: int
+) -> KernelInputError:
+    """An error with the layer that it happened below."""
+    start, largest = (float(result["G"][at].diagonal().max()) for at in (0, layer - 1))
+    return KernelInputError(
+        f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
+        f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
+        "grows or decays, C_W is not at its critical value."
+    )
+
+
+def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
+    """Name the first tensor over pairs that is not finite in the layers that are done."""
+    whole = (values[:done].ravel() for values in result.values())
+    if problem.tuples or all(math.isfinite(values @ values) for values in whole):
+        return
+    for layer, (name, values) in product(range(done), result.items()):
+        if not np.isfinite(values[layer]).all():
+            reason = KernelInputError(f"{name} overflows.")
+            raise located(problem, result, reason, max(layer, 1))
+
+
+def advance_pairs(
+    problem: Problem, blocks: Blocks, h: Layer, below: Tables, above: Mapping[str, Array]
+) -> None:
+    """Write the tensors of the next layer, block by block; those over pairs are local in pairs."""
+    for rows, columns, tables in blocks(below["G"]):
+        named = dict(zip(problem.tables, tables, strict=True))
+        here = {name: values[rows, columns] for name, values in below.items()}
+        for name, one in problem.recursions.items():
+            found = one.advance(h, named, here, problem.everywhere)
+            above[name][rows, columns] = found
+            if rows != columns:
+                height = len(found)
+                above[name][columns, rows][height:] = found[:, height:].T
 
 
 def table_name(orders: tuple[int, ...]) -> str:
@@ -277,22 +341,23 @@ def table_name(orders: tuple[int, ...]) -> str:
 
 
 def advance_all(
-    problem: Problem, h: Layer, means: Tables, below: Tables, above: Mapping[str, Array]
+    problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
-    everywhere = tuple(np.ix_(*[np.arange(len(problem.overlap))] * 2))
+    found = means(below["G"], problem.means, problem.chosen)
+    named = dict(zip(problem.tables, found, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
-            above[name][...] = one.advance(h, means, below, everywhere)
+            above[name][...] = one.advance(h, named, below, problem.everywhere)
             wrong = not np.isfinite(above[name][known_pairs(problem, one)]).all()
         else:
             wrong = False
             rows = problem.tuples[name]
             for start in range(0, len(rows), SLICE):
                 part = rows[start : start + SLICE]
-                found = one.advance(h, means, below, tuple(part.T))
-                wrong = wrong or not np.isfinite(found).all()
-                fill(above[name], part, one.symmetries, found)
+                values = one.advance(h, named, below, tuple(part.T))
+                wrong = wrong or not np.isfinite(values).all()
+                fill(above[name], part, one.symmetries, values)
         if wrong:
             raise KernelInputError(f"{name} overflows.")
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, combinations_with_replacement, permutations, product
 from numbers import Integral, Real
 from reprlib import repr as short_repr
@@ -307,16 +307,26 @@ UNSEEN = 1e-12
 class Spectra(NamedTuple):
     """Hermite coefficients (k, m, sample) of derivatives in use; means at each sample by task.
 
-    sizes[k, m] is the largest coefficient of any sample in units of its norm, bound[m] the largest
-    product of two sizes in any task, and end that of the last or, if larger, of what is beyond.
+    rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
+    coefficients of any samples in any task, in units of their norms, and end that of the last or,
+    if larger, of what is beyond.
     """
 
     step: float
     coefficients: Array
     diagonals: Array
-    sizes: Array
+    rows: list[tuple[int, int]]
     bound: Array
     end: float
+
+
+class Trusted(NamedTuple):
+    """A step and a number of terms that are right up to a standard deviation and a correlation."""
+
+    root: float
+    most: float
+    step: float
+    terms: int
 
 
 class Places(NamedTuple):
@@ -419,20 +429,21 @@ def spectra_at(
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
         coefficients = both[:, len(misfits) :]
-        sizes, bound, end = bounds(coefficients, norms, tasks)
+        rows, bound, end = bounds(coefficients, norms, tasks)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
         if terms == resolvable:
             return float(points[largest])
         terms = min(2 * terms, resolvable, MOST_TERMS)
-    first, second = np.array(tasks).T
-    diagonals = np.einsum("kij,kij->ki", weighted[first], values[second])
-    found = Spectra(step, coefficients, diagonals, sizes, bound, end)
-    return found if places is None else at_all_samples(found, places, norms, tasks)
+    diagonals = coincident_products(weighted, values, tasks)
+    found = Spectra(step, coefficients, diagonals, rows, bound, end)
+    return found if places is None else at_all_samples(found, norms, places, tasks)
 
 
-def bounds(coefficients: Array, norms: Array, tasks: Tasks) -> tuple[Array, Array, float]:
-    """The sizes, bound and end of spectra.
+def bounds(
+    coefficients: Array, norms: Array, tasks: Tasks
+) -> tuple[list[tuple[int, int]], Array, float]:
+    """The rows, bound and end of spectra.
 
     A series may begin where the coefficients that are known end; Parseval's sum tells.
     """
@@ -440,13 +451,93 @@ def bounds(coefficients: Array, norms: Array, tasks: Tasks) -> tuple[Array, Arra
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
-    bound = (sizes[first] * sizes[second]).max(axis=0)
+    terms = sizes[first] * sizes[second]
+    rows = np.argwhere(terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE)
+    bound = terms.max(axis=0)
     unseen = np.where(norms > 0.0, 1.0 - (relative**2).sum(axis=1), 0.0).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    return sizes, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    return [(index, parity) for index, parity in rows.tolist()], bound, end
 
 
-def at_all_samples(found: Spectra, places: Places, norms: Array, tasks: Tasks) -> Spectra | None:
+def trusted(
+    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
+) -> Trusted:
+    """Test at the largest standard deviation, with some room for correlations to grow."""
+    chain = tuple(activation[: used[-1] + 1])
+    step = guessed_step(chain, root**2)
+    if not derivatives_agree(chain, root**2, step):
+        step = choose_step(chain, root**2)
+    room = max(0.5 * (1.0 + most), 0.5)
+    found = resolved_spectra(activation, used, np.array([root]), room, tasks, step)
+    return Trusted(root, room, found.step, found.bound.size)
+
+
+def guessed_step(chain: tuple[Function, ...], variance: float) -> float:
+    """A step from one that was chosen, now or before, for a smaller variance; to be tested."""
+    if not 0.0 < variance < math.inf:
+        return choose_step(chain, variance)
+    smaller = math.ldexp(0.5, math.frexp(variance)[1])
+    try:
+        return rescaled_step(kept_step(chain, smaller), smaller, variance)
+    except TypeError:
+        return choose_step(chain, variance)
+
+
+@lru_cache(maxsize=16)
+def kept_step(chain: tuple[Function, ...], variance: float) -> float:
+    """The choice of a step, kept for the next call."""
+    return choose_step(chain, variance)
+
+
+def smoother_spectra(
+    activation: Sequence[Function],
+    used: list[int],
+    roots: Array,
+    most: float,
+    tasks: Tasks,
+    tested: Trusted,
+) -> Spectra:
+    """The coefficients below what was tested, as many as matter."""
+    step, largest = tested.step, float(roots.max())
+    if 0.0 < largest < tested.root:
+        wider = min(rescaled_step(step, tested.root**2, largest**2), FIRST_STEP)
+        step = wider if tested.terms <= (math.pi / wider) ** 2 - 2.0 else step
+    nodes, weights, misfits = probed_grid(step)
+    whole = kept_table if tested.terms <= KEPT_TERMS else hermite_table
+    table = whole(step, tested.terms)[len(misfits) :][: first_terms(most, tested.terms)]
+
+    def at(points: Array) -> tuple[Spectra, Array]:
+        values, weighted, norms = sampled(activation, used, points, nodes, weights)
+        coefficients = table @ values.transpose(0, 2, 1)
+        diagonals = coincident_products(weighted, values, tasks)
+        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
+
+    places = few_places(roots)
+    spread = places and at_all_samples(*at(places.roots), places, tasks)
+    return spread or at(roots)[0]
+
+
+def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
+    """The means at each sample, by task."""
+    return np.array([np.einsum("ij,ij->i", weighted[a], values[b]) for a, b in tasks])
+
+
+def series_length(bound: Array, rho: float) -> int:
+    """How many terms of one parity matter at a correlation."""
+    left = np.cumsum((bound * rho ** np.arange(bound.size))[::-1])
+    return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
+
+
+def needed(bound: Array, rho: Array) -> NDArray[np.intp]:
+    """How many terms matter at each rho."""
+    terms = bound * rho[:, None] ** np.arange(bound.size)
+    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
+    counts: NDArray[np.intp] = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
+    return counts
+
+
+def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -> Spectra | None:
     """The spectra of the samples from those of the places, if the highest degrees vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)
@@ -510,6 +601,7 @@ def rest(rho: float, terms: int) -> float:
 
 Indices = NDArray[np.intp]
 ROUNDING = 1e-10
+LEAST_ROOT = 1e-162
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
@@ -565,11 +657,28 @@ def means_of(
     activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
 ) -> list[Array]:
     """The means from a checked K."""
-    used = sorted({k for order in orders for k in order})
-    where = {k: index for index, k in enumerate(used)}
-    wanted = [(where[a], where[b]) for a, b in orders]
-    tasks = sorted({task for a, b in wanted for task in ((a, b), (b, a))})
+    used, tasks, wanted = tasks_of(tuple(orders))
     spectra = resolved_spectra(activation, used, given.roots, given.most, tasks, step)
+    return means_by(activation, given, spectra, used, tasks, wanted)
+
+
+@lru_cache(maxsize=64)
+def tasks_of(orders: Tasks) -> tuple[list[int], Tasks, Tasks]:
+    """The functions in use, and by their numbers the pairs to sum, and those of the orders."""
+    used = sorted({k for order in orders for k in order})
+    wanted = [(used.index(a), used.index(b)) for a, b in orders]
+    return used, sorted({task for a, b in wanted for task in ((a, b), (b, a))}), wanted
+
+
+def means_by(
+    activation: Sequence[Function],
+    given: Correlations,
+    spectra: Spectra,
+    used: list[int],
+    tasks: Tasks,
+    wanted: Tasks,
+) -> list[Array]:
+    """The means by the series, and by sums where it converges too slowly."""
     upper = np.empty((len(tasks), *given.rho.shape))
     bulk, limit = thresholds(given, spectra)
     fill_bulk(upper, given, spectra, tasks, bulk)
@@ -579,6 +688,29 @@ def means_of(
         functions = [activation[k] for k in used]
         fill_direct(upper, functions, given, spectra, tasks, limit)
     return [mirrored(upper, tasks, spectra, task) for task in wanted]
+
+
+def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
+    """The same for the kernels of one layer after the other, known to be covariances.
+
+    A grid and a length of the series are tested again only where variances or correlations grow:
+    functions are smoother where the variance is smaller.
+    """
+    used, tasks, wanted = tasks_of(tuple(orders))
+    tested: Trusted | None = None
+
+    def means(K: Array) -> list[Array]:
+        nonlocal tested
+        given = split(K)
+        if given.most > 1.0:
+            given = Correlations(given.roots, np.clip(given.rho, -1.0, 1.0), 1.0)
+        root = float(given.roots.max())
+        if tested is None or not (root <= tested.root and given.most <= tested.most):
+            tested = trusted(activation, used, tasks, root, given.most)
+        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, tested)
+        return means_by(activation, given, spectra, used, tasks, wanted)
+
+    return means
 
 
 def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -> None:
@@ -603,23 +735,29 @@ def correlations(K: Array) -> Correlations:
     variances = given.diagonal()
     if not (np.isfinite(variances) & (variances >= 0.0)).all():
         raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    roots = np.sqrt(variances)
-    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
-    rho = given * inverse[:, None]
-    rho *= inverse
-    if not roots.all() and given[roots == 0.0].any():
+    found = split(given)
+    if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
+    roots, rho, most = found
     if not (given == given.T).all():
         if not (np.abs(rho - rho.T) <= ROUNDING).all():
             raise refusal("is not symmetric, or not finite")
         rho = 0.5 * (rho + rho.T)
-    np.fill_diagonal(rho, 0.0)
-    most = max(float(rho.max()), -float(rho.min()))
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
     if most > 1.0:
         np.clip(rho, -1.0, 1.0, out=rho)
     return Correlations(roots, rho, min(most, 1.0))
+
+
+def split(K: Array) -> Correlations:
+    """Standard deviations and correlations, not checked."""
+    roots = np.sqrt(K.diagonal())
+    inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
+    rho = K * inverse[:, None]
+    rho *= inverse
+    np.fill_diagonal(rho, 0.0)
+    return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
 
 
 def refusal(what: str) -> KernelInputError:
@@ -630,14 +768,6 @@ def refusal(what: str) -> KernelInputError:
         "K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj). "
         "Give it as an array of floats of shape (N, N)."
     )
-
-
-def needed(bound: Array, rho: Array) -> Indices:
-    """How many terms matter at each rho."""
-    terms = bound * rho[:, None] ** np.arange(bound.size)
-    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
-    counts: Indices = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
-    return counts
 
 
 def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
@@ -662,17 +792,13 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
 
 def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
-    length = (int(needed(spectra.bound, np.array([rho]))[0]) + 1) // 2
-    powers = rho ** np.arange(2 * length)
-    found = Series([], length, [], [])
-    for index, (a, b) in enumerate(tasks):
-        terms = spectra.sizes[a, : 2 * length] * spectra.sizes[b, : 2 * length] * powers
-        for parity, size in enumerate(terms.reshape(length, 2).sum(axis=0).tolist()):
-            if size > NEGLIGIBLE:
-                part = slice(parity, 2 * length, 2)
-                found.rows.append((index, parity))
-                found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
-                found.right.append(spectra.coefficients[b, part])
+    length = series_length(spectra.bound, rho)
+    found = Series(spectra.rows, length, [], [])
+    for index, parity in spectra.rows:
+        a, b = tasks[index]
+        part = slice(parity, 2 * length, 2)
+        found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
+        found.right.append(spectra.coefficients[b, part])
     return found
 
 
@@ -791,7 +917,7 @@ def mirrored(upper: Array, tasks: Tasks, spectra: Spectra, task: tuple[int, int]
     if a != b:
         means = means.copy()
     np.copyto(means, upper[tasks.index((b, a))].T, where=below_diagonal(len(means)))
-    np.fill_diagonal(means, spectra.diagonals[tasks.index((min(task), max(task)))])
+    means.ravel()[:: len(means) + 1] = spectra.diagonals[tasks.index((min(task), max(task)))]
     return means
 
 
@@ -1560,6 +1686,13 @@ MESHES = (
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
 )
+EVERY = slice(None)
+Blocks = Callable[[Array], Iterable[tuple[slice, slice, Sequence[Array]]]]
+
+
+def whole_blocks(means: Callable[[Array], list[Array]]) -> Blocks:
+    """All pairs as one block."""
+    return lambda K: [(EVERY, EVERY, means(K))]
 
 
 def powers(roots: Array, exponent: int) -> Array:
@@ -1603,6 +1736,10 @@ class SmoothMeans:
             )
             found |= dict(zip(fours, tables, strict=True))
         return [found[order] for order in orders]
+
+    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+        """What gives the tables block by block, for K that are known to be covariances."""
+        return whole_blocks(trusted_means(self.activation, orders))
 
     def step(self, functions: Sequence[Function], K: Array) -> float | None:
         """The step for pairs, rescaled from that of the first kernel."""
@@ -1688,6 +1825,8 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
 Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
 SLICE = 1 << 15
+LARGEST_OVERLAP = 1.0 + 0.5e-10
+ROUGH = 1e-9
 
 
 class Layer(NamedTuple):
@@ -1716,7 +1855,10 @@ class Recursion(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor."""
+    """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor.
+
+    The orders of all means that are read stand next to the names of their tables.
+    """
 
     recursions: dict[str, Recursion]
     activation: tuple[Function, ...]
@@ -1724,6 +1866,9 @@ class Problem(NamedTuple):
     layers: list[Layer]
     chosen: Indices | None
     tuples: dict[str, Indices]
+    means: tuple[tuple[int, ...], ...]
+    tables: list[str]
+    everywhere: Samples
 
 
 def checked_problem(
@@ -1750,13 +1895,17 @@ def checked_problem(
     refuse_large(kept, len(dots), int(depth), samples)
     values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
     ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
-    layers = [Layer(*map(float, row)) for row in zip(*values, ratios, strict=True)]
+    rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
+    layers = [Layer(*row) for row in rows]
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
     tuples = {
         name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
     }
-    return Problem(kept, functions, dots, layers, chosen, tuples)
+    means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
+    everywhere = np.ix_(*[np.arange(len(dots))] * 2)
+    tables = list(map(table_name, means))
+    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, everywhere)
 
 
 def needed_recursions(
@@ -1800,21 +1949,25 @@ def checked_overlap(overlap: Array) -> Array:
             f"The overlap has shape {dots.shape}. It is the matrix x_i.x_j/n_0 of N inputs. "
             "Give an array of shape (N, N) with N at least 1, such as x @ x.T / n_0."
         )
-    scale = np.sqrt(np.abs(dots.diagonal()))
-    bound = np.outer(scale, scale) * (1.0 + 1e-9)
-    wrong = ~np.isfinite(dots) | ~(np.abs(dots) <= bound) | (np.abs(dots - dots.T) > 1e-9 * bound)
-    if wrong.any() or (dots.diagonal() < 0.0).any():
+    with np.errstate(all="ignore"):
+        scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
+        bound = np.outer(scale, scale)
+        possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
+    if not possible or (np.abs(dots - dots.T) > ROUGH * bound).any():
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    if np.linalg.eigvalsh(0.5 * (dots + dots.T))[0] < -1e-9 * dots.diagonal().max():
+    even = 0.5 * (dots + dots.T)
+    try:
+        np.linalg.cholesky(even + np.diag(ROUGH * dots.diagonal() + TINY))
+    except np.linalg.LinAlgError as reason:
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
-        )
-    return 0.5 * (dots + dots.T)
+        ) from reason
+    return even
 
 
 def refuse_large(
@@ -1891,40 +2044,85 @@ def layers_of(
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
-    depth, count = len(problem.layers), len(problem.overlap)
-    result = {
-        name: np.full((depth, *(count,) * one.axes), math.nan if one.axes == 4 else 0.0)
-        for name, one in problem.recursions.items()
-    }
+    result = empty_layers(problem)
     first = first_layer(problem.layers[0], problem.overlap)
-    for name in problem.recursions:
-        if name in first:
-            result[name][0] = first[name]
-        elif name in problem.tuples:
-            fill(result[name][0], problem.tuples[name], problem.recursions[name].symmetries, 0.0)
-    start = float(result["G"][0].diagonal().max())
+    for name, one in problem.recursions.items():
+        if name in first or name not in problem.tuples:
+            result[name][0] = first.get(name, 0.0)
+        else:
+            fill(result[name][0], problem.tuples[name], one.symmetries, 0.0)
+    advance = partial(advance_all, problem, means)
+    if not problem.tuples:
+        advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
     for layer, h in enumerate(problem.layers[1:], 1):
         below = {name: values[layer - 1] for name, values in result.items()}
-        largest = float(below["G"].diagonal().max())
+        above = {name: values[layer] for name, values in result.items()}
         try:
-            tables = tables_of_means(problem, means, below["G"])
-            advance_all(problem, h, tables, below, {n: v[layer] for n, v in result.items()})
+            advance(h, below, above)
         except KernelInputError as reason:
-            raise KernelInputError(
-                f"{reason} This happened on the way to layer {layer + 1} of {depth}; the largest "
-                f"variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
-                "grows or decays, C_W is not at its critical value."
-            ) from reason
+            refuse_overflow(problem, result, layer)
+            raise located(problem, result, reason, layer) from reason
         if after_layer is not None:
             after_layer(layer + 1)
+    refuse_overflow(problem, result, len(problem.layers))
     return result
 
 
-def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> dict[str, Array]:
-    """All means that the recursions read."""
-    wanted = sorted({mean for one in problem.recursions.values() for mean in one.means})
-    found = means(K, wanted, problem.chosen)
-    return {table_name(orders): table for orders, table in zip(wanted, found, strict=True)}
+def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
+    """What gives the means of all pairs; ours do not check again that K is a covariance."""
+    if hasattr(means, "pair_blocks"):
+        blocks: Blocks = means.pair_blocks(problem.means)
+        return blocks
+    return whole_blocks(lambda K: means(K, problem.means, None))
+
+
+def empty_layers(problem: Problem) -> dict[str, Array]:
+    """Room for all tensors; that of pairs is one piece, which the system gives again and again."""
+    depth, count = len(problem.layers), len(problem.overlap)
+    pairs = [name for name in problem.recursions if name not in problem.tuples]
+    room = dict(zip(pairs, np.empty((len(pairs), depth, count, count)), strict=True))
+    return {
+        name: np.full((depth, *(count,) * 4), math.nan) if name in problem.tuples else room[name]
+        for name in problem.recursions
+    }
+
+
+def located(
+    problem: Problem, result: Tables, reason: KernelInputError, layer: int
+) -> KernelInputError:
+    """An error with the layer that it happened below."""
+    start, largest = (float(result["G"][at].diagonal().max()) for at in (0, layer - 1))
+    return KernelInputError(
+        f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
+        f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
+        "grows or decays, C_W is not at its critical value."
+    )
+
+
+def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
+    """Name the first tensor over pairs that is not finite in the layers that are done."""
+    whole = (values[:done].ravel() for values in result.values())
+    if problem.tuples or all(math.isfinite(values @ values) for values in whole):
+        return
+    for layer, (name, values) in product(range(done), result.items()):
+        if not np.isfinite(values[layer]).all():
+            reason = KernelInputError(f"{name} overflows.")
+            raise located(problem, result, reason, max(layer, 1))
+
+
+def advance_pairs(
+    problem: Problem, blocks: Blocks, h: Layer, below: Tables, above: Mapping[str, Array]
+) -> None:
+    """Write the tensors of the next layer, block by block; those over pairs are local in pairs."""
+    for rows, columns, tables in blocks(below["G"]):
+        named = dict(zip(problem.tables, tables, strict=True))
+        here = {name: values[rows, columns] for name, values in below.items()}
+        for name, one in problem.recursions.items():
+            found = one.advance(h, named, here, problem.everywhere)
+            above[name][rows, columns] = found
+            if rows != columns:
+                height = len(found)
+                above[name][columns, rows][height:] = found[:, height:].T
 
 
 def table_name(orders: tuple[int, ...]) -> str:
@@ -1933,22 +2131,23 @@ def table_name(orders: tuple[int, ...]) -> str:
 
 
 def advance_all(
-    problem: Problem, h: Layer, means: Tables, below: Tables, above: Mapping[str, Array]
+    problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
-    everywhere = tuple(np.ix_(*[np.arange(len(problem.overlap))] * 2))
+    found = means(below["G"], problem.means, problem.chosen)
+    named = dict(zip(problem.tables, found, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
-            above[name][...] = one.advance(h, means, below, everywhere)
+            above[name][...] = one.advance(h, named, below, problem.everywhere)
             wrong = not np.isfinite(above[name][known_pairs(problem, one)]).all()
         else:
             wrong = False
             rows = problem.tuples[name]
             for start in range(0, len(rows), SLICE):
                 part = rows[start : start + SLICE]
-                found = one.advance(h, means, below, tuple(part.T))
-                wrong = wrong or not np.isfinite(found).all()
-                fill(above[name], part, one.symmetries, found)
+                values = one.advance(h, named, below, tuple(part.T))
+                wrong = wrong or not np.isfinite(values).all()
+                fill(above[name], part, one.symmetries, values)
         if wrong:
             raise KernelInputError(f"{name} overflows.")
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 import numpy as np
 
-from symdlt.means._closed_layers import PairLayer, erf_layer, gelu_layer, relu_layer, whole_layer
+from symdlt.means._closed_layers import (
+    Blocks,
+    PairLayer,
+    erf_layer,
+    gelu_layer,
+    layer_blocks,
+    relu_layer,
+    whole_layer,
+)
 from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._pairs import check_orders, correlations
 from symdlt.means._panels import all_finite
@@ -176,18 +184,40 @@ def closed_pair_means(
     check_orders(MOST_ORDERS, orders)
     given = correlations(K)
     K = np.asarray(K, dtype=np.float64)
-    if family == "relu" and not given.roots.all() and any(a or b for a, b in orders):
+    check_kink(family, given.roots, orders)
+    with np.errstate(all="ignore"):
+        if has_layer(family, orders):
+            return whole_layer(partial(LAYERS[family], **parameters), K, [a for a, _ in orders])
+        variances = K.diagonal()
+        found = GENERAL[family](K, variances, variances, orders, **parameters)
+    return all_finite(found, float(given.roots.max()) ** 2)
+
+
+def closed_pair_blocks(family: str, orders: Tasks, **parameters: float) -> Blocks:
+    """The same block by block, for K that were checked before; the family must have a layer."""
+    blocks = layer_blocks(partial(LAYERS[family], **parameters), [a for a, _ in orders])
+    if family != "relu":
+        return blocks
+
+    def checked(K: Array) -> Iterable[tuple[slice, slice, Sequence[Array]]]:
+        check_kink(family, K.diagonal(), orders)
+        return blocks(K)
+
+    return checked
+
+
+def has_layer(family: str, orders: Tasks) -> bool:
+    """Whether the means are <f f> and <f' f'> of a family that has these together."""
+    return family in LAYERS and all(a == b < 2 for a, b in orders)
+
+
+def check_kink(family: str, variances: Array, orders: Tasks) -> None:
+    """Refuse derivatives at the kink."""
+    if family == "relu" and not variances.all() and any(a or b for a, b in orders):
         raise KernelInputError(
             "The kernel K has samples of variance zero. The activation has a kink at zero, where "
             "not all of its derivatives are defined. Give samples that are not zero, or a bias."
         )
-    with np.errstate(all="ignore"):
-        if family in LAYERS and all(a == b < 2 for a, b in orders):
-            both = whole_layer(partial(LAYERS[family], **parameters), K)
-            return [both[a].copy() for a, _ in orders]
-        variances = K.diagonal()
-        found = GENERAL[family](K, variances, variances, orders, **parameters)
-    return all_finite(found, float(given.roots.max()) ** 2)
 
 
 def check_family(family: str, parameters: dict[str, float]) -> None:

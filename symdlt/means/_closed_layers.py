@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from symdlt.means._grids import Array
 from symdlt.means._steps import TOUCHING
 
 STRIPED = 96
+SMALLEST = math.ulp(0.0)
 STRIPS = 4
+EVERY = slice(None)
 PairLayer = Callable[[Array, Array, Array], tuple[Array, Array]]
+Blocks = Callable[[Array], Iterable[tuple[slice, slice, Sequence[Array]]]]
 
 
 def inverse_roots(one: Array, two: Array, noise: float) -> tuple[Array, Array]:
@@ -69,9 +73,11 @@ def relu_layer(
     c: Array, one: Array, two: Array, left: float = 0.0, right: float = 1.0
 ) -> tuple[Array, Array]:
     """For left z below and right z above zero, from the covariances and both variances."""
-    scale = np.sqrt(one)[:, None] * np.sqrt(two)
-    t = np.divide(c, scale, where=scale > 0.0, out=np.zeros_like(c))
-    np.copyto(t, np.sign(t), where=np.abs(t) >= TOUCHING)
+    ours = np.sqrt(one)
+    scale = ours[:, None] * (ours if one is two else np.sqrt(two))
+    t = np.maximum(scale, SMALLEST)
+    np.divide(c, t, out=t)
+    np.rint(t, out=t, where=np.abs(t) >= TOUCHING)
     factor = (right - left) ** 2 / (2.0 * math.pi)
     slopes = np.arcsin(t)
     slopes *= factor
@@ -86,18 +92,39 @@ def relu_layer(
     return kernel, slopes
 
 
-def whole_layer(layer: PairLayer, K: Array) -> tuple[Array, Array]:
-    """Both matrices for all pairs, not checked; by strips of half of them where that is faster."""
-    variances = K.diagonal()
-    count = variances.size
+@lru_cache(maxsize=8)
+def strips(count: int) -> list[tuple[slice, slice]]:
+    """Rows and columns of blocks that cover the upper triangle, small enough for the cache."""
     if count < STRIPED:
-        return layer(K, variances, variances)
-    kernel, slopes = np.empty_like(K), np.empty_like(K)
+        return [(EVERY, EVERY)]
     height = -(-count // STRIPS)
-    for start in range(0, count, height):
-        part, rest = slice(start, start + height), slice(start, count)
-        both = layer(K[part, rest], variances[part], variances[rest])
-        for matrix, strip in zip((kernel, slopes), both, strict=True):
-            matrix[rest, part] = strip.T
-            matrix[part, rest] = strip
-    return kernel, slopes
+    return [(slice(i, i + height), slice(i, count)) for i in range(0, count, height)]
+
+
+def layer_blocks(layer: PairLayer, orders: Sequence[int]) -> Blocks:
+    """What gives the rows and the columns of each block, and there the matrices of some orders."""
+
+    def blocks(K: Array) -> Iterator[tuple[slice, slice, Sequence[Array]]]:
+        variances = K.diagonal()
+        for rows, columns in strips(variances.size):
+            one = variances[rows]
+            two = one if rows == columns else variances[columns]
+            both = layer(K[rows, columns], one, two)
+            yield rows, columns, [both[order] for order in orders]
+
+    return blocks
+
+
+def whole_blocks(means: Callable[[Array], list[Array]]) -> Blocks:
+    """All pairs as one block."""
+    return lambda K: [(EVERY, EVERY, means(K))]
+
+
+def whole_layer(layer: PairLayer, K: Array, orders: Sequence[int]) -> list[Array]:
+    """The matrices of some orders for all pairs."""
+    found = [np.empty_like(K) for _ in orders]
+    for rows, columns, block in layer_blocks(layer, orders)(K):
+        for matrix, part in zip(found, block, strict=True):
+            matrix[columns, rows] = part.T
+            matrix[rows, columns] = part
+    return found

@@ -131,8 +131,8 @@ def kinked_spectra(
         coefficients = coefficients + delta_coefficients(used, kinks, roots, terms)
     coefficients = np.ascontiguousarray(coefficients)
     norms = np.sqrt((coefficients[:, :64] ** 2).sum(axis=1))
-    sizes, bound, end = bounds(coefficients, norms, tasks)
-    return Spectra(0.0, coefficients, norms, sizes, bound, 16.0 * end)
+    rows, bound, end = bounds(coefficients, norms, tasks)
+    return Spectra(0.0, coefficients, norms, rows, bound, 16.0 * end)
 
 
 def hermites(x: Array, terms: int) -> Iterator[Array]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from symdlt.means._blocks import Together
-from symdlt.means._closed import closed_pair_means
+from symdlt.means._closed import closed_pair_blocks, closed_pair_means, has_layer
+from symdlt.means._closed_layers import Blocks, whole_blocks
 from symdlt.means._grids import (
     Array,
     Function,
@@ -18,7 +19,7 @@ from symdlt.means._grids import (
 )
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
-from symdlt.means._pairs import Indices, correlations, pair_means
+from symdlt.means._pairs import Indices, correlations, pair_means, trusted_means
 from symdlt.means._quadruples import quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 
@@ -64,6 +65,10 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[order] for order in orders]
 
+    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+        """What gives the tables block by block, for K that are known to be covariances."""
+        return whole_blocks(trusted_means(self.activation, orders))
+
     def step(self, functions: Sequence[Function], K: Array) -> float | None:
         """The step for pairs, rescaled from that of the first kernel."""
         largest = float(np.max(np.diagonal(K)))
@@ -100,6 +105,12 @@ class ClosedMeans(SmoothMeans):
             found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
         return [found[order] for order in orders]
 
+    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+        """What gives the tables block by block, for K that are known to be covariances."""
+        if has_layer(self.family, orders):
+            return closed_pair_blocks(self.family, orders, **self.parameters)
+        return whole_blocks(lambda K: self(K, orders))
+
 
 class KinkedMeans:
     """Means for an activation with kinks, as limits of those of a smoothed one."""
@@ -130,6 +141,13 @@ class KinkedMeans:
             tables += self.relu_tables(K, fours, left, right)
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[order] for order in orders]
+
+    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+        """What gives the tables block by block, for K that are known to be covariances."""
+        if self.slopes is None or not has_layer("relu", orders):
+            return whole_blocks(lambda K: self(K, orders))
+        left, right = self.slopes
+        return closed_pair_blocks("relu", orders, left=left, right=right)
 
     def relu_tables(
         self, K: Array, fours: Sequence[Orders], left: float, right: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,11 +19,23 @@ from symdlt.means._grids import (
     probed_grid,
     trapezoid,
 )
-from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, resolved_spectra, rest
+from symdlt.means._spectra import (
+    NEGLIGIBLE,
+    Spectra,
+    Tasks,
+    Trusted,
+    needed,
+    resolved_spectra,
+    rest,
+    series_length,
+    smoother_spectra,
+    trusted,
+)
 
 Indices = NDArray[np.intp]
 
 ROUNDING = 1e-10
+LEAST_ROOT = 1e-162
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
@@ -79,11 +91,28 @@ def means_of(
     activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
 ) -> list[Array]:
     """The means from a checked K."""
-    used = sorted({k for order in orders for k in order})
-    where = {k: index for index, k in enumerate(used)}
-    wanted = [(where[a], where[b]) for a, b in orders]
-    tasks = sorted({task for a, b in wanted for task in ((a, b), (b, a))})
+    used, tasks, wanted = tasks_of(tuple(orders))
     spectra = resolved_spectra(activation, used, given.roots, given.most, tasks, step)
+    return means_by(activation, given, spectra, used, tasks, wanted)
+
+
+@lru_cache(maxsize=64)
+def tasks_of(orders: Tasks) -> tuple[list[int], Tasks, Tasks]:
+    """The functions in use, and by their numbers the pairs to sum, and those of the orders."""
+    used = sorted({k for order in orders for k in order})
+    wanted = [(used.index(a), used.index(b)) for a, b in orders]
+    return used, sorted({task for a, b in wanted for task in ((a, b), (b, a))}), wanted
+
+
+def means_by(
+    activation: Sequence[Function],
+    given: Correlations,
+    spectra: Spectra,
+    used: list[int],
+    tasks: Tasks,
+    wanted: Tasks,
+) -> list[Array]:
+    """The means by the series, and by sums where it converges too slowly."""
     upper = np.empty((len(tasks), *given.rho.shape))
     bulk, limit = thresholds(given, spectra)
     fill_bulk(upper, given, spectra, tasks, bulk)
@@ -93,6 +122,29 @@ def means_of(
         functions = [activation[k] for k in used]
         fill_direct(upper, functions, given, spectra, tasks, limit)
     return [mirrored(upper, tasks, spectra, task) for task in wanted]
+
+
+def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
+    """The same for the kernels of one layer after the other, known to be covariances.
+
+    A grid and a length of the series are tested again only where variances or correlations grow:
+    functions are smoother where the variance is smaller.
+    """
+    used, tasks, wanted = tasks_of(tuple(orders))
+    tested: Trusted | None = None
+
+    def means(K: Array) -> list[Array]:
+        nonlocal tested
+        given = split(K)
+        if given.most > 1.0:
+            given = Correlations(given.roots, np.clip(given.rho, -1.0, 1.0), 1.0)
+        root = float(given.roots.max())
+        if tested is None or not (root <= tested.root and given.most <= tested.most):
+            tested = trusted(activation, used, tasks, root, given.most)
+        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, tested)
+        return means_by(activation, given, spectra, used, tasks, wanted)
+
+    return means
 
 
 def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -> None:
@@ -117,23 +169,29 @@ def correlations(K: Array) -> Correlations:
     variances = given.diagonal()
     if not (np.isfinite(variances) & (variances >= 0.0)).all():
         raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    roots = np.sqrt(variances)
-    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
-    rho = given * inverse[:, None]
-    rho *= inverse
-    if not roots.all() and given[roots == 0.0].any():
+    found = split(given)
+    if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
+    roots, rho, most = found
     if not (given == given.T).all():
         if not (np.abs(rho - rho.T) <= ROUNDING).all():
             raise refusal("is not symmetric, or not finite")
         rho = 0.5 * (rho + rho.T)
-    np.fill_diagonal(rho, 0.0)
-    most = max(float(rho.max()), -float(rho.min()))
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
     if most > 1.0:
         np.clip(rho, -1.0, 1.0, out=rho)
     return Correlations(roots, rho, min(most, 1.0))
+
+
+def split(K: Array) -> Correlations:
+    """Standard deviations and correlations, not checked."""
+    roots = np.sqrt(K.diagonal())
+    inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
+    rho = K * inverse[:, None]
+    rho *= inverse
+    np.fill_diagonal(rho, 0.0)
+    return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
 
 
 def refusal(what: str) -> KernelInputError:
@@ -144,14 +202,6 @@ def refusal(what: str) -> KernelInputError:
         "K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj). "
         "Give it as an array of floats of shape (N, N)."
     )
-
-
-def needed(bound: Array, rho: Array) -> Indices:
-    """How many terms matter at each rho."""
-    terms = bound * rho[:, None] ** np.arange(bound.size)
-    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
-    counts: Indices = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
-    return counts
 
 
 def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
@@ -176,17 +226,13 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
 
 def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
-    length = (int(needed(spectra.bound, np.array([rho]))[0]) + 1) // 2
-    powers = rho ** np.arange(2 * length)
-    found = Series([], length, [], [])
-    for index, (a, b) in enumerate(tasks):
-        terms = spectra.sizes[a, : 2 * length] * spectra.sizes[b, : 2 * length] * powers
-        for parity, size in enumerate(terms.reshape(length, 2).sum(axis=0).tolist()):
-            if size > NEGLIGIBLE:
-                part = slice(parity, 2 * length, 2)
-                found.rows.append((index, parity))
-                found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
-                found.right.append(spectra.coefficients[b, part])
+    length = series_length(spectra.bound, rho)
+    found = Series(spectra.rows, length, [], [])
+    for index, parity in spectra.rows:
+        a, b = tasks[index]
+        part = slice(parity, 2 * length, 2)
+        found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
+        found.right.append(spectra.coefficients[b, part])
     return found
 
 
@@ -305,5 +351,5 @@ def mirrored(upper: Array, tasks: Tasks, spectra: Spectra, task: tuple[int, int]
     if a != b:
         means = means.copy()
     np.copyto(means, upper[tasks.index((b, a))].T, where=below_diagonal(len(means)))
-    np.fill_diagonal(means, spectra.diagonals[tasks.index((min(task), max(task)))])
+    means.ravel()[:: len(means) + 1] = spectra.diagonals[tasks.index((min(task), max(task)))]
     return means

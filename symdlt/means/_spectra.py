@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.means._grids import (
     FIRST_STEP,
@@ -19,11 +20,13 @@ from symdlt.means._grids import (
     Function,
     KernelInputError,
     choose_step,
+    derivatives_agree,
     evaluate,
     hermite_table,
     kept_table,
     moved_grid,
     probed_grid,
+    rescaled_step,
 )
 
 Tasks = Sequence[tuple[int, int]]
@@ -41,16 +44,26 @@ UNSEEN = 1e-12
 class Spectra(NamedTuple):
     """Hermite coefficients (k, m, sample) of derivatives in use; means at each sample by task.
 
-    sizes[k, m] is the largest coefficient of any sample in units of its norm, bound[m] the largest
-    product of two sizes in any task, and end that of the last or, if larger, of what is beyond.
+    rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
+    coefficients of any samples in any task, in units of their norms, and end that of the last or,
+    if larger, of what is beyond.
     """
 
     step: float
     coefficients: Array
     diagonals: Array
-    sizes: Array
+    rows: list[tuple[int, int]]
     bound: Array
     end: float
+
+
+class Trusted(NamedTuple):
+    """A step and a number of terms that are right up to a standard deviation and a correlation."""
+
+    root: float
+    most: float
+    step: float
+    terms: int
 
 
 class Places(NamedTuple):
@@ -153,20 +166,21 @@ def spectra_at(
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
         coefficients = both[:, len(misfits) :]
-        sizes, bound, end = bounds(coefficients, norms, tasks)
+        rows, bound, end = bounds(coefficients, norms, tasks)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
         if terms == resolvable:
             return float(points[largest])
         terms = min(2 * terms, resolvable, MOST_TERMS)
-    first, second = np.array(tasks).T
-    diagonals = np.einsum("kij,kij->ki", weighted[first], values[second])
-    found = Spectra(step, coefficients, diagonals, sizes, bound, end)
-    return found if places is None else at_all_samples(found, places, norms, tasks)
+    diagonals = coincident_products(weighted, values, tasks)
+    found = Spectra(step, coefficients, diagonals, rows, bound, end)
+    return found if places is None else at_all_samples(found, norms, places, tasks)
 
 
-def bounds(coefficients: Array, norms: Array, tasks: Tasks) -> tuple[Array, Array, float]:
-    """The sizes, bound and end of spectra.
+def bounds(
+    coefficients: Array, norms: Array, tasks: Tasks
+) -> tuple[list[tuple[int, int]], Array, float]:
+    """The rows, bound and end of spectra.
 
     A series may begin where the coefficients that are known end; Parseval's sum tells.
     """
@@ -174,13 +188,93 @@ def bounds(coefficients: Array, norms: Array, tasks: Tasks) -> tuple[Array, Arra
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
-    bound = (sizes[first] * sizes[second]).max(axis=0)
+    terms = sizes[first] * sizes[second]
+    rows = np.argwhere(terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE)
+    bound = terms.max(axis=0)
     unseen = np.where(norms > 0.0, 1.0 - (relative**2).sum(axis=1), 0.0).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    return sizes, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    return [(index, parity) for index, parity in rows.tolist()], bound, end
 
 
-def at_all_samples(found: Spectra, places: Places, norms: Array, tasks: Tasks) -> Spectra | None:
+def trusted(
+    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
+) -> Trusted:
+    """Test at the largest standard deviation, with some room for correlations to grow."""
+    chain = tuple(activation[: used[-1] + 1])
+    step = guessed_step(chain, root**2)
+    if not derivatives_agree(chain, root**2, step):
+        step = choose_step(chain, root**2)
+    room = max(0.5 * (1.0 + most), 0.5)
+    found = resolved_spectra(activation, used, np.array([root]), room, tasks, step)
+    return Trusted(root, room, found.step, found.bound.size)
+
+
+def guessed_step(chain: tuple[Function, ...], variance: float) -> float:
+    """A step from one that was chosen, now or before, for a smaller variance; to be tested."""
+    if not 0.0 < variance < math.inf:
+        return choose_step(chain, variance)
+    smaller = math.ldexp(0.5, math.frexp(variance)[1])
+    try:
+        return rescaled_step(kept_step(chain, smaller), smaller, variance)
+    except TypeError:
+        return choose_step(chain, variance)
+
+
+@lru_cache(maxsize=16)
+def kept_step(chain: tuple[Function, ...], variance: float) -> float:
+    """The choice of a step, kept for the next call."""
+    return choose_step(chain, variance)
+
+
+def smoother_spectra(
+    activation: Sequence[Function],
+    used: list[int],
+    roots: Array,
+    most: float,
+    tasks: Tasks,
+    tested: Trusted,
+) -> Spectra:
+    """The coefficients below what was tested, as many as matter."""
+    step, largest = tested.step, float(roots.max())
+    if 0.0 < largest < tested.root:
+        wider = min(rescaled_step(step, tested.root**2, largest**2), FIRST_STEP)
+        step = wider if tested.terms <= (math.pi / wider) ** 2 - 2.0 else step
+    nodes, weights, misfits = probed_grid(step)
+    whole = kept_table if tested.terms <= KEPT_TERMS else hermite_table
+    table = whole(step, tested.terms)[len(misfits) :][: first_terms(most, tested.terms)]
+
+    def at(points: Array) -> tuple[Spectra, Array]:
+        values, weighted, norms = sampled(activation, used, points, nodes, weights)
+        coefficients = table @ values.transpose(0, 2, 1)
+        diagonals = coincident_products(weighted, values, tasks)
+        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
+
+    places = few_places(roots)
+    spread = places and at_all_samples(*at(places.roots), places, tasks)
+    return spread or at(roots)[0]
+
+
+def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
+    """The means at each sample, by task."""
+    return np.array([np.einsum("ij,ij->i", weighted[a], values[b]) for a, b in tasks])
+
+
+def series_length(bound: Array, rho: float) -> int:
+    """How many terms of one parity matter at a correlation."""
+    left = np.cumsum((bound * rho ** np.arange(bound.size))[::-1])
+    return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
+
+
+def needed(bound: Array, rho: Array) -> NDArray[np.intp]:
+    """How many terms matter at each rho."""
+    terms = bound * rho[:, None] ** np.arange(bound.size)
+    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
+    counts: NDArray[np.intp] = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
+    return counts
+
+
+def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -> Spectra | None:
     """The spectra of the samples from those of the places, if the highest degrees vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)

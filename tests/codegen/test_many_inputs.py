@@ -18,6 +18,7 @@ from symdlt.codegen._many_template import function_text
 from symdlt.errors import KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.kernels.many_inputs import KernelInputError, propagate
+from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
 from symdlt.networks import BOOK
 from symdlt.recursions import RecursionSystem, derive, derive_system
 
@@ -25,6 +26,7 @@ NAMES = (*BOOK, "G.1", "H.1")
 QUINTIC = np.polynomial.Polynomial([0.1, 0.8, 0.3, -0.1, 0.02, 0.01])
 POLYNOMIAL = [QUINTIC.deriv(k) if k else QUINTIC for k in range(6)]
 SINE = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]
+RELU = [lambda z: np.maximum(z, 0.0), lambda z: np.heaviside(z, 0.5)], [(0.0, (0.0, 1.0))]
 X = np.random.default_rng(0).standard_normal((3, 4)) * 0.8
 WIDTHS = [5.0, 7.0, 4.0]
 HYPER = {
@@ -286,6 +288,29 @@ def test_input_that_cannot_be_used(change, message):
     }
     with pytest.raises(KernelInputError, match=message):
         propagate(**given)
+
+
+@pytest.mark.parametrize(
+    "means",
+    [ClosedMeans(SINE, "erf"), ClosedMeans(SINE, "gelu"), KinkedMeans(*RELU), SmoothMeans(SINE)],
+    ids=lambda means: getattr(means, "family", type(means).__name__),
+)
+@pytest.mark.parametrize("count", [5, 130])
+def test_means_by_blocks_are_those_of_whole_tables(means, count):
+    x = np.random.default_rng(2).standard_normal((count, 50))
+    given = {"C_b": 0.1, "C_W": 1.3, "lambda_b": 0.2, "lambda_W": 1.0, "tensors": ["H"]}
+    found = propagate(SINE, overlap(x), 4, means=means, **given)
+    whole = propagate(SINE, overlap(x), 4, means=lambda *asked: means(*asked), **given)
+    for name, tensor in whole.items():
+        np.testing.assert_allclose(found[name], tensor, rtol=1e-13, atol=1e-13)
+        assert np.array_equal(found[name], found[name].transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize(("C_W", "layer"), [(1e100, 4), (1e200, 2), (1e308, 2)])
+def test_overflow_of_tensors_over_pairs_is_named(C_W, layer):
+    means = KinkedMeans(*RELU)
+    with pytest.raises(KernelInputError, match=rf"^G overflows.*on the way to layer {layer} of 4"):
+        propagate(SINE, 10.0 * overlap(X), 4, C_b=0.0, C_W=C_W, tensors=["G"], means=means)
 
 
 def test_overflow_says_at_which_layer():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from codegen.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 
-from symdlt.means import KernelInputError, choose_step, pair_means, rescaled_step
+from symdlt.means import KernelInputError, SmoothMeans, choose_step, pair_means, rescaled_step
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
 VARIANCES = (1e-12, 1e-3, 1.0, 25.0)
@@ -216,6 +216,49 @@ def test_chosen_steps_are_right_for_products(powers):
         means.append(w @ (f[2](np.sqrt(2.0) * x) ** 2 * f[1](np.sqrt(2.0) * x) ** (powers - 2)))
     assert means[0] == pytest.approx(means[1], rel=1e-14)
     assert choose_step(f, 2.0, powers + 1) <= step
+
+
+def one_block(blocks, K):
+    """The tables of a K, from means that give all pairs as one block."""
+    ((rows, columns, tables),) = blocks(K)
+    assert rows == columns == slice(None)
+    return tables
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("count", [3, 60])
+def test_kernels_one_after_the_other_are_those_of_their_own(name, count):
+    """What was tested at the first serves the smaller ones, and is tested again at larger ones."""
+    f = functions(SMOOTH[name], 6)
+    near = 0.9 * np.ones((count, count)) + 0.1 * np.eye(count)
+    blocks = SmoothMeans(f).pair_blocks(ORDERS)
+    for K in (correlated(count, 40), 0.3 * near, 1e-6 * near, 4.0 * correlated(count, 40, 1)):
+        for order, found, own in zip(
+            ORDERS, one_block(blocks, K), pair_means(f, K, ORDERS), strict=True
+        ):
+            assert np.abs(found - own).max() <= 1e-13 * norms(f, K, order).max(), order
+
+
+@pytest.mark.parametrize("frequency", [7.0, 20.0])
+def test_functions_that_change_between_calls_are_tested_anew(frequency):
+    scale = 1.0
+    f = [lambda z: np.sin(scale * z), lambda z: scale * np.cos(scale * z)]
+    K = two(1.0, 0.9, 0.99)
+    one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)
+    scale = frequency
+    found = one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)[0]
+    near, far = (np.exp(-(frequency**2) * (0.95 - sign * K[0, 1])) for sign in (1, -1))
+    assert abs(found[0, 1] - (near - far) / 2) < 1e-12
+    wrong = [f[0], np.cos]
+    with pytest.raises(KernelInputError, match="not the derivative"):
+        one_block(SmoothMeans(wrong).pair_blocks([(1, 1)]), two(1e-2, 1e-2, 0.5))
+
+
+def test_an_even_part_that_is_small_at_the_largest_variance_is_kept():
+    f = [lambda z: 1e-8 + z, np.ones_like]
+    K = np.array([[1.0, 1e-9], [1e-9, 1e-16]])
+    found = one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)[0]
+    np.testing.assert_allclose(found, K + 1e-16, rtol=1e-14)
 
 
 def test_no_orders_no_means():
