@@ -9,9 +9,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
+from symdlt._version import VERSION
 from symdlt.errors import OrderError, SymdltError
 from symdlt.networks import (
     BOOK,
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Derive the recursions of finite-width networks from the definitions. "
         "Without a command: a short tour.",
     )
-    parser.add_argument("--version", action="version", version=f"symdlt {version('symdlt')}")
+    parser.add_argument("--version", action="version", version=f"symdlt {VERSION}")
     parser.set_defaults(run=_tour, output=None, failed=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, run, summary in (
@@ -154,21 +154,17 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--activation", required=True, metavar="TEXT", help="a name or an expression in z")
-    add("--widths", required=True, type=_whole_numbers, help="of the hidden layers, as 32,64")
-    add("--depth", type=int, help="the number of layers, if one width stands for all")
+    add("--widths", type=_whole_numbers, default=[], help="of the hidden layers, as 32,64")
+    add("--depth", type=int, help="the number of layers, if it is 1 or one width stands for all")
     add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
     for symbol, default in (("C-b", 0.0), ("C-W", 1.0), ("lambda-b", 0.0), ("lambda-W", 1.0)):
         what = f"one number, or one for each layer as 1,1,2 (default {default:g})"
         add(f"--{symbol}", type=_numbers, default=default, metavar="X", help=what)
-    add("--tensors", type=_names, default="all", help="as G,V (default all)")
+    add("--tensors", default="all", help="as G,V (default all)")
     add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
     add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
     add("--seed", type=int, default=0, help="of the random numbers (default 0)")
     add("--no-extrapolation", action="store_true", help="sample these widths only, not twice them")
-
-
-def _names(text: str) -> str | list[str]:
-    return text if text == "all" else text.split(",")
 
 
 def _whole_numbers(text: str) -> list[int]:
@@ -305,6 +301,8 @@ def _check(options: argparse.Namespace) -> str:
     from symdlt.mlp import MLP, check, read_data
 
     widths = options.widths
+    if not widths and options.depth != 1:
+        options.complain("give --widths, one for each layer but the last, or --depth 1")
     if options.depth is not None and options.depth > 1 and len(widths) == 1:
         widths = widths * (options.depth - 1)
     if options.depth not in (None, len(widths) + 1):
@@ -324,7 +322,7 @@ def _check(options: argparse.Namespace) -> str:
     compared = check(
         mlp,
         read_data(options.inputs),
-        options.tensors,
+        options.tensors.split(","),
         networks=options.networks,
         extrapolate=not options.no_extrapolation,
         seed=options.seed,

@@ -10,6 +10,7 @@ import symdlt
 
 ROOT = Path(symdlt.__file__).parent
 ORDER = (
+    "_version",
     "errors",
     "progress",
     "display",

@@ -360,7 +360,7 @@ def _constant(e: Any) -> Any:
     value = e.evalf(30)
     if not (value.is_Float or value.is_Rational) or abs(value) > HIGHEST_CONSTANT:
         raise ActivationError(
-            f"The activation holds {e}, which is not a real number of moderate size. "
+            f"The activation holds {str(e)[:60]}, which is not a real number of moderate size. "
             "Its values must be real numbers. Give a real function of a real variable."
         )
     return e

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import permutations, product
+from itertools import product
 from numbers import Integral
 from reprlib import repr as short_repr
 from typing import NamedTuple
@@ -18,8 +18,10 @@ from symdlt.codegen._runtime_input import (
     PerLayer,
     per_layer,
     real_numbers,
+    refuse_large_variance,
     width_ratios,
 )
+from symdlt.codegen._runtime_tuples import closed_samples, fill, independent_tuples
 from symdlt.means._closed_layers import Blocks, whole_blocks
 from symdlt.means._grids import (
     TINY,
@@ -107,6 +109,7 @@ def checked_problem(
     ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
     rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
     layers = [Layer(*row) for row in rows]
+    refuse_large_variance(layers[0].C_b, layers[0].C_W, float(dots.diagonal().max()))
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
     tuples = {
@@ -123,13 +126,15 @@ def needed_recursions(
 ) -> dict[str, Recursion]:
     """The recursions of the tensors and of all that they need."""
     asked = recursions if tensors is None else tensors
-    wanted = {asked} if isinstance(asked, str) else set(asked)
-    unknown = sorted(map(str, wanted - set(recursions)))
+    listed = list(asked) if isinstance(asked, Iterable) else [asked]
+    names = [asked] if isinstance(asked, str) else listed
+    unknown = [name for name in names if not isinstance(name, str) or name not in recursions]
     if unknown:
         raise KernelInputError(
             f"The tensors {short_repr(unknown)} are not known. This kernel computes "
             f"{' '.join(recursions)}. Ask for some of these."
         )
+    wanted = set(names)
     reached = {"G"}
     while wanted:
         reached |= wanted
@@ -199,54 +204,6 @@ def refuse_large(
         )
 
 
-def closed_samples(samples: Indices, count: int) -> Indices:
-    """The quadruples i <= j <= k <= l that the recursions at some tuples of samples need.
-
-    These are the tuples themselves and those with samples repeated in place of others.
-    """
-    given = np.asarray(samples)
-    if (
-        given.ndim != 2
-        or given.shape[1] != 4
-        or given.dtype.kind not in "iu"
-        or not given.size
-        or given.min() < 0
-        or given.max() >= count
-    ):
-        raise KernelInputError(
-            f"The samples have shape {given.shape} and type {given.dtype}. They are the tuples at "
-            f"which tensors are asked for, of four numbers from 0 to {count - 1} each. "
-            "Give an integer array of shape (Q, 4)."
-        )
-    maps = np.array(list(product(range(4), repeat=4)))
-    quadruples: Indices = np.unique(np.sort(given, axis=1), axis=0).astype(np.intp)
-    spread = np.sort(quadruples[:, maps].reshape(-1, 4), axis=1)
-    return unique_rows(spread, count)
-
-
-def unique_rows(rows: Indices, count: int) -> Indices:
-    """Each row once, in lexicographical order."""
-    keys = np.unique(np.ravel_multi_index(tuple(rows.T), (count,) * 4))
-    return np.stack(np.unravel_index(keys, (count,) * 4), axis=1)
-
-
-def independent_tuples(
-    symmetries: tuple[tuple[int, ...], ...], count: int, chosen: Indices | None
-) -> Indices:
-    """Of the tuples that symmetries exchange the first, a row for each."""
-    if chosen is None:
-        rows = np.indices((count,) * 4).reshape(4, -1).T
-    else:
-        every = [chosen[:, list(order)] for order in permutations(range(4))]
-        rows = unique_rows(np.concatenate(every), count)
-    keys = np.ravel_multi_index(tuple(rows.T), (count,) * 4)
-    first = np.ones(len(rows), dtype=bool)
-    for way in symmetries:
-        first &= keys <= np.ravel_multi_index(tuple(rows[:, list(way)].T), (count,) * 4)
-    independent: Indices = rows[first]
-    return independent
-
-
 def layers_of(
     problem: Problem,
     means: LayerMeans,
@@ -254,6 +211,11 @@ def layers_of(
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
+    for name, given in (("means", means), ("after_layer", after_layer)):
+        if given is not None and not callable(given):
+            raise KernelInputError(
+                f"{name} is {short_repr(given)}. Give a function, or leave it out."
+            )
     result = empty_layers(problem)
     first = first_layer(problem.layers[0], problem.overlap)
     for name, one in problem.recursions.items():
@@ -261,6 +223,8 @@ def layers_of(
             result[name][0] = first.get(name, 0.0)
         else:
             fill(result[name][0], problem.tuples[name], one.symmetries, 0.0)
+        if name in first and not np.isfinite(first[name]).all():
+            raise KernelInputError(f"{name} overflows at layer 1. Give smaller learning rates.")
     advance = partial(advance_all, problem, means)
     if not problem.tuples:
         advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
@@ -283,7 +247,20 @@ def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
     if hasattr(means, "pair_blocks"):
         blocks: Blocks = means.pair_blocks(problem.means)
         return blocks
-    return whole_blocks(lambda K: means(K, problem.means, None))
+    return whole_blocks(partial(tables_of_means, problem, means))
+
+
+def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
+    """All means that the recursions read."""
+    found = means(K, problem.means, problem.chosen)
+    shapes = [np.shape(table) for table in found] if isinstance(found, (list, tuple)) else None
+    if shapes != [(len(K),) * len(orders) for orders in problem.means]:
+        raise KernelInputError(
+            f"The means returned {short_repr(found)} for the orders {short_repr(problem.means)}. "
+            "They return a list with a table for each, of shape (N, N) or (N, N, N, N). "
+            "Give for instance SmoothMeans(activation) of symdlt.means."
+        )
+    return list(found)
 
 
 def empty_layers(problem: Problem) -> dict[str, Array]:
@@ -344,7 +321,7 @@ def advance_all(
     problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
-    found = means(below["G"], problem.means, problem.chosen)
+    found = tables_of_means(problem, means, below["G"])
     named = dict(zip(problem.tables, found, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
@@ -372,17 +349,3 @@ def known_pairs(problem: Problem, one: Recursion) -> NDArray[np.bool_]:
     twice = (i == j) & (k == m)
     known[i[twice], k[twice]] = known[k[twice], i[twice]] = True
     return known
-
-
-def diagonal(axes: str, table: Array) -> Array:
-    """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
-    entries: Array = np.einsum(axes, table)
-    return entries
-
-
-def fill(
-    tensor: Array, rows: Indices, symmetries: tuple[tuple[int, ...], ...], values: Array | float
-) -> None:
-    """Write values at the rows and at all that symmetries exchange with them."""
-    for way in symmetries:
-        tensor[tuple(rows[:, axis] for axis in way)] = values

@@ -31,6 +31,7 @@ RUNTIME = (
     "symdlt.means._relu_quadruples",
     "symdlt.means._layer_means",
     "symdlt.codegen._runtime_input",
+    "symdlt.codegen._runtime_tuples",
     "symdlt.codegen._many_runtime",
 )
 OWN_IMPORTS = """\

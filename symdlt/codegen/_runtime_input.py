@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.means._grids import Array, Function, KernelInputError
+from symdlt.means._grids import LARGEST_VARIANCE, Array, Function, KernelInputError
 
 PerLayer = float | Sequence[float] | Array
 MOST_BYTES = 8e9
@@ -20,8 +20,10 @@ def real_numbers(name: str, value: Any) -> Array:
     try:
         given = np.asarray(value)
         kind = given.dtype.kind
-        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
-            return given.astype(np.float64)
+        real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
+        if real and not isinstance(value, np.ma.MaskedArray):
+            with np.errstate(over="ignore"):
+                return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     raise KernelInputError(
@@ -74,6 +76,18 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
             "A width is a positive number. Correct the value."
         )
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
+
+
+def refuse_large_variance(C_b: float, C_W: float, overlap: float) -> None:
+    """Refuse a first layer whose preactivations are too large for means of their products."""
+    weights = C_W * overlap
+    if not C_b + weights <= LARGEST_VARIANCE:
+        remedy = "a smaller C_b" if C_b > weights else "smaller inputs, or a smaller C_W"
+        raise KernelInputError(
+            f"The variance K = C_b + C_W x.x/n_0 of layer 1 is {C_b + weights:.3g}, too large for "
+            f"means of products in double precision. C_b is {C_b:.3g}, C_W is {C_W:.3g}, and "
+            f"x.x/n_0 is up to {overlap:.3g}. Give {remedy}."
+        )
 
 
 def check_activation(activation: Sequence[Function], needed: int) -> tuple[Function, ...]:

@@ -50,6 +50,7 @@ TARGET = 1e-16
 RESOLVED = 1e-7
 QUIET = 1e-3
 TINY = 1e-150
+LARGEST_VARIANCE = 1e100
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
 
 
@@ -119,12 +120,13 @@ def kept_table(step: float, terms: int) -> Array:
     return hermite_table(step, terms)
 
 
-def check_callable(activation: Sequence[Function]) -> None:
+def check_callable(activation: Any) -> None:
     """Refuse what is no list of functions."""
-    if not all(callable(function) for function in activation) or not len(activation):
+    listed = isinstance(activation, Sequence) and len(activation)
+    if not listed or not all(callable(function) for function in activation):
         raise KernelInputError(
             f"The activation is {activation!r}. Its members are called with arrays. "
-            "Give sigma, sigma', sigma'', … as functions."
+            "Give sigma, sigma', sigma'', … as functions in a list."
         )
 
 
@@ -132,7 +134,7 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     """A derivative of the activation at z."""
     try:
         returned = function(z)
-    except TypeError as reason:
+    except (TypeError, ValueError) as reason:
         raise KernelInputError(
             f"Derivative {order} of the activation cannot be called with an array: {reason}. "
             f"It was called with float64 of shape {z.shape}. "
@@ -141,17 +143,28 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     return evaluated(returned, order, z)
 
 
-def evaluated(returned: Array, order: int, z: Array) -> Array:
+def evaluated(returned: Any, order: int, z: Array) -> Array:
     """What a derivative of the activation returned at z."""
-    value = np.asarray(returned)
-    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
+    try:
+        value = np.asarray(returned)
+    except ValueError:
+        value = np.array(None)
+    masked = isinstance(returned, np.ma.MaskedArray)
+    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub" or masked:
         raise KernelInputError(
-            f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "
+            f"Derivative {order} of the activation returned {'a masked array, ' * masked}"
+            f"{value.dtype} of shape {value.shape}. "
             f"It was called with float64 of shape {z.shape}. "
             "Give functions that act on each element of an array of reals."
         )
     full = value if value.shape == z.shape else np.full(z.shape, value)
     return full.astype(np.float64, copy=False)
+
+
+def check_positive(name: str, number: Any) -> None:
+    """Refuse what is no finite positive number."""
+    if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
+        raise KernelInputError(f"The {name} is {number!r}. Give a finite positive number.")
 
 
 def choose_step(
@@ -165,11 +178,17 @@ def choose_step(
     with it the step between h and h/2 that reaches 1e-16. That step is tested in turn.
     """
     check_callable(activation)
-    if not (math.isfinite(variance) and variance >= 0.0):
+    if not (isinstance(variance, Real) and 0.0 <= variance <= LARGEST_VARIANCE):
         raise KernelInputError(
-            f"The variance is {variance}. It is that of one input of the activation. "
-            "Give a finite number that is not negative."
+            f"The variance is {variance!r}. It is that of one input of the activation. "
+            f"Give a number that is not negative, at most {LARGEST_VARIANCE:g}."
         )
+    if not (isinstance(powers, Integral) and powers > 0):
+        raise KernelInputError(
+            f"The number of powers is {powers!r}. It is how many functions are multiplied. "
+            "Give 1, 2, 3, …."
+        )
+    check_positive("first step", first)
     with np.errstate(all="ignore"):
         return searched_step(activation, variance, powers, first)
 
@@ -205,6 +224,8 @@ def rescaled_step(step: float, variance: float, other: float) -> float:
     The reciprocal step is that of the Gaussian plus that of the activation, which is proportional
     to the standard deviation. The guess is for pair_means, which tests it.
     """
+    for name, number in (("step", step), ("variance", variance), ("other variance", other)):
+        check_positive(name, number)
     own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
     return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
 
@@ -713,10 +734,16 @@ def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Ar
     return means
 
 
-def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -> None:
+def check_orders(count: int, orders: Any, size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
+    if not isinstance(orders, Sequence):
+        raise KernelInputError(
+            f"The orders are {orders!r}. They are a list with {NUMBERS[size]} numbers for each "
+            f"mean. Give one such as {[(0,) * size]}."
+        )
     for order in orders:
-        if len(order) != size or not all(isinstance(k, int) and 0 <= k < count for k in order):
+        listed = isinstance(order, Sequence) and len(order) == size
+        if not listed or not all(isinstance(k, int) and 0 <= k < count for k in order):
             raise KernelInputError(
                 f"The orders {order!r} are not {NUMBERS[size]} of 0 … {count - 1}. "
                 f"The activation is given by {count} functions. "
@@ -724,18 +751,36 @@ def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -
             )
 
 
-def correlations(K: Array) -> Correlations:
-    """Check that K is a covariance, and split it."""
-    given = np.asarray(K)
+def covariance(K: Any) -> Array:
+    """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
+    try:
+        given = np.asarray(K)
+    except ValueError:
+        raise refusal("has rows that differ in length") from None
+    if isinstance(K, np.ma.MaskedArray):
+        raise refusal("is a masked array")
     if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
         raise refusal(f"has the shape {given.shape}")
     if given.dtype.kind not in "fiu":
         raise refusal(f"is an array of {given.dtype}")
-    given = given.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        given = given.astype(np.float64, copy=False)
     variances = given.diagonal()
     if not (np.isfinite(variances) & (variances >= 0.0)).all():
         raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    found = split(given)
+    if variances.max() > LARGEST_VARIANCE:
+        raise KernelInputError(
+            f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
+            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
+        )
+    return given
+
+
+def correlations(K: Any) -> Correlations:
+    """Check that K is a covariance, and split it."""
+    given = covariance(K)
+    with np.errstate(all="ignore"):
+        found = split(given)
     if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
     roots, rho, most = found
@@ -1152,7 +1197,14 @@ def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]
     if model.together is None:
         return {k: evaluate(model.functions[k], k, z) for k in orders}
     count = max(orders) + 1
-    found = model.together(z, count)
+    try:
+        found = list(model.together(z, count))
+    except (TypeError, ValueError) as reason:
+        raise KernelInputError(
+            f"The activation cannot return functions together: {reason}. "
+            f"It was called with an array and {count}, the number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z in a list."
+        ) from reason
     if len(found) < count:
         raise KernelInputError(
             f"The activation returned {len(found)} functions together. "
@@ -1456,26 +1508,33 @@ def quadruple_means(
     check_orders(len(activation), patterns, 4)
     given = correlations(K)
     asked = asked_for(samples, given.roots.size)
-    check_tolerance(tolerance)
-    if together is not None and not callable(together):
-        raise KernelInputError(
-            f"The value {together!r} of together is no function. "
-            "It is called with an array and a number of functions. "
-            "Give a function that returns sigma, sigma', sigma'', … at z, or nothing."
-        )
+    tolerance = checked_tolerance(tolerance)
+    check_together(together)
     if not patterns:
         return []
     with np.errstate(all="ignore"):
         return quadruples_of(activation, given, patterns, asked, tolerance, together)
 
 
-def check_tolerance(tolerance: float) -> None:
+def checked_tolerance(tolerance: Any) -> float:
     """Refuse tolerances out of reach."""
     low, high = TOLERANCES
-    if not (isinstance(tolerance, (int, float)) and low <= tolerance <= high):
+    number = tolerance[()] if isinstance(tolerance, np.ndarray) else tolerance
+    if not (isinstance(number, Real) and low <= float(number) <= high):
         raise KernelInputError(
             f"The tolerance is {tolerance!r}. It bounds errors in units of the norms sqrt(<f^2>). "
             f"Give a number from {low:g} to {high:g}."
+        )
+    return float(number)
+
+
+def check_together(together: Any) -> None:
+    """Refuse what is neither a function nor nothing."""
+    if together is not None and not callable(together):
+        raise KernelInputError(
+            f"The value {together!r} of together is no function. "
+            "It is called with an array and a number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z, or nothing."
         )
 
 
@@ -1714,8 +1773,10 @@ class SmoothMeans:
         tolerance: float = 1e-7,
         together: Together | None = None,
     ) -> None:
+        check_callable(activation)
+        check_together(together)
         self.activation = tuple(activation)
-        self.tolerance = tolerance
+        self.tolerance = checked_tolerance(tolerance)
         self.together = together
         self.chosen: tuple[float, float] | None = None
 
@@ -1726,6 +1787,8 @@ class SmoothMeans:
         pairs, fours = two_and_four(orders)
         found: dict[Orders, Array] = {}
         if pairs:
+            check_orders(len(self.activation), pairs)
+            K = covariance(K)
             highest = max(max(pair) for pair in pairs)
             functions = self.activation[: highest + 1]
             tables = pair_means(functions, K, pairs, self.step(functions, K))
@@ -1735,7 +1798,7 @@ class SmoothMeans:
                 self.activation, K, fours, samples, self.tolerance, self.together
             )
             found |= dict(zip(fours, tables, strict=True))
-        return [found[order] for order in orders]
+        return [found[tuple(order)] for order in orders]
 
     def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
@@ -1751,10 +1814,16 @@ class SmoothMeans:
         return rescaled_step(*self.chosen, largest)
 
 
-def two_and_four(orders: Sequence[Orders]) -> tuple[list[tuple[int, int]], list[Orders]]:
+def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
     """Those of pairs, and those of quadruples."""
+    listed = isinstance(orders, Sequence) and all(isinstance(order, Sequence) for order in orders)
+    if not listed or any(len(order) not in (2, 4) for order in orders):
+        raise KernelInputError(
+            f"The orders are {orders!r}. They are a list with two or four numbers for each mean. "
+            "Give one such as [(0, 0), (0, 0, 1, 1)]."
+        )
     pairs = [(order[0], order[1]) for order in orders if len(order) == 2]
-    return pairs, [order for order in orders if len(order) == 4]
+    return pairs, [tuple(order) for order in orders if len(order) == 4]
 
 
 PerLayer = float | Sequence[float] | Array
@@ -1766,8 +1835,10 @@ def real_numbers(name: str, value: Any) -> Array:
     try:
         given = np.asarray(value)
         kind = given.dtype.kind
-        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
-            return given.astype(np.float64)
+        real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
+        if real and not isinstance(value, np.ma.MaskedArray):
+            with np.errstate(over="ignore"):
+                return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     raise KernelInputError(
@@ -1820,6 +1891,72 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
             "A width is a positive number. Correct the value."
         )
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
+
+
+def refuse_large_variance(C_b: float, C_W: float, overlap: float) -> None:
+    """Refuse a first layer whose preactivations are too large for means of their products."""
+    weights = C_W * overlap
+    if not C_b + weights <= LARGEST_VARIANCE:
+        remedy = "a smaller C_b" if C_b > weights else "smaller inputs, or a smaller C_W"
+        raise KernelInputError(
+            f"The variance K = C_b + C_W x.x/n_0 of layer 1 is {C_b + weights:.3g}, too large for "
+            f"means of products in double precision. C_b is {C_b:.3g}, C_W is {C_W:.3g}, and "
+            f"x.x/n_0 is up to {overlap:.3g}. Give {remedy}."
+        )
+
+
+def closed_samples(samples: Indices, count: int) -> Indices:
+    """The quadruples i <= j <= k <= l that the recursions at some tuples of samples need.
+
+    These are the tuples themselves and those with samples repeated in place of others.
+    """
+    given = asked_for(samples, count)
+    if given is None or not given.size:
+        raise KernelInputError(
+            "There are no samples. They are the tuples at which tensors are asked for. "
+            "Give an integer array of shape (Q, 4)."
+        )
+    maps = np.array(list(product(range(4), repeat=4)))
+    quadruples: Indices = np.unique(np.sort(given, axis=1), axis=0).astype(np.intp)
+    spread = np.sort(quadruples[:, maps].reshape(-1, 4), axis=1)
+    return unique_rows(spread, count)
+
+
+def unique_rows(rows: Indices, count: int) -> Indices:
+    """Each row once, in lexicographical order."""
+    keys = np.unique(np.ravel_multi_index(tuple(rows.T), (count,) * 4))
+    return np.stack(np.unravel_index(keys, (count,) * 4), axis=1)
+
+
+def independent_tuples(
+    symmetries: tuple[tuple[int, ...], ...], count: int, chosen: Indices | None
+) -> Indices:
+    """Of the tuples that symmetries exchange the first, a row for each."""
+    if chosen is None:
+        rows = np.indices((count,) * 4).reshape(4, -1).T
+    else:
+        every = [chosen[:, list(order)] for order in permutations(range(4))]
+        rows = unique_rows(np.concatenate(every), count)
+    keys = np.ravel_multi_index(tuple(rows.T), (count,) * 4)
+    first = np.ones(len(rows), dtype=bool)
+    for way in symmetries:
+        first &= keys <= np.ravel_multi_index(tuple(rows[:, list(way)].T), (count,) * 4)
+    independent: Indices = rows[first]
+    return independent
+
+
+def diagonal(axes: str, table: Array) -> Array:
+    """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
+    entries: Array = np.einsum(axes, table)
+    return entries
+
+
+def fill(
+    tensor: Array, rows: Indices, symmetries: tuple[tuple[int, ...], ...], values: Array | float
+) -> None:
+    """Write values at the rows and at all that symmetries exchange with them."""
+    for way in symmetries:
+        tensor[tuple(rows[:, axis] for axis in way)] = values
 
 
 Tables = Mapping[str, Array]
@@ -1897,6 +2034,7 @@ def checked_problem(
     ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
     rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
     layers = [Layer(*row) for row in rows]
+    refuse_large_variance(layers[0].C_b, layers[0].C_W, float(dots.diagonal().max()))
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
     tuples = {
@@ -1913,13 +2051,15 @@ def needed_recursions(
 ) -> dict[str, Recursion]:
     """The recursions of the tensors and of all that they need."""
     asked = recursions if tensors is None else tensors
-    wanted = {asked} if isinstance(asked, str) else set(asked)
-    unknown = sorted(map(str, wanted - set(recursions)))
+    listed = list(asked) if isinstance(asked, Iterable) else [asked]
+    names = [asked] if isinstance(asked, str) else listed
+    unknown = [name for name in names if not isinstance(name, str) or name not in recursions]
     if unknown:
         raise KernelInputError(
             f"The tensors {short_repr(unknown)} are not known. This kernel computes "
             f"{' '.join(recursions)}. Ask for some of these."
         )
+    wanted = set(names)
     reached = {"G"}
     while wanted:
         reached |= wanted
@@ -1989,54 +2129,6 @@ def refuse_large(
         )
 
 
-def closed_samples(samples: Indices, count: int) -> Indices:
-    """The quadruples i <= j <= k <= l that the recursions at some tuples of samples need.
-
-    These are the tuples themselves and those with samples repeated in place of others.
-    """
-    given = np.asarray(samples)
-    if (
-        given.ndim != 2
-        or given.shape[1] != 4
-        or given.dtype.kind not in "iu"
-        or not given.size
-        or given.min() < 0
-        or given.max() >= count
-    ):
-        raise KernelInputError(
-            f"The samples have shape {given.shape} and type {given.dtype}. They are the tuples at "
-            f"which tensors are asked for, of four numbers from 0 to {count - 1} each. "
-            "Give an integer array of shape (Q, 4)."
-        )
-    maps = np.array(list(product(range(4), repeat=4)))
-    quadruples: Indices = np.unique(np.sort(given, axis=1), axis=0).astype(np.intp)
-    spread = np.sort(quadruples[:, maps].reshape(-1, 4), axis=1)
-    return unique_rows(spread, count)
-
-
-def unique_rows(rows: Indices, count: int) -> Indices:
-    """Each row once, in lexicographical order."""
-    keys = np.unique(np.ravel_multi_index(tuple(rows.T), (count,) * 4))
-    return np.stack(np.unravel_index(keys, (count,) * 4), axis=1)
-
-
-def independent_tuples(
-    symmetries: tuple[tuple[int, ...], ...], count: int, chosen: Indices | None
-) -> Indices:
-    """Of the tuples that symmetries exchange the first, a row for each."""
-    if chosen is None:
-        rows = np.indices((count,) * 4).reshape(4, -1).T
-    else:
-        every = [chosen[:, list(order)] for order in permutations(range(4))]
-        rows = unique_rows(np.concatenate(every), count)
-    keys = np.ravel_multi_index(tuple(rows.T), (count,) * 4)
-    first = np.ones(len(rows), dtype=bool)
-    for way in symmetries:
-        first &= keys <= np.ravel_multi_index(tuple(rows[:, list(way)].T), (count,) * 4)
-    independent: Indices = rows[first]
-    return independent
-
-
 def layers_of(
     problem: Problem,
     means: LayerMeans,
@@ -2044,6 +2136,11 @@ def layers_of(
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
+    for name, given in (("means", means), ("after_layer", after_layer)):
+        if given is not None and not callable(given):
+            raise KernelInputError(
+                f"{name} is {short_repr(given)}. Give a function, or leave it out."
+            )
     result = empty_layers(problem)
     first = first_layer(problem.layers[0], problem.overlap)
     for name, one in problem.recursions.items():
@@ -2051,6 +2148,8 @@ def layers_of(
             result[name][0] = first.get(name, 0.0)
         else:
             fill(result[name][0], problem.tuples[name], one.symmetries, 0.0)
+        if name in first and not np.isfinite(first[name]).all():
+            raise KernelInputError(f"{name} overflows at layer 1. Give smaller learning rates.")
     advance = partial(advance_all, problem, means)
     if not problem.tuples:
         advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
@@ -2073,7 +2172,20 @@ def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
     if hasattr(means, "pair_blocks"):
         blocks: Blocks = means.pair_blocks(problem.means)
         return blocks
-    return whole_blocks(lambda K: means(K, problem.means, None))
+    return whole_blocks(partial(tables_of_means, problem, means))
+
+
+def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
+    """All means that the recursions read."""
+    found = means(K, problem.means, problem.chosen)
+    shapes = [np.shape(table) for table in found] if isinstance(found, (list, tuple)) else None
+    if shapes != [(len(K),) * len(orders) for orders in problem.means]:
+        raise KernelInputError(
+            f"The means returned {short_repr(found)} for the orders {short_repr(problem.means)}. "
+            "They return a list with a table for each, of shape (N, N) or (N, N, N, N). "
+            "Give for instance SmoothMeans(activation) of symdlt.means."
+        )
+    return list(found)
 
 
 def empty_layers(problem: Problem) -> dict[str, Array]:
@@ -2134,7 +2246,7 @@ def advance_all(
     problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
-    found = means(below["G"], problem.means, problem.chosen)
+    found = tables_of_means(problem, means, below["G"])
     named = dict(zip(problem.tables, found, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
@@ -2162,20 +2274,6 @@ def known_pairs(problem: Problem, one: Recursion) -> NDArray[np.bool_]:
     twice = (i == j) & (k == m)
     known[i[twice], k[twice]] = known[k[twice], i[twice]] = True
     return known
-
-
-def diagonal(axes: str, table: Array) -> Array:
-    """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
-    entries: Array = np.einsum(axes, table)
-    return entries
-
-
-def fill(
-    tensor: Array, rows: Indices, symmetries: tuple[tuple[int, ...], ...], values: Array | float
-) -> None:
-    """Write values at the rows and at all that symmetries exchange with them."""
-    for way in symmetries:
-        tensor[tuple(rows[:, axis] for axis in way)] = values
 
 
 DERIVATIVES = 5

@@ -41,6 +41,7 @@ LEAST_STEP = 1e-3
 AGREEMENT = 1e-8
 VERIFIED = 1e-12
 QUIET = 1e-3
+LARGEST_VARIANCE = 1e100
 
 
 class KernelInputError(ValueError):
@@ -65,7 +66,7 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     """A derivative of the activation at z."""
     try:
         returned = function(z)
-    except TypeError as reason:
+    except (TypeError, ValueError) as reason:
         raise KernelInputError(
             f"Derivative {order} of the activation cannot be called with an array: {reason}. "
             f"It was called with float64 of shape {z.shape}. "
@@ -74,12 +75,17 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     return evaluated(returned, order, z)
 
 
-def evaluated(returned: Array, order: int, z: Array) -> Array:
+def evaluated(returned: Any, order: int, z: Array) -> Array:
     """What a derivative of the activation returned at z."""
-    value = np.asarray(returned)
-    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
+    try:
+        value = np.asarray(returned)
+    except ValueError:
+        value = np.array(None)
+    masked = isinstance(returned, np.ma.MaskedArray)
+    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub" or masked:
         raise KernelInputError(
-            f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "
+            f"Derivative {order} of the activation returned {'a masked array, ' * masked}"
+            f"{value.dtype} of shape {value.shape}. "
             f"It was called with float64 of shape {z.shape}. "
             "Give functions that act on each element of an array of reals."
         )
@@ -135,8 +141,10 @@ def real_numbers(name: str, value: Any) -> Array:
     try:
         given = np.asarray(value)
         kind = given.dtype.kind
-        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
-            return given.astype(np.float64)
+        real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
+        if real and not isinstance(value, np.ma.MaskedArray):
+            with np.errstate(over="ignore"):
+                return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     raise KernelInputError(
@@ -189,6 +197,18 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
             "A width is a positive number. Correct the value."
         )
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
+
+
+def refuse_large_variance(C_b: float, C_W: float, overlap: float) -> None:
+    """Refuse a first layer whose preactivations are too large for means of their products."""
+    weights = C_W * overlap
+    if not C_b + weights <= LARGEST_VARIANCE:
+        remedy = "a smaller C_b" if C_b > weights else "smaller inputs, or a smaller C_W"
+        raise KernelInputError(
+            f"The variance K = C_b + C_W x.x/n_0 of layer 1 is {C_b + weights:.3g}, too large for "
+            f"means of products in double precision. C_b is {C_b:.3g}, C_W is {C_W:.3g}, and "
+            f"x.x/n_0 is up to {overlap:.3g}. Give {remedy}."
+        )
 
 
 def check_activation(activation: Sequence[Function], needed: int) -> tuple[Function, ...]:
@@ -906,10 +926,11 @@ def propagate(
     given = zip(HYPERPARAMETERS, (C_b, C_W, lambda_b, lambda_W), strict=True)
     values = [per_layer(name, value, depth, name in NEEDED) for name, value in given]
     ratios = width_ratios(widths, depth)
+    refuse_large_variance(float(values[0][0]), float(values[1][0]), overlap)
     with np.errstate(all="ignore"):
         first = first_layer(overlap, *(float(value[0]) for value in values))
         for name, value in first.items():
-            check_finite(name, np.array([value]), np.array([value]))
+            check_finite(name, np.array([value]), np.array([first["G"]]))
         if depth == 1:
             return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
         h = Hyperparameters._make([*(value[1:] for value in values), ratios])

@@ -51,7 +51,14 @@ def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]
     if model.together is None:
         return {k: evaluate(model.functions[k], k, z) for k in orders}
     count = max(orders) + 1
-    found = model.together(z, count)
+    try:
+        found = list(model.together(z, count))
+    except (TypeError, ValueError) as reason:
+        raise KernelInputError(
+            f"The activation cannot return functions together: {reason}. "
+            f"It was called with an array and {count}, the number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z in a list."
+        ) from reason
     if len(found) < count:
         raise KernelInputError(
             f"The activation returned {len(found)} functions together. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -220,22 +221,23 @@ def check_kink(family: str, variances: Array, orders: Tasks) -> None:
         )
 
 
-def check_family(family: str, parameters: dict[str, float]) -> None:
+def check_family(family: Any, parameters: Any) -> None:
     """Refuse what has no closed form, and parameters that it does not have."""
-    if family not in GENERAL:
+    if not isinstance(family, str) or family not in GENERAL:
         raise KernelInputError(
             f"There is no closed form for {family!r}. Families are {' '.join(GENERAL)}. "
             "Use pair_means, or kinked_pair_means for activations with kinks."
         )
     known = PARAMETERS.get(family, {"coefficients"} if family == "polynomial" else set())
-    values = np.array([], dtype=np.float64)
+    axes = 1 if family == "polynomial" else 0
     try:
-        for value in parameters.values():
-            values = np.append(values, np.array(value, dtype=np.float64).ravel())
-        refused = not parameters.keys() <= known or not np.isfinite(values).all()
-    except (TypeError, ValueError):
-        refused = True
-    if refused:
+        values = [np.asarray(value) for value in parameters.values()]
+        accepted = parameters.keys() <= known and all(
+            v.ndim == axes and v.dtype.kind in "fiu" and np.isfinite(v).all() for v in values
+        )
+    except (TypeError, ValueError, AttributeError):
+        accepted = False
+    if not accepted:
         raise KernelInputError(
             f"The parameters {parameters!r} are not those of {family}. "
             f"It has {' and '.join(sorted(known)) or 'none'}. Give finite numbers for these."

@@ -37,7 +37,10 @@ def merged_means(
     f_{a+c} f_{b+k-c} are not.
     """
     places = checked_kinks(activation, kinks)
-    given = np.asarray(variances)
+    try:
+        given = np.asarray(variances)
+    except ValueError:
+        given = np.array([])
     if given.ndim != 1 or given.dtype.kind not in "fiu" or not (given > 0.0).all():
         given = np.array([])
     if not given.size or not np.isfinite(given).all():
@@ -46,9 +49,10 @@ def merged_means(
             "Give a list of finite positive numbers."
         )
     roots = np.sqrt(given.astype(np.float64, copy=False))
-    for task in tasks:
+    for task in tasks if isinstance(tasks, Sequence) else [tasks]:
         if (
-            len(task) != 3
+            not isinstance(task, Sequence)
+            or len(task) != 3
             or not all(isinstance(x, int) and x >= 0 for x in task)
             or max(task[:2]) + task[2] >= len(activation)
         ):

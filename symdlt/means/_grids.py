@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ TARGET = 1e-16
 RESOLVED = 1e-7
 QUIET = 1e-3
 TINY = 1e-150
+LARGEST_VARIANCE = 1e100
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
 
 
@@ -96,12 +98,13 @@ def kept_table(step: float, terms: int) -> Array:
     return hermite_table(step, terms)
 
 
-def check_callable(activation: Sequence[Function]) -> None:
+def check_callable(activation: Any) -> None:
     """Refuse what is no list of functions."""
-    if not all(callable(function) for function in activation) or not len(activation):
+    listed = isinstance(activation, Sequence) and len(activation)
+    if not listed or not all(callable(function) for function in activation):
         raise KernelInputError(
             f"The activation is {activation!r}. Its members are called with arrays. "
-            "Give sigma, sigma', sigma'', … as functions."
+            "Give sigma, sigma', sigma'', … as functions in a list."
         )
 
 
@@ -109,7 +112,7 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     """A derivative of the activation at z."""
     try:
         returned = function(z)
-    except TypeError as reason:
+    except (TypeError, ValueError) as reason:
         raise KernelInputError(
             f"Derivative {order} of the activation cannot be called with an array: {reason}. "
             f"It was called with float64 of shape {z.shape}. "
@@ -118,17 +121,28 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     return evaluated(returned, order, z)
 
 
-def evaluated(returned: Array, order: int, z: Array) -> Array:
+def evaluated(returned: Any, order: int, z: Array) -> Array:
     """What a derivative of the activation returned at z."""
-    value = np.asarray(returned)
-    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub":
+    try:
+        value = np.asarray(returned)
+    except ValueError:
+        value = np.array(None)
+    masked = isinstance(returned, np.ma.MaskedArray)
+    if value.shape not in ((), z.shape) or value.dtype.kind not in "fiub" or masked:
         raise KernelInputError(
-            f"Derivative {order} of the activation returned {value.dtype} of shape {value.shape}. "
+            f"Derivative {order} of the activation returned {'a masked array, ' * masked}"
+            f"{value.dtype} of shape {value.shape}. "
             f"It was called with float64 of shape {z.shape}. "
             "Give functions that act on each element of an array of reals."
         )
     full = value if value.shape == z.shape else np.full(z.shape, value)
     return full.astype(np.float64, copy=False)
+
+
+def check_positive(name: str, number: Any) -> None:
+    """Refuse what is no finite positive number."""
+    if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
+        raise KernelInputError(f"The {name} is {number!r}. Give a finite positive number.")
 
 
 def choose_step(
@@ -142,11 +156,17 @@ def choose_step(
     with it the step between h and h/2 that reaches 1e-16. That step is tested in turn.
     """
     check_callable(activation)
-    if not (math.isfinite(variance) and variance >= 0.0):
+    if not (isinstance(variance, Real) and 0.0 <= variance <= LARGEST_VARIANCE):
         raise KernelInputError(
-            f"The variance is {variance}. It is that of one input of the activation. "
-            "Give a finite number that is not negative."
+            f"The variance is {variance!r}. It is that of one input of the activation. "
+            f"Give a number that is not negative, at most {LARGEST_VARIANCE:g}."
         )
+    if not (isinstance(powers, Integral) and powers > 0):
+        raise KernelInputError(
+            f"The number of powers is {powers!r}. It is how many functions are multiplied. "
+            "Give 1, 2, 3, …."
+        )
+    check_positive("first step", first)
     with np.errstate(all="ignore"):
         return searched_step(activation, variance, powers, first)
 
@@ -182,6 +202,8 @@ def rescaled_step(step: float, variance: float, other: float) -> float:
     The reciprocal step is that of the Gaussian plus that of the activation, which is proportional
     to the standard deviation. The guess is for pair_means, which tests it.
     """
+    for name, number in (("step", step), ("variance", variance), ("other variance", other)):
+        check_positive(name, number)
     own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
     return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
 

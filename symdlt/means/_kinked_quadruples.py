@@ -29,7 +29,7 @@ from symdlt.means._kinked_planes import (
 from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import Indices, check_orders, correlations
 from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
-from symdlt.means._quadruples import Mask, asked_for, assembled, check_tolerance, everywhere
+from symdlt.means._quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 
 Product4 = tuple[tuple[int, int], ...]
 
@@ -60,7 +60,7 @@ def kinked_quadruple_means(
     check_orders(len(activation), patterns, 4)
     given = correlations(K)
     asked = asked_for(samples, given.roots.size)
-    check_tolerance(tolerance)
+    tolerance = checked_tolerance(tolerance)
     check_deltas(places, patterns)
     if not patterns:
         return []
@@ -260,7 +260,7 @@ def table_of(
     plain = tuple(sorted(pattern))
     own = [p for p in found if tuple(order for order, _ in p) == plain]
     strides = count ** np.arange(3, -1, -1)
-    places = np.array([[m for _, m in p] for p in own]) @ strides
+    places = np.array([[m for _, m in p] for p in own], np.intp).reshape(-1, 4) @ strides
     full = assembled(plain, [(places, np.array([found[p] for p in own]))], count)
     turned = full.transpose(np.argsort(np.argsort(pattern, kind="stable")))
     means: Array = turned[np.ix_(place, place, place, place)]

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from symdlt.means._blocks import Together
-from symdlt.means._closed import closed_pair_blocks, closed_pair_means, has_layer
+from symdlt.means._closed import (
+    check_family,
+    closed_pair_blocks,
+    closed_pair_means,
+    has_layer,
+)
 from symdlt.means._closed_layers import Blocks, whole_blocks
 from symdlt.means._grids import (
     Array,
     Function,
     KernelInputError,
+    check_callable,
     choose_step,
     evaluate,
     rescaled_step,
 )
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
-from symdlt.means._pairs import Indices, correlations, pair_means, trusted_means
-from symdlt.means._quadruples import quadruple_means
+from symdlt.means._pairs import (
+    Indices,
+    check_orders,
+    correlations,
+    covariance,
+    pair_means,
+    trusted_means,
+)
+from symdlt.means._panels import checked_kinks
+from symdlt.means._quadruples import check_together, checked_tolerance, quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 
 Orders = tuple[int, ...]
@@ -42,8 +57,10 @@ class SmoothMeans:
         tolerance: float = 1e-7,
         together: Together | None = None,
     ) -> None:
+        check_callable(activation)
+        check_together(together)
         self.activation = tuple(activation)
-        self.tolerance = tolerance
+        self.tolerance = checked_tolerance(tolerance)
         self.together = together
         self.chosen: tuple[float, float] | None = None
 
@@ -54,6 +71,8 @@ class SmoothMeans:
         pairs, fours = two_and_four(orders)
         found: dict[Orders, Array] = {}
         if pairs:
+            check_orders(len(self.activation), pairs)
+            K = covariance(K)
             highest = max(max(pair) for pair in pairs)
             functions = self.activation[: highest + 1]
             tables = pair_means(functions, K, pairs, self.step(functions, K))
@@ -63,7 +82,7 @@ class SmoothMeans:
                 self.activation, K, fours, samples, self.tolerance, self.together
             )
             found |= dict(zip(fours, tables, strict=True))
-        return [found[order] for order in orders]
+        return [found[tuple(order)] for order in orders]
 
     def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
@@ -92,7 +111,8 @@ class ClosedMeans(SmoothMeans):
     ) -> None:
         super().__init__(activation, tolerance, together)
         self.family = family
-        self.parameters = dict(parameters or {})
+        self.parameters = parameters or {}
+        check_family(family, self.parameters)
 
     def __call__(
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
@@ -103,7 +123,7 @@ class ClosedMeans(SmoothMeans):
         found: dict[Orders, Array] = dict(zip(pairs, tables, strict=True))
         if fours:
             found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
-        return [found[order] for order in orders]
+        return [found[tuple(order)] for order in orders]
 
     def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
@@ -118,16 +138,18 @@ class KinkedMeans:
     def __init__(
         self, activation: Sequence[Function], kinks: Sequence[Kink], tolerance: float = 1e-7
     ) -> None:
+        checked = checked_kinks(activation, kinks)
         self.activation = tuple(activation)
-        self.kinks = kinks
-        self.tolerance = tolerance
-        self.slopes = slopes_of(self.activation, kinks)
+        self.kinks = list(zip(checked.places.tolist(), checked.jumps.tolist(), strict=True))
+        self.tolerance = checked_tolerance(tolerance)
+        self.slopes = slopes_of(self.activation, self.kinks)
 
     def __call__(
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
     ) -> list[Array]:
         """The tables of means of some orders."""
         pairs, fours = two_and_four(orders)
+        check_orders(len(self.activation), pairs)
         refuse_lost_digits(self.kinks, K, pairs)
         if self.slopes is None:
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs)
@@ -140,7 +162,7 @@ class KinkedMeans:
             tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
             tables += self.relu_tables(K, fours, left, right)
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
-        return [found[order] for order in orders]
+        return [found[tuple(order)] for order in orders]
 
     def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
@@ -189,10 +211,16 @@ def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[in
         )
 
 
-def two_and_four(orders: Sequence[Orders]) -> tuple[list[tuple[int, int]], list[Orders]]:
+def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
     """Those of pairs, and those of quadruples."""
+    listed = isinstance(orders, Sequence) and all(isinstance(order, Sequence) for order in orders)
+    if not listed or any(len(order) not in (2, 4) for order in orders):
+        raise KernelInputError(
+            f"The orders are {orders!r}. They are a list with two or four numbers for each mean. "
+            "Give one such as [(0, 0), (0, 0, 1, 1)]."
+        )
     pairs = [(order[0], order[1]) for order in orders if len(order) == 2]
-    return pairs, [order for order in orders if len(order) == 4]
+    return pairs, [tuple(order) for order in orders if len(order) == 4]
 
 
 def slopes_of(activation: Sequence[Function], kinks: Sequence[Kink]) -> tuple[float, float] | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.means._grids import (
+    LARGEST_VARIANCE,
     Array,
     Function,
     KernelInputError,
@@ -147,10 +148,16 @@ def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Ar
     return means
 
 
-def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -> None:
+def check_orders(count: int, orders: Any, size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
+    if not isinstance(orders, Sequence):
+        raise KernelInputError(
+            f"The orders are {orders!r}. They are a list with {NUMBERS[size]} numbers for each "
+            f"mean. Give one such as {[(0,) * size]}."
+        )
     for order in orders:
-        if len(order) != size or not all(isinstance(k, int) and 0 <= k < count for k in order):
+        listed = isinstance(order, Sequence) and len(order) == size
+        if not listed or not all(isinstance(k, int) and 0 <= k < count for k in order):
             raise KernelInputError(
                 f"The orders {order!r} are not {NUMBERS[size]} of 0 … {count - 1}. "
                 f"The activation is given by {count} functions. "
@@ -158,18 +165,36 @@ def check_orders(count: int, orders: Sequence[tuple[int, ...]], size: int = 2) -
             )
 
 
-def correlations(K: Array) -> Correlations:
-    """Check that K is a covariance, and split it."""
-    given = np.asarray(K)
+def covariance(K: Any) -> Array:
+    """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
+    try:
+        given = np.asarray(K)
+    except ValueError:
+        raise refusal("has rows that differ in length") from None
+    if isinstance(K, np.ma.MaskedArray):
+        raise refusal("is a masked array")
     if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
         raise refusal(f"has the shape {given.shape}")
     if given.dtype.kind not in "fiu":
         raise refusal(f"is an array of {given.dtype}")
-    given = given.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        given = given.astype(np.float64, copy=False)
     variances = given.diagonal()
     if not (np.isfinite(variances) & (variances >= 0.0)).all():
         raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    found = split(given)
+    if variances.max() > LARGEST_VARIANCE:
+        raise KernelInputError(
+            f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
+            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
+        )
+    return given
+
+
+def correlations(K: Any) -> Correlations:
+    """Check that K is a covariance, and split it."""
+    given = covariance(K)
+    with np.errstate(all="ignore"):
+        found = split(given)
     if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
     roots, rho, most = found

@@ -37,7 +37,7 @@ def checked_kinks(
         places = np.array([place for place, _ in kinks], dtype=np.float64)
         jumps = [np.array(jumps, dtype=np.float64)[:count] for _, jumps in kinks]
         table = np.array(jumps, dtype=np.float64).reshape(len(jumps), count)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, IndexError) as problem:
         raise KernelInputError(
             f"The kinks are {kinks!r}. Each is a position with the jumps of sigma, sigma', …. "
             f"Give as many jumps as functions, {count}, for each."

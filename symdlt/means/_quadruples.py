@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,26 +66,33 @@ def quadruple_means(
     check_orders(len(activation), patterns, 4)
     given = correlations(K)
     asked = asked_for(samples, given.roots.size)
-    check_tolerance(tolerance)
-    if together is not None and not callable(together):
-        raise KernelInputError(
-            f"The value {together!r} of together is no function. "
-            "It is called with an array and a number of functions. "
-            "Give a function that returns sigma, sigma', sigma'', … at z, or nothing."
-        )
+    tolerance = checked_tolerance(tolerance)
+    check_together(together)
     if not patterns:
         return []
     with np.errstate(all="ignore"):
         return quadruples_of(activation, given, patterns, asked, tolerance, together)
 
 
-def check_tolerance(tolerance: float) -> None:
+def checked_tolerance(tolerance: Any) -> float:
     """Refuse tolerances out of reach."""
     low, high = TOLERANCES
-    if not (isinstance(tolerance, (int, float)) and low <= tolerance <= high):
+    number = tolerance[()] if isinstance(tolerance, np.ndarray) else tolerance
+    if not (isinstance(number, Real) and low <= float(number) <= high):
         raise KernelInputError(
             f"The tolerance is {tolerance!r}. It bounds errors in units of the norms sqrt(<f^2>). "
             f"Give a number from {low:g} to {high:g}."
+        )
+    return float(number)
+
+
+def check_together(together: Any) -> None:
+    """Refuse what is neither a function nor nothing."""
+    if together is not None and not callable(together):
+        raise KernelInputError(
+            f"The value {together!r} of together is no function. "
+            "It is called with an array and a number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z, or nothing."
         )
 
 

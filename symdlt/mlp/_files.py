@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
-from os import PathLike, fspath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fsencode, fspath
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SCHEMA = 1
+LARGEST = 2**53
 HEADER = "symdlt"
 
 
@@ -31,7 +33,7 @@ def write(result: Propagation, path: str | PathLike[str]) -> None:
         "blocks": result.blocks,
         "tensors": result.names,
     }
-    with open(_file(path), "wb") as file:
+    with open(file_name(path), "wb") as file:
         np.savez(file, **{HEADER: np.array(json.dumps(header)), **result.tensors})  # type: ignore[arg-type]
 
 
@@ -40,59 +42,74 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Array], tuple[int, ...], 
 
     Raises:
         SchemaError: if it is not as `write` writes it.
+        OSError: if it cannot be opened.
     """
-    name = _file(path)
-    try:
-        with open(name, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            return _contents(archive)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        MemoryError,
-        NotImplementedError,
-        RecursionError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as reason:
-        said = str(reason) or type(reason).__name__
-        raise SchemaError(
-            f"{name!r} is not a file of saved tensors, or is damaged: {said[:200]}. "
-            "Save the result again with `save`."
-        ) from reason
+    name = file_name(path)
+    with open(name, "rb") as file:
+        try:
+            with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive, warnings_as_errors():
+                return _contents(archive)
+        except Exception as reason:
+            said = str(reason) or type(reason).__name__
+            raise SchemaError(
+                f"{name!r} is not a file of saved tensors, or is damaged: {said[:200]}. "
+                "Save the result again with `save`."
+            ) from reason
 
 
-def _file(path: Any) -> str:
+@contextmanager
+def warnings_as_errors() -> Iterator[None]:
+    """NumPy reads some damaged headers with a warning."""
+    with catch_warnings():
+        simplefilter("error")
+        yield
+
+
+def file_name(path: Any) -> str:
+    """The name of a file as text.
+
+    Raises:
+        InputError: if no file can have it.
+    """
     try:
-        return str(fspath(path))
-    except TypeError:
-        raise InputError(
-            f"{path!r:.80} is not the name of a file. Give one such as 'tensors.npz'."
-        ) from None
+        name = fspath(path)
+        if isinstance(name, str) and "\0" not in name and fsencode(name):
+            return name
+    except (TypeError, UnicodeError):
+        pass
+    raise InputError(
+        f"{path!r:.80} is not the name of a file. It is the text of a path, or a Path. "
+        "Give one such as 'tensors.npz'."
+    )
 
 
 def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
     header = json.loads(str(archive[HEADER]))
-    if header["schema"] != SCHEMA:
+    if type(header["schema"]) is not int or header["schema"] != SCHEMA:
         raise ValueError(f"it has schema {header['schema']!r:.20}, this version reads {SCHEMA}")
-    widths = tuple(map(_count, header["widths"]))
-    blocks = tuple(tuple(map(_count, block)) for block in header["blocks"])
     names = header["tensors"]
-    if not names or not set(names) <= {*TENSORS} or {*archive.files} != {HEADER, *names}:
+    listed = type(names) is list and names and set(names) <= {*TENSORS}
+    if not listed or sorted(archive.files) != sorted([HEADER, *names]):
         raise ValueError("its tensors are not those of its header")
+    widths = _whole_numbers(header["widths"], 1)
+    blocks = tuple(_whole_numbers(block, 0) for block in header["blocks"])
+    most = max(axes(name) for name in names)
+    if len(blocks) != most or any(len({*block}) != len(block) or not block for block in blocks):
+        raise ValueError(f"its blocks are not {most} lists of samples")
     tensors = {name: archive[name] for name in names}
     for name, array in tensors.items():
         shape = (len(widths) + 1, *(len(block) for block in blocks[: axes(name)]))
-        if array.dtype != np.float64 or array.shape != shape or len(shape) != axes(name) + 1:
+        if array.dtype != np.float64 or array.shape != shape:
             raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, not float64 {shape}")
         if not np.isfinite(array).all():
             raise ValueError(f"{name} is not finite")
     return tensors, widths, blocks
 
 
-def _count(number: Any) -> int:
-    if type(number) is not int or number < 0:
-        raise ValueError(f"{number!r:.20} is no width and no sample")
-    return number
+def _whole_numbers(listed: Any, least: int) -> tuple[int, ...]:
+    if type(listed) is not list:
+        raise ValueError(f"{listed!r:.20} is no list of widths or samples")
+    for number in listed:
+        if type(number) is not int or not least <= number <= LARGEST:
+            raise ValueError(f"{number!r:.20} is no width and no sample")
+    return tuple(listed)

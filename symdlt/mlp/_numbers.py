@@ -17,17 +17,28 @@ def real_numbers(name: str, value: Any, what: str) -> NDArray[np.float64]:
     Raises:
         InputError: if it does not consist of real numbers in rows of equal length.
     """
+    if _is_masked(value):
+        raise InputError(
+            f"{name} is a masked array. What is masked has no value. Fill it, or leave out the "
+            "rows with masked entries."
+        )
     try:
         given = np.asarray(value)
         kind = given.dtype.kind
         if kind in "iuf" or (kind == "O" and given.size and all(map(_is_real, given.flat))):
-            return given.astype(np.float64)
+            with np.errstate(over="ignore"):
+                return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
     raise InputError(
         f"{name} is {short_repr(value)}. It must consist of real numbers, in rows of one length. "
         f"Give {what}."
     )
+
+
+def _is_masked(value: object) -> bool:
+    rows = value if isinstance(value, list | tuple) else ()
+    return any(isinstance(part, np.ma.MaskedArray) for part in (value, *rows))
 
 
 def _is_real(value: object) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symdlt.errors import KernelError, require
+from symdlt.means._quadruples import TOLERANCES
 from symdlt.mlp._means import check_activation
 from symdlt.mlp._network import MLP
 from symdlt.mlp._numbers import check_memory, real_numbers
@@ -48,7 +49,8 @@ def propagate(
             lists are enough for G, H and their corrections, which use the first two.
         executor: where the work is done; any executor of `concurrent.futures`, or one like it.
             The result is the same.
-        tolerance: of means over four samples, relative to the product of their norms.
+        tolerance: of means over four samples, relative to the product of their norms; from
+            1e-12 to 0.01.
         progress: True or False, or None to show it on a terminal only.
 
     Raises:
@@ -67,7 +69,7 @@ def propagate(
     require(progress, bool | None, "a choice", "Give True, False or None.")
     names = asked_tensors(tensors)
     check_learning_rates(mlp, names)
-    _check_tolerance(tolerance)
+    tolerance = _tolerance(tolerance)
     data = check_data(x)
     chosen = check_blocks(blocks, names, len(data))
     check_activation(mlp, names)
@@ -85,13 +87,15 @@ def propagate(
     return Propagation(found, mlp.widths, chosen)
 
 
-def _check_tolerance(tolerance: float) -> None:
+def _tolerance(tolerance: float) -> float:
     number = real_numbers("tolerance", tolerance, "a number such as 1e-7")
-    if number.ndim or not 0.0 < number < 1.0:
+    low, high = TOLERANCES
+    if number.ndim or not low <= number <= high:
         raise KernelError(
             f"tolerance is {short_repr(tolerance)}. It is an error relative to the size of a mean. "
-            "Give a number between 0 and 1, such as 1e-7."
+            f"Give a number from {low:g} to {high:g}, such as 1e-7."
         )
+    return float(number)
 
 
 def _check_size(mlp: MLP, names: Sequence[str], blocks: Blocks, samples: int) -> None:

@@ -35,8 +35,8 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
         InputError: if it is no name or list of names.
     """
     if isinstance(tensors, str):
-        names: list[Any] = list(TENSORS) if tensors == "all" else [tensors]
-    elif isinstance(tensors, Iterable):
+        names: list[Any] = [tensors]
+    elif isinstance(tensors, Iterable) and not isinstance(tensors, bytes | bytearray):
         names = list(tensors)
     else:
         names = []
@@ -45,6 +45,8 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
             f"tensors is {short_repr(tensors)}. It tells what to compute. "
             f"Give 'all', or names such as ['G', 'V'], out of {' '.join(TENSORS)}."
         )
+    if any(isinstance(name, str) and name == "all" for name in names):
+        return TENSORS
     found = {_canonical(name) for name in names}
     return tuple(name for name in TENSORS if name in found)
 

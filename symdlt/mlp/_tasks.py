@@ -5,16 +5,17 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise, product
+from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.errors import ActivationError, KernelError
+from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
 from symdlt.mlp._means import derivatives_of, functions, kinks_of, layer_means
@@ -218,6 +219,8 @@ def results(
 
     Raises:
         ActivationError: if the functions of an activation cannot be sent to another process.
+        KernelError: if the executor is shut down, or a worker has died.
+        InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
         with closing(track(range(tasks[0].mlp.depth), "layer", progress)) as layers:
@@ -229,10 +232,18 @@ def results(
         return
     waiting: deque[Future[list[dict[str, Array]]]] = deque()
     try:
-        waiting.extend(executor.submit(run, task) for task in tasks)
+        for task in tasks:
+            waiting.append(_submitted(executor, task))
         for _ in track(range(len(waiting)), "propagating", progress):
             yield waiting[0].result()
             waiting.popleft()
+    except (BrokenExecutor, CancelledError) as reason:
+        raise KernelError(
+            f"A task was not done: {_said(reason)}. A worker of the "
+            "executor died, as for want of memory or of the functions of the activation, or the "
+            "executor was shut down. Use a new one, with fewer workers; a script that starts "
+            'processes needs `if __name__ == "__main__":`.'
+        ) from reason
     except (pickle.PicklingError, AttributeError, TypeError) as reason:
         if _travels(tasks[0].mlp.activation):
             raise
@@ -244,6 +255,28 @@ def results(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _submitted(executor: Executor, task: Task) -> Future[list[dict[str, Array]]]:
+    try:
+        future = executor.submit(run, task)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as reason:
+        raise KernelError(
+            f"The executor takes no work: {_said(reason)}. It was given as `executor`. "
+            "Use a new one, and leave its `with` block only when the work is done."
+        ) from reason
+    if not isinstance(future, Future):
+        raise InputError(
+            f"{short_repr(future)} is not a future. It was returned by `submit` of the executor. "
+            "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
+        )
+    return future
+
+
+def _said(reason: Exception) -> str:
+    return str(reason).rstrip(".") or type(reason).__name__
 
 
 def _travels(what: Activation | tuple[Callable[[Any], Any], ...]) -> bool:

@@ -25,9 +25,10 @@ LONGEST = 500
 DEEPEST = 60
 HIGHEST = 200
 MOST_DIGITS = 40
+HIGHEST_EXPONENT = 99
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)|(?P<name>[A-Za-z_]\w*)"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign>\*\*|<=|>=|[-+*/^()<>,&|]))"
 )
 
@@ -206,9 +207,7 @@ class _Reader:
         token = self.tokens[place]
         self._check(token, depth)
         if token.kind == "number":
-            if sum(c.isdigit() for c in token.text) > MOST_DIGITS:
-                raise self.problem(token)
-            return Node("number", (), Fraction(token.text)), place + 1
+            return Node("number", (), self._number(token)), place + 1
         if token.text == "(":
             return self._enclosed(place + 1, depth + 1)
         if token.text in VARIABLES:
@@ -219,6 +218,18 @@ class _Reader:
         if name in FUNCTIONS and self.tokens[place + 1].text == "(":
             return self._call(name, place + 2, depth + 1)
         raise self.problem(self.tokens[place + 1] if name in FUNCTIONS else token)
+
+    def _number(self, token: _Token) -> Fraction:
+        digits, _, exponent = token.text.lower().partition("e")
+        if abs(int(exponent or 0)) > HIGHEST_EXPONENT:
+            raise ActivationError(
+                f"The number {token.text[:60]} is out of range. It stands at position "
+                f"{token.position} of {self.text[:60]!r}. "
+                f"Write numbers from 1e-{HIGHEST_EXPONENT} to 1e{HIGHEST_EXPONENT}."
+            )
+        if sum(c.isdigit() for c in digits) > MOST_DIGITS:
+            raise self.problem(token)
+        return Fraction(token.text)
 
     def _call(self, name: str, place: int, depth: int) -> tuple[Node, int]:
         if name == "where":

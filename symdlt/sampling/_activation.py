@@ -68,7 +68,10 @@ def _check_elementwise(function: Function, number: int) -> None:
 
 def _elementwise_problem(function: Function) -> str:
     z, corner = GRID.copy(), (slice(1), slice(2))
-    value = np.asarray(function(z))
+    returned = function(z)
+    if isinstance(returned, np.ma.MaskedArray):
+        return "returns a masked array"
+    value = np.asarray(returned)
     if value.shape not in ((), GRID.shape) or value.dtype.kind not in "fiub":
         return f"returns {value.dtype} of shape {value.shape}"
     if not np.array_equal(z, GRID):

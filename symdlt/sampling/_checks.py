@@ -13,6 +13,7 @@ import numpy.typing as npt
 from symdlt.errors import SamplingError, require
 
 Array = npt.NDArray[Any]
+REFUSED = (str, bytes, bool, np.ma.MaskedArray)
 
 
 def whole_number(name: str, value: Any) -> int:
@@ -43,15 +44,17 @@ def real_array(name: str, value: npt.ArrayLike) -> Array:
     try:
         given = np.asarray(value)
         kind = given.dtype.kind
-        if kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat)):
-            numbers = given.astype(float)
+        real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
+        if real and not isinstance(value, np.ma.MaskedArray):
+            with np.errstate(over="ignore"):
+                numbers = given.astype(float)
             if np.isfinite(numbers).all():
                 return numbers
     except (TypeError, ValueError, OverflowError):
         pass
     raise SamplingError(
-        f"The numbers {short_repr(value)} are not an array of finite real ones: some are infinite "
-        f"or not a number, or rows differ in length. "
+        f"The numbers {short_repr(value)} are not an array of finite real ones: some are "
+        f"infinite or not a number, or masked, or rows differ in length. "
         f"They were given as `{name}`. "
         f"Try finite ones, in rows of one length."
     )
@@ -95,7 +98,7 @@ def spread(name: str, value: Any, depth: int) -> tuple[float, ...]:
     single = isinstance(value, Real) and not isinstance(value, bool)
     entries = (value,) * depth if single else value
     try:
-        if not any(isinstance(x, str | bytes | bool) for x in (value, *entries)):
+        if not any(isinstance(x, REFUSED) for x in (value, *entries)):
             values = tuple(float(entry) for entry in entries)
             if len(values) == depth and all(0 <= entry < math.inf for entry in values):
                 return values

@@ -44,6 +44,10 @@ def attempt(activation=TANH, overlap=1.0, depth=5, **changes):
         ({"activation": [lambda z: z[:1], *TANH[1:]]}, r"Derivative 0 .* of shape \(1,\)"),
         ({"activation": [lambda z: z + 1j, *TANH[1:]]}, "Derivative 0 .* complex128"),
         ({"activation": [TANH[0], TANH[2], *TANH[2:]]}, "Function 1 .* is not the derivative"),
+        ({"overlap": np.ma.masked}, "overlap is masked"),
+        ({"overlap": 1e150}, r"of layer 1 is .*e\+150, too large .* smaller inputs"),
+        ({"C_b": 1e308}, r"of layer 1 is 1e\+308, too large .* Give a smaller C_b"),
+        ({"lambda_W": 1e308, "overlap": 1e3}, "H overflows at layer 1"),
         ({"activation": [np.exp] * 4, "C_W": 9.0}, "do not converge at layer 1. K is at most 16"),
     ],
 )

@@ -89,6 +89,13 @@ def test_command(tmp_path, capsys):
     assert captured.err == ""
 
 
+def test_command_for_one_layer(tmp_path, capsys):
+    np.savetxt(tmp_path / "data.txt", X)
+    arguments = ["--depth", "1", "--inputs", str(tmp_path / "data.txt"), "--tensors", "G,H"]
+    assert main([*COMMAND, *arguments]) == 0
+    assert "Layer 1, hidden widths none; 200 networks" in capsys.readouterr().out
+
+
 def test_command_says_by_its_exit_code_that_theory_and_networks_differ(tmp_path, capsys):
     np.savetxt(tmp_path / "data.txt", X)
     arguments = ["--widths", "1,1,1", "--inputs", str(tmp_path / "data.txt")]
@@ -109,6 +116,9 @@ def test_command_says_by_its_exit_code_that_theory_and_networks_differ(tmp_path,
         (["--widths", "8,a", "--inputs", "x"], 2, "'8,a' are no whole numbers; give them as 32,64"),
         (["--widths", "8", "--inputs", "x", "--C-W", "1,"], 2, "'1,' are no numbers; give one"),
         (["--widths", "0", "--inputs", "x"], 1, "widths[0] is 0"),
+        (["--inputs", "x"], 2, "give --widths, one for each layer but the last, or --depth 1"),
+        (["--depth", "3", "--inputs", "x"], 2, "give --widths"),
+        (["--depth", "1", "--widths", "8", "--inputs", "x"], 2, "does not fit 1 hidden widths"),
         (
             ["--widths", "8", "--inputs", "/nowhere/x"],
             1,
@@ -127,14 +137,45 @@ def test_a_command_that_cannot_be_met(arguments, code, message, capsys):
     assert message in captured.err
 
 
-def test_data_are_read_from_text(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"1, 2,3\n\n4 5 6\n", [[1, 2, 3], [4, 5, 6]]),
+        (b"\xef\xbb\xbf1,2\r\n3,4\r\n", [[1, 2], [3, 4]]),
+        (b"1\t2e-1", [[1, 0.2]]),
+    ],
+)
+def test_data_are_read_from_text(tmp_path, content, rows):
     path = tmp_path / "data.csv"
-    path.write_text("1, 2,3\n\n4 5 6\n")
-    assert read_data(path).tolist() == [[1, 2, 3], [4, 5, 6]]
-    for content in (b"1,2\n3\n", b"a,b\n", b"\x93NUMPY\x01", b"\xff\xfe"):
-        path.write_bytes(content)
+    path.write_bytes(content)
+    assert read_data(path).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"\n \n", "it is empty"),
+        (b"1,2\n\n3\n", "line 3 has another number of cells than line 1, 1 and not 2"),
+        (b"a,b\n1,2\n", "line 1, 'a,b', has a cell that is no number; the names of columns"),
+        (b"1;2\n3;4\n", "line 1, '1;2', has semicolons"),
+        (b"1,5;2\n", "line 1, '1,5;2', has semicolons"),
+        (b"1,,2\n3,,4\n", "line 1, '1,,2', has an empty cell"),
+        (b"1,2\n3,\n", "line 2, '3,', has an empty cell"),
+        (b"\x93NUMPY\x01", "reading magic string"),
+        (b"\x93NUMPY\x01\x00\x04\x00((((", "Cannot parse header|EOF in multi-line"),
+        (b"\xff\xfe", "codec can't decode"),
+    ],
+)
+def test_what_is_no_data(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(KernelError, match=f"No data can be read from .*data.csv': .*(?:{message})"):
+        read_data(path)
+
+
+def test_files_without_numbers(tmp_path):
+    np.save(tmp_path / "data.npy", np.array([None]), allow_pickle=True)
+    for path in (tmp_path, tmp_path / "missing", tmp_path / "data.npy"):
         with pytest.raises(KernelError, match="No data can be read from"):
             read_data(path)
-    np.save(path.with_suffix(".npy"), np.array([None]), allow_pickle=True)
-    with pytest.raises(KernelError, match="No data can be read from"):
-        read_data(path.with_suffix(".npy"))

@@ -1,8 +1,11 @@
 """`propagate`: requests, blocks and executors. One sample is computed by the committed kernel."""
 
 import math
+import os
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from fractions import Fraction
 from itertools import product
+from multiprocessing import current_process
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +21,7 @@ SINE = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]
 HYPER = {"C_b": 0.1, "C_W": [1.0, 1.2, 0.9], "lambda_b": 0.3, "lambda_W": [1.0, 0.5, 0.7]}
 MLP3 = MLP(activation="sin(z)", widths=[32, 48], **HYPER)
 X = np.array([[1.0, 0.5, -0.3]])
+MASKED = np.ma.masked_array([[1.0, 0.5], [0.2, 0.1]], mask=[[0, 0], [0, 1]])
 
 
 @pytest.mark.parametrize("activation", ["sin(z)", SINE])
@@ -35,6 +39,28 @@ def test_tensors_without_learning_rates():
     assert mlp.propagate(X, ["V", "G"]).names == ("G", "V")
     with pytest.raises(KernelError, match=r"lambda_b is missing. .* definition of H A"):
         mlp.propagate(X, ["G", "A", "H"])
+
+
+def test_all_may_stand_in_a_list():
+    for names in (["all"], ["V", "all"]):
+        assert MLP3.propagate(X, names).names == MLP3.propagate(X).names
+
+
+@pytest.mark.parametrize("tolerance", [np.float32(1e-3), np.array(1e-3), Fraction(1, 1000)])
+def test_a_tolerance_is_any_real_number(tolerance):
+    x, mlp = [[1.0, 0.5], [0.2, 0.1]], MLP(activation="sin", widths=[9], C_b=0.1, C_W=1.0)
+    found, expected = (mlp.propagate(x, "V", tolerance=t)["V"] for t in (tolerance, 1e-3))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("x", [X, np.eye(2)], ids=len)
+def test_variances_too_large_are_blamed_on_what_makes_them_so(x):
+    for change, remedy in (({"C_b": 1e308}, "a smaller C_b"), ({"C_W": 1e200}, "a smaller C_W")):
+        mlp = MLP(
+            activation="tanh", widths=[8, 8], **{**HYPER, "C_W": 1.0, "lambda_W": 1, **change}
+        )
+        with pytest.raises(KernelError, match=f"of layer 1 is .* too large .* {remedy}"):
+            mlp.propagate(x, ["V"])
 
 
 def test_other_names_of_the_same_tensor():
@@ -173,6 +199,57 @@ def test_processes_take_text_and_refuse_closures():
             closures.propagate(X, ["V"], executor=processes)
 
 
+def dying(z):
+    if current_process().name != "MainProcess":
+        os._exit(1)
+    return np.sin(z)
+
+
+def minus_sine(z):
+    return -np.sin(z)
+
+
+def test_a_worker_that_dies():
+    mlp = MLP(activation=[dying, np.cos, minus_sine], widths=[8], C_b=0.1, C_W=1.0)
+    with ProcessPoolExecutor(1) as processes:
+        for _ in range(2):
+            with pytest.raises(KernelError, match=r"A task was not done: .*terminated abruptly"):
+                mlp.propagate(X, ["V"], executor=processes)
+
+
+class Careless(Executor):
+    def submit(self, function, /, *arguments):
+        return function(*arguments)
+
+
+class Cancelling(Executor):
+    def submit(self, function, /, *arguments):
+        future = Future()
+        future.cancel()
+        return future
+
+
+@pytest.mark.parametrize(
+    ("executor", "error", "message"),
+    [
+        (Careless(), InputError, "is not a future. It was returned by `submit`"),
+        (Cancelling(), KernelError, "A task was not done: CancelledError. A worker"),
+        (Executor(), KernelError, "The executor takes no work: NotImplementedError"),
+    ],
+)
+def test_executors_that_do_not_work(executor, error, message):
+    with pytest.raises(error, match=message):
+        MLP3.propagate(X, ["V"], executor=executor)
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_an_executor_that_is_shut_down(kind):
+    executor = kind(1)
+    executor.shutdown()
+    with pytest.raises(KernelError, match="takes no work: cannot schedule new futures after shut"):
+        MLP3.propagate(X, ["V"], executor=executor)
+
+
 def test_a_cluster():
     distributed = pytest.importorskip("distributed")
     alone = MLP3.propagate(X, ["V"])
@@ -234,7 +311,17 @@ def test_progress_ends_its_line_when_work_stops(capsys):
         ({"blocks": ([], [0], [0], [0])}, InputError, r"blocks\[0\] is \[\]"),
         ({"executor": 4}, InputError, "4 is not an executor"),
         ({"progress": "yes"}, InputError, "'yes' is not a choice"),
+        ({"tensors": b"G"}, InputError, "tensors is b'G'. It tells what to compute"),
+        ({"tensors": [b"G"]}, InputError, "b'G' is not the name of a tensor"),
+        ({"x": MASKED}, InputError, "x is a masked array. What is masked has no value"),
+        ({"x": list(MASKED)}, InputError, "x is a masked array"),
+        ({"x": [[np.longdouble("1e4000")]]}, KernelError, r"x\[0, 0\] is inf"),
+        ({"x": [[1e150, 0.0]]}, KernelError, r"layer 1 is 5e\+299, .* Give smaller inputs, or"),
+        ({"x": [[1e150], [1.0]]}, KernelError, r"layer 1 is 1e\+300, .* Give smaller inputs, or"),
         ({"tolerance": 0.0}, KernelError, "tolerance is 0.0"),
+        ({"tolerance": 1e-13}, KernelError, "tolerance is 1e-13. .* from 1e-12 to 0.01"),
+        ({"tolerance": np.float32(0.5)}, KernelError, "tolerance is np.float32.0.5.. .* to 0.01"),
+        ({"tolerance": np.array([1e-5])}, KernelError, "tolerance is array"),
         ({"tolerance": "x"}, InputError, "tolerance is 'x'"),
     ],
 )
@@ -251,6 +338,7 @@ def test_a_request_that_cannot_be_met_is_refused_in_words(change, error, message
         ([np.sin] * 4, "Function 1 of the activation is not the derivative of function 0"),
         ([math.sin, math.cos, *SINE[2:]], "Function 0 of the activation"),
         ([np.sum, *SINE[1:]], "Function 0 of the activation"),
+        ([lambda z: np.ma.sin(z), *SINE[1:]], "Function 0 of the activation returns a masked"),
     ],
 )
 def test_functions_that_are_no_activation_are_refused(functions, message):

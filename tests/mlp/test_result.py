@@ -10,6 +10,7 @@ import pytest
 
 from symdlt import MLP, Propagation
 from symdlt.errors import InputError, KernelError, SchemaError, UnknownTensorError
+from symdlt.mlp import read_data
 
 HYPER = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
 RESULT = MLP(activation="sin", widths=[20, 50], **HYPER).propagate([[1.0, 0.5]], ["G", "H", "V"])
@@ -117,6 +118,14 @@ def header(**changes):
     "change",
     [
         header(schema=2),
+        header(schema=True),
+        header(widths=[0, 50]),
+        header(widths=[20, 2**60]),
+        header(widths=""),
+        header(blocks=[[0, 0]] * 4),
+        header(tensors="G"),
+        header(tensors={name: 1 for name in SHAPES}),
+        header(tensors=[*SHAPES, "G"]),
         header(widths=[20]),
         header(widths=[20, 50.0]),
         header(widths=None),
@@ -157,6 +166,39 @@ def test_files_cut_short_are_refused(tmp_path, size):
         Propagation.load(tmp_path / "cut.npz")
 
 
+def test_a_tensor_of_two_axes_has_two_lists_of_samples(tmp_path):
+    Propagation({"G": TWO["G"]}, (20, 50), ((0, 1),) * 3).save(tmp_path / "three.npz")
+    with pytest.raises(SchemaError, match="its blocks are not 2 lists of samples"):
+        Propagation.load(tmp_path / "three.npz")
+
+
+def damaged(content, rng):
+    """Bytes cut short, changed, taken out, or put in."""
+    place = int(rng.integers(len(content)))
+    far = place + int(rng.integers(1, 200))
+    return (
+        content[:place],
+        content[:place] + bytes([content[place] ^ rng.integers(1, 256)]) + content[place + 1 :],
+        content[:place] + content[far:],
+        content[:place] + rng.bytes(far - place) + content[place:],
+    )[rng.integers(4)]
+
+
+def test_damage_anywhere_is_refused_or_does_not_matter(tmp_path):
+    TWO.save(tmp_path / "good.npz")
+    content, rng, refused = (tmp_path / "good.npz").read_bytes(), np.random.default_rng(1), 0
+    for _ in range(120):
+        (tmp_path / "bad.npz").write_bytes(damaged(content, rng))
+        try:
+            found = Propagation.load(tmp_path / "bad.npz")
+        except SchemaError:
+            refused += 1
+        else:
+            assert (found.widths, found.blocks, found.names) == (TWO.widths, TWO.blocks, TWO.names)
+            assert all(np.array_equal(found[key], TWO[key]) for key in TWO)
+    assert refused > 100
+
+
 def test_other_files_are_refused(tmp_path):
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "text.npz").write_text("tensors")
@@ -165,6 +207,12 @@ def test_other_files_are_refused(tmp_path):
             Propagation.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         Propagation.load(tmp_path / "missing.npz")
-    for call in (Propagation.load, TWO.save):
-        with pytest.raises(InputError, match="is not the name of a file"):
-            call(3)
+    with pytest.raises(IsADirectoryError):
+        Propagation.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", [3, None, "", "\0", "a\0b", b"tensors.npz", "\ud800"])
+@pytest.mark.parametrize("call", [Propagation.load, TWO.save, read_data])
+def test_names_that_no_file_has(call, name):
+    with pytest.raises(InputError, match="is not the name of a file"):
+        call(name)

@@ -182,6 +182,26 @@ def test_equality_hash_pickle_and_repr():
 
 
 @pytest.mark.parametrize(
+    ("text", "number", "position"),
+    [
+        ("1e400*z", "1e400", 0),
+        ("z*1e-300", "1e-300", 2),
+        ("z + 2.5E+100", r"2.5E\+100", 4),
+        ("1e" + "9" * 400, "1e9+", 0),
+    ],
+)
+def test_numbers_out_of_range(text, number, position):
+    message = f"The number {number} is out of range. It stands at position {position} of"
+    with pytest.raises(ActivationError, match=message):
+        activation(text)
+
+
+def test_numbers_with_exponents():
+    for text, value in (("1e99*z", 1e99), ("1.5E-007*z", 1.5e-7), ("2e+05*z", 2e5)):
+        assert at(text, 1) == pytest.approx(value, rel=1e-15)
+
+
+@pytest.mark.parametrize(
     ("text", "what", "position"),
     [
         ("tanh(z))", "')'", 7),

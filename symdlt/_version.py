@@ -1,0 +1,3 @@
+"""The version of the package, which pyproject.toml reads as well."""
+
+VERSION = "0.1.0"

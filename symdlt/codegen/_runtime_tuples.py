@@ -1,0 +1,65 @@
+"""Tuples of samples at which tensors of four axes are computed; copied into kernels."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+
+from symdlt.means._grids import Array, KernelInputError
+from symdlt.means._pairs import Indices
+from symdlt.means._quadruples import asked_for
+
+
+def closed_samples(samples: Indices, count: int) -> Indices:
+    """The quadruples i <= j <= k <= l that the recursions at some tuples of samples need.
+
+    These are the tuples themselves and those with samples repeated in place of others.
+    """
+    given = asked_for(samples, count)
+    if given is None or not given.size:
+        raise KernelInputError(
+            "There are no samples. They are the tuples at which tensors are asked for. "
+            "Give an integer array of shape (Q, 4)."
+        )
+    maps = np.array(list(product(range(4), repeat=4)))
+    quadruples: Indices = np.unique(np.sort(given, axis=1), axis=0).astype(np.intp)
+    spread = np.sort(quadruples[:, maps].reshape(-1, 4), axis=1)
+    return unique_rows(spread, count)
+
+
+def unique_rows(rows: Indices, count: int) -> Indices:
+    """Each row once, in lexicographical order."""
+    keys = np.unique(np.ravel_multi_index(tuple(rows.T), (count,) * 4))
+    return np.stack(np.unravel_index(keys, (count,) * 4), axis=1)
+
+
+def independent_tuples(
+    symmetries: tuple[tuple[int, ...], ...], count: int, chosen: Indices | None
+) -> Indices:
+    """Of the tuples that symmetries exchange the first, a row for each."""
+    if chosen is None:
+        rows = np.indices((count,) * 4).reshape(4, -1).T
+    else:
+        every = [chosen[:, list(order)] for order in permutations(range(4))]
+        rows = unique_rows(np.concatenate(every), count)
+    keys = np.ravel_multi_index(tuple(rows.T), (count,) * 4)
+    first = np.ones(len(rows), dtype=bool)
+    for way in symmetries:
+        first &= keys <= np.ravel_multi_index(tuple(rows[:, list(way)].T), (count,) * 4)
+    independent: Indices = rows[first]
+    return independent
+
+
+def diagonal(axes: str, table: Array) -> Array:
+    """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
+    entries: Array = np.einsum(axes, table)
+    return entries
+
+
+def fill(
+    tensor: Array, rows: Indices, symmetries: tuple[tuple[int, ...], ...], values: Array | float
+) -> None:
+    """Write values at the rows and at all that symmetries exchange with them."""
+    for way in symmetries:
+        tensor[tuple(rows[:, axis] for axis in way)] = values

@@ -1,0 +1,43 @@
+"""Every link between the pages leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def prose(page):
+    return FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page):
+    """The anchors of headings, as repositories on the web make them."""
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(prose(page)))
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+def broken_links(page):
+    for link in LINK.findall(re.sub("`[^`]*`", "", prose(page))):
+        if link.startswith(("https:", "http:")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    assert list(broken_links(page)) == []
+
+
+def test_broken_links_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Here, `there`\n[a](#here-there) [b](page.md#gone) [c](gone.md) [d](#here)\n")
+    assert list(broken_links(page)) == ["page.md#gone", "gone.md", "#here"]
