@@ -30,11 +30,11 @@ else:
         if name.startswith("_") and name != "__all__":
             raise AttributeError(name)
         offered = vars(import_module("symdlt._api"))
-        in_numbers = offered["_IN_NUMBERS"]
+        later = offered["_LATER"]
         if name == "__all__":
-            return [key for key in offered if not key.startswith("_")] + [*in_numbers]
-        if name in in_numbers:
-            return getattr(import_module("symdlt.mlp"), name)
+            return [key for key in offered if not key.startswith("_")] + [*later]
+        if name in later:
+            return getattr(import_module(later[name]), name)
         if name not in offered and name not in globals():
             raise AttributeError(f"module 'symdlt' has no attribute {name!r}")
         return offered.get(name, globals().get(name))

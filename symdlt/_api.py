@@ -21,9 +21,18 @@ from symdlt.recursions import to_json as to_json
 from symdlt.recursions import to_z_form as to_z_form
 
 if _typing.TYPE_CHECKING:
+    from symdlt.asymptotics import criticality as criticality
+    from symdlt.asymptotics import recipe as recipe
     from symdlt.mlp import MLP as MLP
     from symdlt.mlp import Propagation as Propagation
     from symdlt.mlp import check as check
     from symdlt.mlp import propagate as propagate
 
-_IN_NUMBERS = ("MLP", "Propagation", "check", "propagate")
+_LATER = {
+    "MLP": "symdlt.mlp",
+    "Propagation": "symdlt.mlp",
+    "check": "symdlt.mlp",
+    "criticality": "symdlt.asymptotics",
+    "propagate": "symdlt.mlp",
+    "recipe": "symdlt.asymptotics",
+}

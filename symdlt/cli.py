@@ -31,6 +31,9 @@ EXAMPLES = {
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
     "exponents": "symdlt exponents tanh\nsymdlt exponents 'sin(z)' --format json",
+    "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
+    "--format json",
+    "recipe": "symdlt recipe tanh --widths 784,256,256,10",
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",
     "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
@@ -93,6 +96,16 @@ def _parser() -> argparse.ArgumentParser:
     command = _command(commands, "exponents", _exponents, "critical exponents and ratios")
     command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
     _format_option(command, "text", "latex", "json")
+    command = _command(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
+    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
+    _format_option(command, "text", "json")
+    command = _command(commands, "recipe", _recipe, "critical initialisation, layer by layer")
+    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    command.add_argument(
+        "--widths", required=True, type=_whole_numbers, help="of the input and of each layer"
+    )
+    _format_option(command, "text", "json")
     command = _command(commands, "kernel", _kernel, "a NumPy kernel of recursions, as source")
     command.add_argument("tensors", nargs="*", metavar="TENSOR", help="all thirteen if left out")
     command.add_argument(
@@ -283,6 +296,20 @@ def _exponents(options: argparse.Namespace) -> str:
     if options.format == "json":
         return json.dumps(solution.to_dict(), indent=1)
     return solution.latex() if options.format == "latex" else solution.table()
+
+
+def _criticality(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import criticality
+
+    found = criticality(options.activation, digits=options.digits)
+    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
+
+
+def _recipe(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import recipe
+
+    found = recipe(options.activation, options.widths)
+    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
 
 
 def _kernel(options: argparse.Namespace) -> str:

@@ -47,11 +47,13 @@ CALLS = {
     },
     symdlt.correlator_from: {"edges": [(0, 1)], "matching": [(0, 1)]},
     symdlt.correlators: {"order": 0},
+    symdlt.criticality: {"activation": "relu", "digits": 20, "search": (0.1, 10)},
     symdlt.derive: {"what": "U", "inputs": "one", "form": "z", "piece": 0},
     symdlt.derive_system: {"tensors": ["G"], "inputs": "one", "form": "z"},
     symdlt.explain: {"recursion": U, "term": 1},
     symdlt.forward_equation: {"forest": NTK},
     symdlt.from_json: {"text": symdlt.to_json(U)},
+    symdlt.recipe: {"activation": "relu", "widths": [3, 3]},
     symdlt.tensor: {"name": "R"},
     symdlt.to_derivative_form: {"recursion": U},
     symdlt.to_json: {"recursion": U, "indent": 1},
@@ -128,6 +130,7 @@ CALLS = {
 NUMBERS = {"C_b", "C_W", "lambda_b", "lambda_W", "overlap"}
 TEXTS = {"kernel", "frozen_ntk", "sample"}
 SENSIBLE = {
+    "criticality": ["activation='x'", "digits=2"],
     "derive": ["piece=None", "piece=2"],
     "derive_system": ["tensors=[]"],
     "correlator_from": ["edges=[]"],
@@ -139,6 +142,7 @@ SENSIBLE = {
     "Activation": ["name='x'", "text='x'"],
     "taylor": ["order=2"],
     "derivatives": ["order=2"],
+    "recipe": ["activation='x'"],
     "split_subleading": ["name='x'"],
     "Conventions": ["width=2", "width=1.5"],
     "document": ["conventions=None"],

@@ -1,6 +1,12 @@
 """Asymptotics: how every tensor of a critical network scales with its depth."""
 
 from symdlt.asymptotics._classes import CLASSES as CLASSES
+from symdlt.asymptotics._critical_points import Criticality as Criticality
+from symdlt.asymptotics._critical_points import CriticalPoint as CriticalPoint
+from symdlt.asymptotics._criticality import criticality as criticality
 from symdlt.asymptotics._exponents import exponents as exponents
+from symdlt.asymptotics._recipe import LayerRecipe as LayerRecipe
+from symdlt.asymptotics._recipe import Recipe as Recipe
+from symdlt.asymptotics._recipe import recipe as recipe
 from symdlt.asymptotics._solution import Asymptote as Asymptote
 from symdlt.asymptotics._solution import AsymptoticSolution as AsymptoticSolution

@@ -137,8 +137,8 @@ def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[P
     """The pieces of a function that is chosen by the sign of a smooth one."""
     u, below, above = _branches(node.name, nodes)
     condition = expression(u)
-    roots = [x for x in _roots(condition, 0) if start < x < end]
-    starts = _ascending([start, *roots])
+    zeros = [x for x in roots(condition) if start < x < end]
+    starts = _ascending([start, *zeros])
     function = sp.lambdify(Z, condition, "mpmath")
     for begin, stop in zip(starts, [*starts[1:], end], strict=True):
         value = _value(function, _between(begin, stop))
@@ -174,6 +174,15 @@ def _branches(name: str, nodes: list[Node]) -> tuple[Node, Node, Node]:
         below = first
     slopes = {"relu": Node("number"), "abs": negative(ONE)}
     return first, Node("multiply", (slopes.get(name, second), below)), first
+
+
+def roots(function: Any) -> list[Any]:
+    """Where a function of z may vanish: all such points, and perhaps more.
+
+    Raises:
+        ActivationError: if it cannot be told.
+    """
+    return _roots(function, sp.Integer(0))
 
 
 def _roots(function: Any, value: Any) -> list[Any]:

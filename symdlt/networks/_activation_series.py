@@ -14,6 +14,7 @@ from symdlt.networks._activation_text import Node
 
 Series = list[Any]
 ZERO = sp.Integer(0)
+DIGITS = 50
 
 
 class KinkError(ActivationError):
@@ -225,7 +226,12 @@ def _tidy(value: Any) -> Any:
 
 
 def vanishes(value: Any) -> bool:
-    return bool(value == 0 or (not value.is_Rational and sp.simplify(value) == 0))
+    """Whether an exact number is zero; SymPy's rules are asked only if its first digits are."""
+    if value == 0 or value.is_Rational:
+        return bool(value == 0)
+    if value.is_number and abs(value.evalf(DIGITS)) > 10.0 ** (-DIGITS // 2):
+        return False
+    return bool(sp.simplify(value) == 0)
 
 
 def _singular(reason: str) -> ActivationError:

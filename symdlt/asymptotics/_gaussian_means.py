@@ -1,0 +1,288 @@
+"""Gaussian means of products of derivatives of an activation, to any number of digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import asinh, ceil, exp, fsum, inf, isfinite, log, log2, pi, sqrt
+from typing import Any
+
+import mpmath
+import sympy as sp
+
+from symdlt.asymptotics._smooth_pieces import SmoothPiece
+from symdlt.errors import ActivationError, SolutionError
+
+DOUBLE = 15
+OFFSET = 0.0917
+COARSEST = 0.5
+MOST_HALVINGS = 8
+MOST_WIDENINGS = 9
+POWERS = 3
+REAL = (mpmath.mpf, int)
+
+Function = Callable[[Any], Any]
+Place = tuple[Any, Any]
+Mapping = Callable[[Any, Any], Place]
+
+
+class MeanError(SolutionError):
+    """A Gaussian mean that diverges, or that more nodes do not settle."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """A piece, and a variable t in which the trapezoidal rule converges exponentially.
+
+    Attributes:
+        place: from t and a unit to z, which increases with t, and dz/dt.
+        values: the activation and its derivative at z.
+        low: the lowest t, or minus infinity where the decay of the Gaussian ends the sum.
+        high: the highest t, or infinity.
+    """
+
+    place: Mapping
+    values: Function
+    low: float
+    high: float
+
+
+@dataclass(slots=True)
+class _Ray:
+    """Nodes at equal steps of t in one direction, made when they are needed.
+
+    Attributes:
+        panel: where they lie.
+        unit: what z is measured in.
+        step: from one to the next; its sign is the direction.
+        t: where the next one will be.
+        squares: z² at each node.
+        columns: for each product its values times dz/dt.
+        end: z at the last node.
+    """
+
+    panel: _Panel
+    unit: Any
+    step: Any
+    t: Any
+    squares: list[Any] = field(default_factory=list)
+    columns: tuple[list[Any], ...] = ()
+    end: Any = None
+
+    @property
+    def open(self) -> bool:
+        """Whether it goes on to infinity."""
+        return (self.panel.high if self.step > 0 else -self.panel.low) == inf
+
+    def reaches(self, distance: Any) -> bool:
+        """Whether no more nodes are needed out to a distance from zero."""
+        if not self.open:
+            return bool(self.t > self.panel.high if self.step > 0 else self.t < self.panel.low)
+        if self.end is None:
+            return False
+        return bool((self.end if self.step > 0 else -self.end) >= distance)
+
+
+class GaussianMeans:
+    r"""The means $\langle \sigma^{(a)}\sigma^{(b)}\cdots (z^2/K)^n \rangle_K$ for n = 0, 1, 2.
+
+    The real line is cut at the kinks. Each piece is mapped so that the trapezoidal rule converges
+    exponentially, and its step is halved until the sums agree. Values at the nodes serve every K.
+
+    Args:
+        pieces: the smooth pieces of the activation.
+        products: the orders of the derivatives in each product, such as (0, 0) and (1, 1).
+        digits: how many digits to work with; with at most 15, in floating point.
+
+    >>> from symdlt.asymptotics._smooth_pieces import smooth_pieces
+    >>> from symdlt.networks import activation
+    >>> means = GaussianMeans(smooth_pieces(activation("sin")), [(0, 0)], 15)
+    >>> [round(mean, 12) for mean in means(0.5)[0][:1]], round((1 - exp(-1)) / 2, 12)
+    ([0.316060279414], 0.316060279414)
+    """
+
+    def __init__(
+        self, pieces: Sequence[SmoothPiece], products: Sequence[tuple[int, ...]], digits: int
+    ) -> None:
+        self.products = tuple(products)
+        self.double = digits <= DOUBLE
+        self.number = float if self.double else mpmath.mpf
+        self.digits = digits + 5
+        self.reach = log(10) * self.digits
+        self.settled = mpmath.mpf(10) ** (-0.6 * digits)
+        self.negligible = mpmath.mpf(10) ** -self.digits
+        self.panels = _panels(pieces, self.reach)
+        self.levels: dict[int, list[list[_Ray]]] = {}
+
+    def __call__(self, K: Any) -> tuple[tuple[Any, ...], ...]:
+        """For each product its means with the powers n of z²/K.
+
+        Raises:
+            MeanError: if a mean diverges, or the sums do not settle.
+            ActivationError: if the activation is not real and finite somewhere.
+        """
+        with mpmath.workdps(self.digits):
+            sums = self._level(K, 0)
+            for level in range(1, MOST_HALVINGS + self.digits // 100):
+                before, added = sums, self._level(K, level)
+                sums = [(a + b) / 2 for a, b in zip(sums, added, strict=True)]
+                if self._agree(before, sums):
+                    return self._split(K, sums)
+        raise MeanError(
+            f"The Gaussian means at K = {float(K):.6g} do not settle as more nodes are taken. "
+            "The activation oscillates too fast there, or has a pole on the real axis. "
+            "Give a smoother activation, or a smaller range of K."
+        )
+
+    def _agree(self, before: list[Any], sums: list[Any]) -> bool:
+        return all(abs(a - b) <= self.settled * abs(b) for a, b in zip(before, sums, strict=True))
+
+    def _split(self, K: Any, sums: list[Any]) -> tuple[tuple[Any, ...], ...]:
+        norm = sqrt(2 * pi * K) if self.double else mpmath.sqrt(2 * mpmath.pi * K)
+        found = [total / norm for total in sums]
+        return tuple(tuple(found[k : k + POWERS]) for k in range(0, len(found), POWERS))
+
+    def _level(self, K: Any, level: int) -> list[Any]:
+        """The nodes that a level adds between those before, as a trapezoidal sum of their own."""
+        fineness = max(0, ceil(-log2(K) / 4))
+        levels = self.levels.setdefault(fineness, [])
+        while level >= len(levels):
+            levels.append(self._rays(len(levels), mpmath.mpf(4) ** -fineness))
+        rays = levels[level]
+        distance = sqrt(2 * K * self.reach)
+        for _ in range(MOST_WIDENINGS):
+            for ray in rays:
+                self._extend(ray, distance)
+            summed, ends = zip(*(self._summed(K, ray) for ray in rays), strict=True)
+            totals = [sum(parts) for parts in zip(*summed, strict=True)]
+            size = max(map(abs, totals))
+            if not mpmath.isfinite(size):
+                raise MeanError(
+                    f"The Gaussian means at K = {float(K):.6g} leave the range of floating point. "
+                    "The activation grows fast. Give a smaller range of K."
+                )
+            if max(ends) <= size * self.negligible:
+                step = self.number(abs(rays[0].step))
+                return [step * total for total in totals]
+            distance *= 1.5
+        raise MeanError(
+            f"The Gaussian means of the activation diverge at K = {float(K):.6g}. "
+            "The activation grows too fast for a Gaussian of that variance. "
+            "Give one that grows slower, or a smaller range of K."
+        )
+
+    def _rays(self, level: int, unit: Any) -> list[_Ray]:
+        """The nodes of a level for variances of at least the square of a unit of z."""
+        step = mpmath.mpf(COARSEST) / 2 ** max(level - 1, 0)
+        start = OFFSET + (step / 2 if level else 0)
+        return [
+            _Ray(panel, unit, sign * step, begin, columns=tuple([] for _ in self.products))
+            for panel in self.panels
+            for sign, begin in ((1, start), (-1, start - step))
+        ]
+
+    def _extend(self, ray: _Ray, distance: Any) -> None:
+        number = self.number
+        while not ray.reaches(distance):
+            z, slope = ray.panel.place(ray.t, ray.unit)
+            values = _checked(ray.panel.values, z)
+            ray.squares.append(number(z * z))
+            for orders, column in zip(self.products, ray.columns, strict=True):
+                product = slope
+                for order in orders:
+                    product *= values[order]
+                column.append(number(product))
+            ray.end = z
+            ray.t += ray.step
+
+    def _summed(self, K: Any, ray: _Ray) -> tuple[list[Any], Any]:
+        """The sums over a ray, and the largest last term of them if it goes on."""
+        if not ray.squares:
+            return [0 * K] * (POWERS * len(self.products)), 0
+        variables = [square / K for square in ray.squares]
+        weights = [(exp if self.double else mpmath.exp)(-y / 2) for y in variables]
+        sums, last = [], 0 * K
+        total = _float_dot if self.double else mpmath.fdot
+        powers = [weights]
+        for _ in range(1, POWERS):
+            powers.append([w * y for w, y in zip(powers[-1], variables, strict=True)])
+        for column in ray.columns:
+            sums += [total(column, weight) for weight in powers]
+            last = max(last, abs(column[-1] * powers[-1][-1]))
+        return sums, last if ray.open else 0
+
+
+def _float_dot(first: Sequence[float], second: Sequence[float]) -> float:
+    products = [a * b for a, b in zip(first, second, strict=True)]
+    return fsum(products) if all(map(isfinite, products)) else inf
+
+
+def _checked(function: Function, z: Any) -> Any:
+    try:
+        values = function(z)
+    except (ZeroDivisionError, ValueError, OverflowError, MemoryError):
+        values = (mpmath.nan,)
+    if all(type(v) in REAL and v - v == 0 for v in values):
+        return values
+    raise ActivationError(
+        f"The activation or its slope is not real and finite at z = {mpmath.nstr(z, 6)}. "
+        "Gaussian means need it on the whole real axis. Give a function that is finite there."
+    )
+
+
+def _panels(pieces: Sequence[SmoothPiece], reach: float) -> list[_Panel]:
+    ends = [*(piece.start for piece in pieces), sp.oo]
+    found = []
+    for (left, right), piece in zip(pairwise(ends), pieces, strict=True):
+        inner = -log(reach) - 1
+        if left == -sp.oo and right == sp.oo:
+            panel = _Panel(_whole_line, piece.values, -inf, inf)
+        elif right == sp.oo:
+            panel = _Panel(_right_of(left), piece.values, inner, inf)
+        elif left == -sp.oo:
+            panel = _Panel(_left_of(right), piece.values, -inf, -inner)
+        else:
+            bound = asinh(reach / pi) + 0.5
+            panel = _Panel(_between(left, right), piece.values, -bound, bound)
+        found.append(panel)
+    return found
+
+
+def _number(exact: Any) -> Any:
+    return sp.N(exact, mpmath.mp.dps + 5)._to_mpmath(mpmath.mp.prec)
+
+
+def _whole_line(t: Any, unit: Any) -> Place:
+    rise = unit * mpmath.exp(t) / 2
+    fall = unit * unit / (4 * rise)
+    return rise - fall, rise + fall
+
+
+def _right_of(start: Any) -> Mapping:
+    def place(t: Any, unit: Any) -> Place:
+        inner = mpmath.exp(-t)
+        distance = unit * mpmath.exp(t - inner)
+        return _number(start) + distance, distance * (1 + inner)
+
+    return place
+
+
+def _left_of(end: Any) -> Mapping:
+    def place(t: Any, unit: Any) -> Place:
+        inner = mpmath.exp(t)
+        distance = unit * mpmath.exp(-t - inner)
+        return _number(end) - distance, distance * (1 + inner)
+
+    return place
+
+
+def _between(start: Any, end: Any) -> Mapping:
+    def place(t: Any, unit: Any) -> Place:
+        low, high = _number(start), _number(end)
+        bend = mpmath.pi / 2 * mpmath.sinh(t)
+        half = (high - low) / 2
+        slope = half * mpmath.pi / 2 * mpmath.cosh(t) / mpmath.cosh(bend) ** 2
+        return (high + low) / 2 + half * mpmath.tanh(bend), slope
+
+    return place

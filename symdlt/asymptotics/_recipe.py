@@ -1,0 +1,184 @@
+"""What to type into a framework to start a network at criticality."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import sqrt
+from numbers import Integral
+from reprlib import repr as short_repr
+from typing import Any
+
+from symdlt.asymptotics._critical_points import CriticalPoint
+from symdlt.asymptotics._criticality import criticality
+from symdlt.asymptotics._gaussian_means import DOUBLE, GaussianMeans
+from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
+from symdlt.asymptotics._smooth_pieces import smooth_pieces
+from symdlt.errors import SolutionError
+from symdlt.networks import activation as read_activation
+
+SCHEMA = "symdlt.recipe"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRecipe:
+    """One layer of a recipe.
+
+    Attributes:
+        layer: its number, from 1.
+        fan_in: the width before it.
+        fan_out: its width.
+        weight_std: the standard deviation of its weights.
+        bias_std: the standard deviation of its biases.
+        weight_rate: what a global learning rate is multiplied by for the weights.
+        bias_rate: the same for the biases.
+    """
+
+    layer: int
+    fan_in: int
+    fan_out: int
+    weight_std: float
+    bias_std: float
+    weight_rate: float
+    bias_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Initialisation and learning rates of a network at criticality.
+
+    Attributes:
+        activation: as it was given.
+        point: the critical point.
+        gain: the gain in PyTorch's convention, weight_std = gain / sqrt(fan_in).
+        unit_gain: the gain that keeps a kernel of 1 without biases instead.
+        unit_chi_perp: the perpendicular susceptibility with that gain at a kernel of 1.
+        input_square: what x·x/n_0 must be so that the first layer starts at K*, or None if it may
+            be anything of order one.
+        layers: one entry for each layer.
+    """
+
+    activation: str
+    point: CriticalPoint
+    gain: float
+    unit_gain: float
+    unit_chi_perp: float
+    input_square: float | None
+    layers: tuple[LayerRecipe, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.activation}: gain {self.gain:.10g}, C_b {float(self.point.C_b):.10g}"]
+        if self.input_square is not None:
+            lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
+        lines.append(
+            f"a gain of {self.unit_gain:.5g} would keep a kernel of 1 without biases, "
+            f"with chi_perp = {self.unit_chi_perp:.5g}"
+        )
+        heads = ("layer", "fan_in", "weight std", "bias std", "weight rate", "bias rate")
+        lines += ["", "  ".join(head.rjust(11) for head in heads)]
+        for one in self.layers:
+            numbers = (one.weight_std, one.bias_std, one.weight_rate, one.bias_rate)
+            cells = [str(one.layer), str(one.fan_in), *(f"{number:.5g}" for number in numbers)]
+            lines.append("  ".join(cell.rjust(11) for cell in cells))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as dictionaries, lists, numbers and strings."""
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "activation": self.activation,
+            "point": self.point.to_dict(),
+            "gain": self.gain,
+            "unit_gain": self.unit_gain,
+            "unit_chi_perp": self.unit_chi_perp,
+            "input_square": self.input_square,
+            "layers": [asdict(layer) for layer in self.layers],
+        }
+
+
+def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
+    r"""Standard deviations and learning rates for each layer of a critical network.
+
+    The learning rates follow the equivalence principle: each layer adds alike to the last NTK. With
+    $\chi_\perp = 1 - p_\perp/\ell$ and $\langle\sigma\sigma\rangle \propto \ell^{-v}$ they go as
+    $\ell^{-p_\perp} L^{p_\perp - 1}$, times $\ell^v$ for weights (PDLT ∞.29, ∞.45), and those of
+    weights are divided by the width before. At K* > 0 the input is to start at K*, so that
+    $p_\perp = 0$.
+
+    Args:
+        activation: a name, or an expression in z as text or from SymPy.
+        widths: of the input and of each layer.
+
+    Raises:
+        ActivationError: if the activation cannot be read.
+        SolutionError: if it has no critical point, or the widths are not whole positive numbers.
+
+    >>> found = recipe("tanh", [100, 64, 64, 10])
+    >>> found.gain, [(one.weight_std, round(one.bias_rate, 3)) for one in found.layers]
+    (1.0, [(0.1, 1.0), (0.125, 0.5), (0.125, 0.333)])
+    """
+    _check_widths(widths)
+    found = criticality(activation)
+    if not found.critical:
+        raise SolutionError(
+            f"{found.activation[:60]!r} cannot be critical, so there is nothing to initialise at. "
+            f"{found.reasons[0]} Give another activation."
+        )
+    point = found.points[0]
+    unit = _at_unit_kernel(activation)
+    C_b, C_W = float(point.C_b), float(point.C_W)
+    positive = point.K is not None and point.K > 0
+    perpendicular, vanishing = _powers(point, found.activation)
+    depth = len(widths) - 1
+    layers = []
+    for number, (fan_in, fan_out) in enumerate(pairwise(widths), start=1):
+        rate = number**-perpendicular * depth ** (perpendicular - 1)
+        layers.append(
+            LayerRecipe(
+                layer=number,
+                fan_in=int(fan_in),
+                fan_out=int(fan_out),
+                weight_std=sqrt(C_W / fan_in),
+                bias_std=sqrt(C_b),
+                weight_rate=rate * number**vanishing / fan_in,
+                bias_rate=rate,
+            )
+        )
+    return Recipe(
+        activation=found.activation,
+        point=point,
+        gain=sqrt(C_W),
+        unit_gain=unit.g**-0.5,
+        unit_chi_perp=unit.d / unit.g,
+        input_square=(float(point.K) - C_b) / C_W if positive else None,
+        layers=tuple(layers),
+    )
+
+
+def _check_widths(widths: Any) -> None:
+    listed = isinstance(widths, list | tuple) and len(widths) > 1
+    if not listed or not all(isinstance(n, Integral) and int(n) > 0 for n in widths):
+        raise SolutionError(
+            f"{short_repr(widths)} are no widths. They stand as widths in the call. "
+            "Give those of the input and of each layer, such as [784, 100, 100, 10]."
+        )
+
+
+def _at_unit_kernel(activation: Any) -> KernelNumbers:
+    pieces = smooth_pieces(read_activation(activation))
+    return numbers_at(1.0, GaussianMeans(pieces, kernel_map().products, DOUBLE)(1.0))
+
+
+def _powers(point: CriticalPoint, name: str) -> tuple[float, float]:
+    r"""$p_\perp$, and the power v with which $\langle\sigma\sigma\rangle$ falls."""
+    if point.K is None or point.K > 0:
+        return 0.0, 0.0
+    if point.p_perp is None:
+        raise SolutionError(
+            f"The kernel of {name[:60]!r} or its chi_perp follows no power of the depth. "
+            "The learning rates cannot then be balanced by powers. Give another activation."
+        )
+    return float(point.p_perp), float(1 / (point.kernel_power - 1))

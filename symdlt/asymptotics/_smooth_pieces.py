@@ -1,0 +1,63 @@
+"""An activation as smooth pieces: their values to any number of digits, their series at zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from symdlt.asymptotics._jets import JetFunction, jet
+from symdlt.networks import Activation
+from symdlt.networks._activation_series import series
+from symdlt.networks._activation_sympy import Z, expression
+from symdlt.networks._activation_text import Node
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothPiece:
+    """A piece of an activation from a point up to the next piece.
+
+    Attributes:
+        start: an exact SymPy number, or minus infinity.
+        node: the function.
+        values: the function and its derivative at a number of mpmath.
+    """
+
+    start: Any
+    node: Node
+    values: JetFunction
+
+    @property
+    def slope(self) -> Any | None:
+        """The number a of a piece a z, or None if it is another function."""
+        function = expression(self.node)
+        slope = sp.expand(function.diff(Z))
+        return None if slope.has(Z) or sp.expand(function - slope * Z) != 0 else slope
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is a constant."""
+        return not sp.expand(expression(self.node)).has(Z)
+
+    def series(self, order: int) -> list[Any]:
+        """Its Taylor coefficients at zero as exact numbers."""
+        return series(self.node, order)
+
+
+def smooth_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
+    """The pieces of an activation.
+
+    Raises:
+        ActivationError: if it is not real, or it cannot be told where a condition changes.
+    """
+    activation.to_sympy()
+    return tuple(
+        SmoothPiece(piece.start, piece.node, jet(piece.node)) for piece in activation.pieces()
+    )
+
+
+def sides(pieces: tuple[SmoothPiece, ...]) -> tuple[SmoothPiece, SmoothPiece]:
+    """The pieces to the left and to the right of zero."""
+    left = [piece for piece in pieces if piece.start < 0][-1]
+    return left, [piece for piece in pieces if piece.start <= 0][-1]
