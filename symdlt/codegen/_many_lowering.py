@@ -146,7 +146,7 @@ def check_many(system: RecursionSystem) -> None:
             raise KernelError(
                 f"{recursion!r} has {len(recursion.samples)} axes and means of up to "
                 f"{max(sizes, default=0)} samples. Kernels for many inputs take tensors of two or "
-                'four axes and means over at most four samples. Derive it with inputs="one".'
+                'four axes and means over at most four samples. Use inputs="one", or --inputs one.'
             )
 
 

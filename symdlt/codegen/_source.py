@@ -109,7 +109,7 @@ def generate_kernel(system: RecursionSystem, *, activation: Any = None, name: st
         if brought.kinked:
             raise KernelError(
                 f"The activation {brought.text} has kinks. Kernels for one input take smooth "
-                'activations. Generate one for many inputs, with inputs="many".'
+                'activations. Generate one for many inputs (inputs="many", --inputs many).'
             )
         means = f"means by the trapezoidal rule, {len(one.plain)} of them"
         head = _provenance(system, "one", means, one.derivatives, brought, name, digest)
@@ -117,10 +117,32 @@ def generate_kernel(system: RecursionSystem, *, activation: Any = None, name: st
     else:
         many = lower_many(system)
         brought = _activation_part(activation, many.derivatives)
+        _refuse_infinite(many, brought)
         means = f"{many.tables} tables of means"
         head = _provenance(system, "many", means, many.derivatives, brought, name, digest)
         text, count = _many_text(many, banner, head, brought), many.derivatives
     return KernelSource(name, text, digest, system.names, count)
+
+
+def _refuse_infinite(many: ManyKernelModule, brought: _Activation) -> None:
+    """Refuse tensors whose means are infinite where samples meet, because of kinks."""
+    if not brought.kinked:
+        return
+    import numpy as np
+
+    from symdlt.means import has_infinite_mean
+
+    jumps = np.array(brought.jumps)
+    bad = [
+        function.tensor
+        for function in many.functions
+        if any(len(orders) == 4 and has_infinite_mean(jumps, orders) for orders in function.means)
+    ]
+    if bad:
+        raise KernelError(
+            f"{' '.join(bad)} of {brought.text} cannot be had: it has kinks, and where samples "
+            "meet, means have products or derivatives of delta functions. Name other tensors."
+        )
 
 
 def _many_text(many: ManyKernelModule, banner: str, head: str, brought: _Activation) -> str:
@@ -134,7 +156,12 @@ class _Activation:
 
     text: str = ""
     source: str = ""
-    kinked: bool = False
+    jumps: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def kinked(self) -> bool:
+        """Whether it has kinks."""
+        return bool(self.jumps)
 
 
 def _activation_part(what: Any, derivatives: int) -> _Activation:
@@ -151,7 +178,7 @@ def _activation_part(what: Any, derivatives: int) -> _Activation:
     if kinks:
         rows = "".join(f"    {kink!r},\n" for kink in kinks)
         source += f"KINKS = (\n{rows})\n"
-    return _Activation(found.name or found.text, source, bool(kinks))
+    return _Activation(found.name or found.text, source, tuple(jumps for _, jumps in kinks))
 
 
 def kernel_for(
@@ -223,6 +250,8 @@ def _provenance(
         f"Options:    {means}; {derivatives} derivatives of the activation",
         f"Regenerate: {recipe}",
         "            (symdlt regenerate in a checkout, for the kernels that are kept there)",
+        "Reading:    the recursions begin at first_layer, after what takes their means; propagate",
+        "            stands at the end.",
         "",
     ]
     if brought.text:

@@ -7,6 +7,8 @@ Order kept: leading, and the pieces G.1 H.1 in 1/n
 Options:    15 tables of means; 5 derivatives of the activation
 Regenerate: symdlt kernel G H V G.1 B D A F H.1 P Q R S T U --inputs many -o many_inputs.py
             (symdlt regenerate in a checkout, for the kernels that are kept there)
+Reading:    the recursions begin at first_layer, after what takes their means; propagate
+            stands at the end.
 
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), <…> is the mean
 over z of covariance K = G, the numbers 1, 2, … stand for the samples x1, x2, …, and n/n' is

@@ -7,6 +7,8 @@ Order kept: leading in 1/n
 Options:    means by the trapezoidal rule, 13 of them; 3 derivatives of the activation
 Regenerate: symdlt kernel G H V B D A F P Q R S T U --inputs one -o single_input.py
             (symdlt regenerate in a checkout, for the kernels that are kept there)
+Reading:    the recursions begin at first_layer, after what takes their means; propagate
+            stands at the end.
 
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
 mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L

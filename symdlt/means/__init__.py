@@ -4,7 +4,7 @@ from symdlt.means._closed import closed_pair_means
 from symdlt.means._coincident import merged_means
 from symdlt.means._grids import KernelInputError, choose_step, rescaled_step
 from symdlt.means._kinked import kinked_pair_means
-from symdlt.means._kinked_quadruples import kinked_quadruple_means
+from symdlt.means._kinked_quadruples import has_infinite_mean, kinked_quadruple_means
 from symdlt.means._layer_means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
 from symdlt.means._pairs import pair_means
 from symdlt.means._quadruples import quadruple_means
@@ -18,6 +18,7 @@ __all__ = [
     "SmoothMeans",
     "choose_step",
     "closed_pair_means",
+    "has_infinite_mean",
     "kinked_pair_means",
     "kinked_quadruple_means",
     "merged_means",

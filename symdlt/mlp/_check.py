@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.errors import KernelError, require
-from symdlt.mlp._means import derivatives_of, functions
+from symdlt.mlp._means import derivatives_of, functions, is_infinite
 from symdlt.mlp._network import MLP
 from symdlt.mlp._propagate import propagate
 from symdlt.mlp._propagation import look_up
@@ -40,6 +40,7 @@ class Comparison:
         errors: standard errors of what was measured.
         networks: how many networks there were of each size.
         extrapolated: whether networks twice as wide took away the correction of order 1/n.
+        left_out: tensors of "all" that cannot be had, or not be measured, because of kinks.
     """
 
     mlp: MLP
@@ -48,6 +49,7 @@ class Comparison:
     errors: Mapping[str, Array]
     networks: int
     extrapolated: bool
+    left_out: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +114,8 @@ class Comparison:
             f"Layer {self.mlp.depth}, hidden widths {widths}; {self.networks} networks{wide}.",
             "Of each tensor the entry that deviates most; z is the deviation in standard errors.",
         ]
+        if self.left_out:
+            remarks.append(f"Not compared, because of kinks: {' '.join(self.left_out)}.")
         if least and self.extrapolated:
             remarks.append(
                 "Both sizes are extrapolated to the leading order: of relative order 1/n² = "
@@ -173,7 +177,13 @@ def check(
     require(extrapolate, bool, "a choice", "Give True or False.")
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
-    names, data = _measurable(mlp, asked_tensors(tensors)), check_data(x)
+    asked, data = asked_tensors(tensors), check_data(x)
+    if tensors == "all":
+        asked = tuple(name for name in asked if not is_infinite(mlp, name))
+    names = _measurable(mlp, asked)
+    if tensors != "all" and names != asked:
+        _measurable(mlp, tuple(name for name in asked if name not in names))
+    left_out = tuple(name for name in asked_tensors(tensors) if name not in names)
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
@@ -200,7 +210,7 @@ def check(
         values[name] = np.tensordot(weights, [part.values for part in parts], 1)
         squares = [part.standard_errors**2 for part in parts]
         errors[name] = np.sqrt(np.tensordot(weights**2, squares, 1))
-    return Comparison(mlp, theory, values, errors, count, doubled)
+    return Comparison(mlp, theory, values, errors, count, doubled, left_out)
 
 
 def _base(name: str) -> str:

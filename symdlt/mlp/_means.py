@@ -10,8 +10,13 @@ import numpy as np
 from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
 from symdlt.kernels import many_inputs
-from symdlt.means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
-from symdlt.means._kinked_quadruples import has_infinite_mean
+from symdlt.means import (
+    ClosedMeans,
+    KinkedMeans,
+    LayerMeans,
+    SmoothMeans,
+    has_infinite_mean,
+)
 from symdlt.mlp._network import MLP, Function
 from symdlt.networks import Activation
 
@@ -58,6 +63,14 @@ def check_activation(mlp: MLP, names: Sequence[str]) -> None:
             "Give them in order, or give the activation as text."
         )
     check_functions(mlp.activation[: count + 1], count, 2)
+
+
+def is_infinite(mlp: MLP, name: str) -> bool:
+    """Whether kinks of the activation make a tensor infinite."""
+    if not isinstance(mlp.activation, Activation):
+        return False
+    kinks = kinks_of(mlp.activation)
+    return bool(kinks) and has_infinite_means(kinks, name)
 
 
 def has_infinite_means(kinks: Sequence[tuple[float, tuple[float, ...]]], name: str) -> bool:

@@ -59,8 +59,8 @@ def _canonical(name: Any) -> str:
     if canonical not in TENSORS:
         raise UnknownTensorError(
             f"There is no kernel of {canonical} for many inputs. There are those of "
-            f"{' '.join(TENSORS)}. For one input, `symdlt kernel {canonical} -o my_kernel.py` "
-            "generates it."
+            f"{' '.join(TENSORS)}. For one input, `symdlt kernel {canonical} --inputs one -o "
+            "my_kernel.py` generates it."
         )
     return canonical
 

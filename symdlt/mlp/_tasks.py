@@ -29,7 +29,7 @@ Cut: TypeAlias = tuple[tuple[int, ...], ...]
 Place: TypeAlias = tuple[slice, ...]
 AfterLayer: TypeAlias = Callable[[int], object]
 
-TOGETHER = 8
+TOGETHER = 16
 MOST_SAMPLES = 16
 
 

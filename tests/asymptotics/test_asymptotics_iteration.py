@@ -97,7 +97,7 @@ def test_all_tensors_of_the_next_order():
     bias=st.integers(1, 20),
     weight=st.integers(1, 20),
 )
-@settings(max_examples=14, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 def test_polynomials(second, third, fourth, fifth, slope, bias, weight):
     """Odd and general polynomials with a_1 < 0, from a kernel that is already small.
 

@@ -332,3 +332,13 @@ def test_overflow_says_at_which_layer():
     square = [np.square, lambda z: 2.0 * z, *[lambda z: 2.0 + 0.0 * z] * 1, *[np.zeros_like] * 3]
     with pytest.raises(KernelInputError, match=r"on the way to layer \d+ of 40; the largest .*C_W"):
         propagate(square, overlap(X) * 100, 40, C_b=0.0, C_W=10.0, tensors=["V"])
+
+
+def test_a_kernel_with_kinks_has_no_tensors_that_are_infinite():
+    with pytest.raises(KernelError, match=r"^R S T U of relu cannot be had: it has kinks"):
+        kernel_for(activation="relu")
+    module = loaded(kernel_for(["V", "Q"], activation="relu"))
+    layers = module.propagate(
+        module.ACTIVATION, overlap(X), 3, C_b=0.0, C_W=2.0, lambda_b=0.0, lambda_W=1.0
+    )
+    assert np.isfinite(layers["Q"]).all()
