@@ -160,7 +160,7 @@ class KinkedMeans:
         else:
             left, right = self.slopes
             tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
-            tables += self.relu_tables(K, fours, left, right)
+            tables += self.relu_tables(K, fours, left, right, samples)
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
@@ -172,13 +172,21 @@ class KinkedMeans:
         return closed_pair_blocks("relu", orders, left=left, right=right)
 
     def relu_tables(
-        self, K: Array, fours: Sequence[Orders], left: float, right: float
+        self,
+        K: Array,
+        fours: Sequence[Orders],
+        left: float,
+        right: float,
+        samples: Indices | None,
     ) -> list[Array]:
         """Means over quadruples; those of nearly dependent samples by the general method."""
         if not fours:
             return []
         tables = [relu_quadruple_means(K, four, left, right) for four in fours]
         weak = dependent_quadruples(K)
+        if samples is not None:
+            wanted = set(map(tuple, np.sort(samples, axis=1).tolist()))
+            weak = weak[[tuple(row) in wanted for row in np.sort(weak, axis=1).tolist()]]
         if weak.size:
             better = kinked_quadruple_means(
                 self.activation, self.kinks, K, fours, weak, self.tolerance

@@ -15,7 +15,7 @@ from symdlt.mlp._means import derivatives_of, functions, is_infinite
 from symdlt.mlp._network import MLP
 from symdlt.mlp._propagate import propagate
 from symdlt.mlp._propagation import look_up
-from symdlt.mlp._requests import asked_tensors, check_data
+from symdlt.mlp._requests import TENSORS, asked_tensors, check_data
 from symdlt.networks import BOOK, Activation
 
 if TYPE_CHECKING:
@@ -178,12 +178,14 @@ def check(
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     asked, data = asked_tensors(tensors), check_data(x)
-    if tensors == "all":
-        asked = tuple(name for name in asked if not is_infinite(mlp, name))
-    names = _measurable(mlp, asked)
-    if tensors != "all" and names != asked:
-        _measurable(mlp, tuple(name for name in asked if name not in names))
-    left_out = tuple(name for name in asked_tensors(tensors) if name not in names)
+    names = tuple(name for name in asked if _measurable(mlp, name))
+    left_out = tuple(name for name in asked if name not in names)
+    if left_out and asked != TENSORS:
+        raise KernelError(
+            f"{' '.join(left_out)} cannot be measured for {mlp.activation!r}. Their networks have "
+            "delta functions, which derivatives at single points do not show. Ask for other "
+            "tensors, or compare with smoothed networks."
+        )
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
@@ -217,26 +219,13 @@ def _base(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _measurable(mlp: MLP, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The tensors without those whose networks have delta functions, which no sample shows.
-
-    Raises:
-        KernelError: if none is left.
-    """
+def _measurable(mlp: MLP, name: str) -> bool:
+    """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
     if not isinstance(mlp.activation, Activation):
-        return names
-    kinks = mlp.activation.kinks(derivatives_of(names))
-    smooth = min((kink.order for kink in kinks), default=len(BOOK))
-    kept = tuple(
-        name for name in names if max(BOOK[name.partition(".")[0]].forest.degrees) <= smooth
-    )
-    if not kept:
-        raise KernelError(
-            f"{' '.join(names)} cannot be measured for {mlp.activation!r}. Their networks have "
-            "delta functions, which derivatives at single points do not show. Ask for other "
-            "tensors, or compare with smoothed networks."
-        )
-    return kept
+        return True
+    smooth = min((kink.order for kink in mlp.activation.kinks(len(BOOK))), default=len(BOOK))
+    degrees = BOOK[name.partition(".")[0]].forest.degrees
+    return max(degrees) <= smooth and not is_infinite(mlp, name)
 
 
 def _natural(name: str, value: int, least: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import pairwise, product
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
@@ -128,14 +128,13 @@ def _positions(block: tuple[int, ...], used: tuple[int, ...]) -> tuple[int, ...]
     return tuple(place[sample] for sample in block)
 
 
-def closed_multisets(groups: Cut) -> NDArray[np.intp]:
-    """All multisets of four samples out of those that one choice from each group holds.
+def quadruples(groups: Cut) -> NDArray[np.intp]:
+    """The samples of one choice from each group, as quadruples; the kernel adds what they need.
 
-    >>> closed_multisets(((0,), (1,))).tolist()
-    [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]]
+    >>> quadruples(((0,), (1, 2))).tolist()
+    [[0, 0, 1, 1], [0, 0, 2, 2]]
     """
-    supports = {tuple(sorted(set(choice))) for choice in product(*groups)}
-    found = {m for support in supports for m in combinations_with_replacement(support, 4)}
+    found = {tuple(sorted(choice * (4 // len(choice)))) for choice in product(*groups)}
     return np.array(sorted(found), dtype=np.intp)
 
 
@@ -196,7 +195,7 @@ def _many_samples(
             lambda_W=mlp.lambda_W,
             widths=mlp.widths,
             tensors=names,
-            samples=None if task.groups is None else closed_multisets(task.groups),
+            samples=None if task.groups is None else quadruples(task.groups),
             means=layer_means(mlp, count, task.tolerance),
             after_layer=after_layer,
         )

@@ -185,6 +185,6 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
     relu = MLP(activation="relu", widths=[8], C_b=0.1, C_W=2, lambda_b=0.1, lambda_W=1, n_L=2)
     with pytest.raises(KernelError, match=r"^P cannot be measured for"):
         check(relu, [[1.0, 0.5]], ["G", "P"], networks=100)
-    compared = check(relu, [[1.0, 0.5]], networks=100)
+    compared = check(relu, [[1.0, 0.5]], ["all"], networks=100)
     assert compared.left_out == tuple("PQRSTU")
     assert "Not compared, because of kinks: P Q R S T U." in str(compared)
