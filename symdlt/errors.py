@@ -84,5 +84,9 @@ class SamplingError(SymdltError, ValueError):
     """An ensemble, an input or a sample size that the sampler cannot use."""
 
 
+class TrainingError(SymdltError, ValueError):
+    """Training that cannot be predicted as asked: data, step sizes or an activation, and why."""
+
+
 class MissingLibraryError(SymdltError, ImportError):
     """A library of an extra is needed that is not installed."""
