@@ -22,6 +22,8 @@ from symdlt.recursions import to_z_form as to_z_form
 
 if _typing.TYPE_CHECKING:
     from symdlt.asymptotics import criticality as criticality
+    from symdlt.asymptotics import nearby as nearby
+    from symdlt.asymptotics import phase as phase
     from symdlt.asymptotics import recipe as recipe
     from symdlt.mlp import MLP as MLP
     from symdlt.mlp import Propagation as Propagation
@@ -33,6 +35,8 @@ _LATER = {
     "Propagation": "symdlt.mlp",
     "check": "symdlt.mlp",
     "criticality": "symdlt.asymptotics",
+    "nearby": "symdlt.asymptotics",
+    "phase": "symdlt.asymptotics",
     "propagate": "symdlt.mlp",
     "recipe": "symdlt.asymptotics",
 }

@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import errno
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from symdlt._asymptotic_commands import (
+    run_criticality,
+    run_exponents,
+    run_nearby,
+    run_phase,
+    run_recipe,
+)
 from symdlt._version import VERSION
 from symdlt.errors import OrderError, SymdltError
 from symdlt.networks import (
@@ -30,9 +36,11 @@ EXAMPLES = {
     "symdlt derive --edges 0-1,0-2 --match 03,12 --form z",
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
-    "exponents": "symdlt exponents tanh\nsymdlt exponents 'sin(z)' --format json",
+    "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json",
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
     "--format json",
+    "nearby": "symdlt nearby tanh",
+    "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json",
     "recipe": "symdlt recipe tanh --widths 784,256,256,10",
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",
@@ -93,19 +101,27 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--document", action="store_true", help="a whole document")
         if name == "derive":
             _format_option(command, "text", "latex", "json")
-    command = _command(commands, "exponents", _exponents, "critical exponents and ratios")
-    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
-    _format_option(command, "text", "latex", "json")
-    command = _command(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
-    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    command = _about_activation(
+        commands, "exponents", run_exponents, "critical exponents and ratios", "latex"
+    )
+    command.add_argument(
+        "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
+    )
+    command = _about_activation(
+        commands, "criticality", run_criticality, "critical C_b and C_W, and the class"
+    )
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
-    _format_option(command, "text", "json")
-    command = _command(commands, "recipe", _recipe, "critical initialisation, layer by layer")
-    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    _about_activation(commands, "nearby", run_nearby, "two nearby inputs at criticality")
+    command = _about_activation(commands, "phase", run_phase, "ordered or chaotic, and how fast")
+    for symbol, needed in (("C-W", True), ("C-b", False)):
+        command.add_argument(f"--{symbol}", type=float, required=needed, default=0.0, metavar="X")
+    command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
+    command = _about_activation(
+        commands, "recipe", run_recipe, "critical initialisation, layer by layer"
+    )
     command.add_argument(
         "--widths", required=True, type=_whole_numbers, help="of the input and of each layer"
     )
-    _format_option(command, "text", "json")
     command = _command(commands, "kernel", _kernel, "a NumPy kernel of recursions, as source")
     command.add_argument("tensors", nargs="*", metavar="TENSOR", help="all thirteen if left out")
     command.add_argument(
@@ -144,6 +160,19 @@ def _command(
         "-o", "--output", metavar="FILE", type=_file_name, help="write to a file, in UTF-8"
     )
     command.set_defaults(run=run, complain=command.error)
+    return command
+
+
+def _about_activation(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    run: Callable[[argparse.Namespace], str],
+    summary: str,
+    *formats: str,
+) -> argparse.ArgumentParser:
+    command = _command(commands, name, run, summary)
+    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    _format_option(command, "text", *formats, "json")
     return command
 
 
@@ -287,29 +316,6 @@ def _latex_of(recursions: list[Recursion]) -> str:
     from symdlt.typesetting import to_latex
 
     return "\n".join(to_latex(recursion) for recursion in recursions)
-
-
-def _exponents(options: argparse.Namespace) -> str:
-    from symdlt.asymptotics import exponents
-
-    solution = exponents(options.activation)
-    if options.format == "json":
-        return json.dumps(solution.to_dict(), indent=1)
-    return solution.latex() if options.format == "latex" else solution.table()
-
-
-def _criticality(options: argparse.Namespace) -> str:
-    from symdlt.asymptotics import criticality
-
-    found = criticality(options.activation, digits=options.digits)
-    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
-
-
-def _recipe(options: argparse.Namespace) -> str:
-    from symdlt.asymptotics import recipe
-
-    found = recipe(options.activation, options.widths)
-    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
 
 
 def _kernel(options: argparse.Namespace) -> str:

@@ -30,6 +30,7 @@ ORDER = (
     "training",
     "pipeline",
     "_api",
+    "_asymptotic_commands",
     "cli",
     "__main__",
 )

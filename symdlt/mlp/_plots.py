@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from symdlt.errors import KernelError, MissingLibraryError, require
 from symdlt.mlp._check import Comparison
+from symdlt.mlp._exponent_check import ExponentCheck
 from symdlt.mlp._propagation import Propagation
 from symdlt.mlp._requests import asked_tensors, axes
 from symdlt.networks import BOOK
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MOST_LABELS = 24
+MOST_POINTS = 200
 
 
 def plot_depth(
@@ -138,6 +140,40 @@ def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None)
         drawn.set_xticks(places, ["".join(map(str, entry)) for entry in entries], rotation=90)
     drawn.set_xlabel("samples")
     drawn.set_ylabel(_symbol(name))
+    drawn.legend()
+    return drawn
+
+
+def plot_exponents(
+    check: ExponentCheck, tensors: str | Iterable[str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw iterated tensors against depth on logarithmic scales, and their asymptotes dashed.
+
+    Args:
+        check: what `check_exponents` returned.
+        tensors: names; all that were iterated if left out. Negative tensors are drawn as -X.
+        ax: where to draw; a new figure if left out.
+
+    Raises:
+        MissingLibraryError: if matplotlib is not installed.
+        UnknownTensorError: for a tensor that was not iterated.
+    """
+    require(check, ExponentCheck, "a result of check_exponents", "Give one.")
+    names = [tensors] if isinstance(tensors, str) else tensors
+    shown = check.tensors if names is None else [check[name] for name in names]
+    drawn = _axes(ax)
+    layers = np.unique(np.geomspace(1, check.depth, MOST_POINTS).round())
+    for found in shown:
+        sign = 1.0 if found.coefficient > 0 else -1.0
+        values = sign * found.values[layers.astype(int) - 1]
+        values[values <= 0.0] = np.nan
+        label = f"{'' if sign > 0 else '-'}{_symbol(found.name)}"
+        (line,) = drawn.plot(layers, values, label=label)
+        drawn.plot(layers[1:], sign * found.expected(layers[1:]), "--", color=line.get_color())
+    drawn.set_xscale("log")
+    drawn.set_yscale("log")
+    drawn.set_xlabel("layer")
+    drawn.set_ylabel("tensor")
     drawn.legend()
     return drawn
 

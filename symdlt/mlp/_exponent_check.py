@@ -1,0 +1,276 @@
+"""Asymptotes of tensors against the kernels they belong to, iterated to large depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
+from symdlt.codegen import numpy_activation
+from symdlt.errors import KernelError, SolutionError, require
+from symdlt.kernels import single_input
+
+Array: TypeAlias = NDArray[np.float64]
+
+LEAST_DEPTH = 1000
+SPACING = 1.45
+ORDERS = 2
+RATES = (0.7, 1.3)
+
+
+@dataclass(frozen=True, slots=True)
+class IteratedTensor:
+    r"""One tensor: its asymptote $x\,\ell^{-p}\log^j\ell$, and its iteration.
+
+    Attributes:
+        asymptote: what is held against the iteration.
+        coefficient: x as a number.
+        values: the tensor at each layer.
+        limit: x from the values, extrapolated in powers of 1/ℓ and log ℓ.
+        spread: how much that changes if the last third of the layers is left out.
+    """
+
+    asymptote: Asymptote
+    coefficient: float
+    values: Array
+    limit: float
+    spread: float
+
+    @property
+    def name(self) -> str:
+        """The tensor."""
+        return self.asymptote.name
+
+    @property
+    def difference(self) -> float:
+        """The relative difference of the limit and the coefficient."""
+        return self.limit / self.coefficient - 1
+
+    def expected(self, layers: Array) -> Array:
+        """The asymptote at some layers."""
+        logs = np.log(layers) ** self.asymptote.log_power
+        found: Array = self.coefficient * layers ** -float(self.asymptote.exponent) * logs
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentCheck:
+    """Exponents held against the iterated kernel.
+
+    Attributes:
+        solution: the exponents.
+        rates: λ̃_b and λ̃_W.
+        depth: the number of layers.
+        tensors: one entry for each tensor.
+    """
+
+    solution: AsymptoticSolution
+    rates: tuple[float, float]
+    depth: int
+    tensors: tuple[IteratedTensor, ...]
+
+    def __getitem__(self, name: str) -> IteratedTensor:
+        """The entry of a tensor.
+
+        Raises:
+            UnknownTensorError: if there is none.
+        """
+        wanted = self.solution[name]
+        return next(found for found in self.tensors if found.asymptote is wanted)
+
+    @property
+    def worst(self) -> float:
+        """The largest relative difference of all tensors."""
+        return max(abs(found.difference) for found in self.tensors)
+
+    def __repr__(self) -> str:
+        return f"ExponentCheck({self.solution!r}, depth={self.depth}, worst={self.worst:.1g})"
+
+    def __str__(self) -> str:
+        heads = ("tensor", "asymptote", "iteration", "coefficient", "extrapolated", "difference")
+        rows: list[tuple[str, ...]] = [heads]
+        for found in self.tensors:
+            numbers = (
+                float(found.expected(np.array([float(self.depth)]))[0]),
+                float(found.values[-1]),
+                found.coefficient,
+                found.limit,
+            )
+            rows.append((found.name, *(f"{x:.7g}" for x in numbers), f"{found.difference:.1e}"))
+        widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
+        lines = [
+            f"{self.solution.activation}: asymptotes against iteration at layer {self.depth}, "
+            f"lambda_b = {self.rates[0]:g}, lambda_W = {self.rates[1]:g}",
+            "",
+        ]
+        for name, *cells in rows:
+            padded = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
+            lines.append("  ".join([name.ljust(widths[0]), *padded]))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers by tensor."""
+        return {
+            "schema": "symdlt.exponent_check",
+            "version": 1,
+            "activation": self.solution.activation,
+            "depth": self.depth,
+            "lambda_b": self.rates[0],
+            "lambda_W": self.rates[1],
+            "tensors": {
+                found.name: {
+                    "iterated": float(found.values[-1]),
+                    "coefficient": found.coefficient,
+                    "limit": found.limit,
+                    "spread": found.spread,
+                    "difference": found.difference,
+                }
+                for found in self.tensors
+            },
+        }
+
+
+def check_exponents(
+    solution: AsymptoticSolution,
+    depth: int = 20_000,
+    *,
+    lambda_b: float = RATES[0],
+    lambda_W: float = RATES[1],
+) -> ExponentCheck:
+    r"""Iterate the generated single-input kernel and hold its tensors against their asymptotes.
+
+    The network has the hyperparameters of the solution, with the learning rates of each layer and
+    a kernel of 1 at the first. From the values at several depths the factor of
+    $\ell^{-p}\log^j\ell$ is extrapolated in powers of 1/ℓ with their logarithms.
+
+    Args:
+        solution: of `exponents`, for a named activation.
+        depth: the number of layers.
+        lambda_b: $\widetilde\lambda_b$.
+        lambda_W: $\widetilde\lambda_W$.
+
+    Raises:
+        SolutionError: for a whole class, and for coefficients that depend on the input.
+        KernelError: for tensors without a kernel, and unusable depths or learning rates.
+
+    >>> from symdlt.asymptotics import exponents
+    >>> found = check_exponents(exponents("tanh", ["V"]), 2000)
+    >>> round(found["V"].coefficient, 4), abs(found["V"].difference) < 1e-3
+    (0.1667, True)
+    """
+    require(solution, AsymptoticSolution, "a solution of exponents", "Give what it returned.")
+    require(depth, Integral, "a number of layers", "Give a whole number such as 20000.")
+    if depth < LEAST_DEPTH:
+        raise KernelError(
+            f"depth = {depth} is too small to extrapolate from. The asymptotes hold for many "
+            f"layers. Give at least {LEAST_DEPTH}."
+        )
+    if solution.activation in CLASSES:
+        raise SolutionError(
+            f"{solution.activation!r} is a whole class, and a kernel needs an activation. "
+            "It is that of the solution. Give exponents('tanh'), for instance."
+        )
+    rates = _rates(lambda_b, lambda_W)
+    values = _iterated(solution, int(depth), rates)
+    tensors = tuple(_compared(a, values[a.name], rates) for a in solution.tensors)
+    return ExponentCheck(solution, rates, int(depth), tensors)
+
+
+def _rates(lambda_b: Any, lambda_W: Any) -> tuple[float, float]:
+    for name, rate in (("lambda_b", lambda_b), ("lambda_W", lambda_W)):
+        try:
+            usable = 0 < float(rate) < float("inf")
+        except (TypeError, ValueError):
+            usable = False
+        if not usable:
+            raise KernelError(
+                f"{name} = {str(rate)[:40]} is not a learning rate. "
+                "It must be a positive number. Give one such as 0.5."
+            )
+    return float(lambda_b), float(lambda_W)
+
+
+def _iterated(
+    solution: AsymptoticSolution, depth: int, rates: tuple[float, float]
+) -> dict[str, Array]:
+    missing = [a.name for a in solution.tensors if a.name not in ("G", *single_input.RECURSIONS)]
+    if missing:
+        raise KernelError(
+            f"There is no ready kernel for {' '.join(missing[:5])}. Those that are iterated are "
+            f"G {' '.join(single_input.RECURSIONS)}. Ask for the exponents of these."
+        )
+    layers = np.arange(1, depth + 1, dtype=np.float64)
+    given = {name: _per_layer(value, layers, rates) for name, value in solution.hyperparameters}
+    C_b, C_W = float(given["C_b"][0]), float(given["C_W"][0])
+    functions = numpy_activation(solution.activation, single_input.DERIVATIVES).functions
+    try:
+        return single_input.propagate(
+            functions,
+            (1.0 - C_b) / C_W,
+            depth,
+            C_b=C_b,
+            C_W=C_W,
+            lambda_b=given["lambda_b(l)"],
+            lambda_W=given["lambda_W(l)"],
+        )
+    except single_input.KernelInputError as reason:
+        raise KernelError(str(reason)) from None
+
+
+def _per_layer(value: Any, layers: Array, rates: tuple[float, float]) -> Array:
+    """A hyperparameter at each layer; a common power of the depth L is left out of the rates."""
+    known = {"lambda_b": rates[0], "lambda_W": rates[1], "L": 1}
+    fixed = value.subs({s: known[s.name] for s in value.free_symbols if s.name in known})
+    (layer,) = fixed.free_symbols or {None}
+    if layer is None:
+        return np.full(len(layers), float(fixed))
+    power = float((fixed.diff(layer) * layer / fixed).subs(layer, 2))
+    found: Array = float(fixed.subs(layer, 1)) * layers**power
+    return found
+
+
+def _compared(asymptote: Asymptote, values: Array, rates: tuple[float, float]) -> IteratedTensor:
+    known = {"lambda_b": rates[0], "lambda_W": rates[1]}
+    number = asymptote.coefficient.subs(
+        {s: known[s.name] for s in asymptote.coefficient.free_symbols if s.name in known}
+    )
+    if number.free_symbols:
+        raise SolutionError(
+            f"The coefficient of {asymptote.name} depends on the input of the network, by "
+            f"{', '.join(sorted(s.name for s in number.free_symbols))}. "
+            "Ask for the exponents of other tensors."
+        )
+    limits = [
+        extrapolated(values[:end], float(asymptote.exponent), asymptote.log_power)
+        for end in (len(values), 2 * len(values) // 3)
+    ]
+    return IteratedTensor(asymptote, float(number), values, limits[0], abs(limits[0] - limits[1]))
+
+
+def extrapolated(values: Array, exponent: float, log_power: int = 0) -> float:
+    r"""The x in $x\,\ell^{-p}\log^j\ell\,(1 + \sum_{k>0}\sum_i c_{ki}\,\log^i\ell\;\ell^{-k})$.
+
+    Each order brings another logarithm, and one more in the first where a constant of integration
+    comes up. As many depths as unknowns are solved for.
+
+    Args:
+        values: the tensor at the layers 1, 2, …
+        exponent: p.
+        log_power: j; lower powers of the logarithm are unknowns as well.
+
+    >>> layers = np.arange(1.0, 5001.0)
+    >>> round(extrapolated((3 + np.log(layers) / layers) / layers**2, 2.0), 9)
+    3.0
+    """
+    basis = [(0, j) for j in range(log_power, -1, -1)]
+    extra = log_power if log_power else 1
+    basis += [(k, j) for k in range(1, ORDERS + 1) for j in range(k + extra + 1)]
+    depths = [round(len(values) / SPACING**i) for i in range(len(basis))]
+    rows = [[log(d) ** j / d**k for k, j in basis] for d in depths]
+    ends = [values[d - 1] * d**exponent for d in depths]
+    return float(np.linalg.solve(np.array(rows), np.array(ends))[0])
