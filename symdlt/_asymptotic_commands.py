@@ -10,8 +10,10 @@ from typing import Any
 def run_exponents(options: argparse.Namespace) -> str:
     """Critical exponents, or with --check their comparison with the iterated kernel."""
     from symdlt.asymptotics import exponents
+    from symdlt.networks import correlators
 
-    solution = exponents(options.activation)
+    lower = [c for order in range(options.order) for c in correlators(order)]
+    solution = exponents(options.activation, [*lower, *correlators(options.order)])
     if options.check is not None:
         from symdlt.mlp import check_exponents
 

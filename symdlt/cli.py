@@ -36,7 +36,8 @@ EXAMPLES = {
     "symdlt derive --edges 0-1,0-2 --match 03,12 --form z",
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
-    "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json",
+    "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
+    "symdlt exponents 'K*=0, odd' --order 2",
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
     "--format json",
     "nearby": "symdlt nearby tanh",
@@ -106,6 +107,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument(
         "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
+    )
+    command.add_argument(
+        "--order", type=int, default=1, help="of all tensors up to this power of 1/n (default 1)"
     )
     command = _about_activation(
         commands, "criticality", run_criticality, "critical C_b and C_W, and the class"

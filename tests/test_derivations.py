@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = sorted((Path(__file__).parents[1] / "derivations").glob("*.py"))
+MARKED = [
+    pytest.param(script, marks=[pytest.mark.slow] if script.stem == "next_order" else [])
+    for script in SCRIPTS
+]
 
 
 def test_there_is_a_script_for_each_step():
@@ -20,10 +24,11 @@ def test_there_is_a_script_for_each_step():
         "dntk",
         "ddntk",
         "exponents",
+        "next_order",
     }
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", MARKED, ids=[script.stem for script in SCRIPTS])
 def test_system_is_closed(script):
     system = runpy.run_path(str(script))["derive"]()
     known = set(system.names)
@@ -32,7 +37,7 @@ def test_system_is_closed(script):
             assert correlator.name + (f".{piece}" if piece else "") in known
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", MARKED, ids=[script.stem for script in SCRIPTS])
 def test_script_runs_alone(script):
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False

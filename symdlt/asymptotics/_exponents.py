@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,10 +14,11 @@ from symdlt.asymptotics._equations import check_degree, derivatives_needed, expa
 from symdlt.asymptotics._layer import Solution, UndeterminedError
 from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters, parameters
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
-from symdlt.asymptotics._solver import Schedule, critical_variance, solve
+from symdlt.asymptotics._solver import MANY, Schedule, critical_variance, solve
 from symdlt.asymptotics._translation import Leading, Translation, leading, translation
 from symdlt.errors import SolutionError
 from symdlt.networks import BOOK, Correlator
+from symdlt.progress import track
 from symdlt.recursions import RecursionSystem, derive_system
 
 MOST_ORDERS = 4
@@ -46,11 +47,12 @@ def exponents(
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
-        T, U those of ∞.30–∞.37).
+        T, U those of ∞.30–∞.37). A tensor whose leading growth depends on the input, or cancels
+        to the last order that is tried, stands in `unsolved` with the reason.
 
     Raises:
         ActivationError: if the activation cannot be read.
-        SolutionError: if it is not in the K* = 0 class, or if a tensor depends on the input.
+        SolutionError: if it is not in the K* = 0 class, or no learning rate is positive.
 
     >>> solution = exponents("tanh")
     >>> [str(solution[name].exponent) for name in "RSTU"]
@@ -92,19 +94,38 @@ def _solution(
     live: tuple[bool, bool],
     given: dict[Any, Any],
 ) -> AsymptoticSolution:
+    """Solve with one order of 1/ℓ, and again with more what cancels at that order."""
+    rounds = []
+    found: dict[str, Asymptote] = {}
+    refused: dict[str, str] = {}
+    names = system.names
     for orders in range(1, MOST_ORDERS + 1):
-        length = derivatives_needed(system) + 2 * powers_of_kernel(orders) + 1
+        length = (
+            derivatives_needed(map(system.__getitem__, names)) + 2 * powers_of_kernel(orders) + 1
+        )
         vanishing = universality.vanishing(length) if orders > 1 or not universality.curved else ()
-        try:
-            solved = solve_class(system.names, universality.curved, vanishing, live, orders)
-            return _translated(universality, solved, given)
-        except UndeterminedError as reason:
-            name = str(reason)
-    raise SolutionError(
-        f"The leading behaviour of {name} cancels in the first {MOST_ORDERS} orders of 1/l. "
-        f"The activation is {universality.given[:60]}. "
-        "Give other learning rates, or ask for the other tensors only."
-    )
+        solved = solve_class(names, universality.curved, vanishing, live, orders)
+        translate = translation(
+            universality, solved.parameters, solved.schedule.perpendicular, given
+        )
+        rounds.append((solved, translate))
+        asymptotes, unsolved = _asymptotes(solved, translate, skip=found.keys() - {"G", "H"})
+        found = asymptotes | found
+        refused |= {
+            name: str(why) for name, why in unsolved if not isinstance(why, UndeterminedError)
+        }
+        again = [name for name in names if name not in found and name not in refused]
+        if not again:
+            break
+        names = derive_system(["G", "H", *again], inputs="one").names
+    for name in again:
+        refused[name] = (
+            f"The leading behaviour of {name} cancels in the first {MOST_ORDERS} orders of 1/l. "
+            f"The activation is {universality.given[:60]}. "
+            "Give other learning rates, or ask for the other tensors only."
+        )
+    tensors = tuple(found[name] for name in system.names if name in found)
+    return _collected(universality, *rounds[0], tensors, tuple(refused.items()))
 
 
 def powers_of_kernel(orders: int) -> int:
@@ -118,7 +139,8 @@ class Solved:
 
     Attributes:
         parameters: the field.
-        solutions: one for each tensor.
+        solutions: one for each tensor that has one.
+        unsolved: the others, and why.
         schedule: how the learning rates go with the layer.
         sigma_1: σ_1.
         variance: the critical C_W.
@@ -126,6 +148,7 @@ class Solved:
 
     parameters: Parameters
     solutions: tuple[Solution, ...]
+    unsolved: tuple[tuple[str, SolutionError], ...]
     schedule: Schedule
     sigma_1: Any
     variance: Any
@@ -147,10 +170,6 @@ def solve_class(
         vanishing: the p with σ_p = 0 besides p = 2.
         live: whether λ_b and λ_W are not zero.
         orders: how many orders of 1/ℓ to keep.
-
-    Raises:
-        SolutionError: if a tensor depends on the input at leading order.
-        UndeterminedError: if more orders are needed.
     """
     system = derive_system(names, inputs="one")
     order = powers_of_kernel(orders)
@@ -167,19 +186,40 @@ def solve_class(
     edges = {equation.name: equation.edges for equation in equations}
     for equation in equations:
         check_degree(equation, edges)
-    solutions, schedule = solve(equations, found, orders)
+    solutions, unsolved, schedule = solve(equations, found, orders)
     sigma_1 = found.field(found.taylor[1])
-    return Solved(found, solutions, schedule, sigma_1, critical_variance(equations[0], found))
+    variance = critical_variance(equations[0], found)
+    return Solved(found, solutions, unsolved, schedule, sigma_1, variance)
 
 
-def _translated(
-    universality: Universality, solved: Solved, given: dict[Any, Any]
+def _asymptotes(
+    solved: Solved, translate: Translation, skip: Set[str]
+) -> tuple[dict[str, Asymptote], tuple[tuple[str, SolutionError], ...]]:
+    """The asymptotes of one round but those to skip, and the tensors that have none yet."""
+    terms: dict[str, Leading] = {}
+    found: dict[str, Asymptote] = {}
+    unsolved = list(solved.unsolved)
+    new = [solution for solution in solved.solutions if solution.equation.name not in skip]
+    for solution in track(new, "reading off tensors", None if len(new) > MANY else False):
+        name = solution.equation.name
+        try:
+            terms[name] = leading(solution, translate)
+        except UndeterminedError as reason:
+            unsolved.append((name, reason))
+    for solution in new:
+        if solution.equation.name in terms:
+            found[solution.equation.name] = _asymptote(solution, terms, translate(solution.offset))
+    return found, tuple(unsolved)
+
+
+def _collected(
+    universality: Universality,
+    solved: Solved,
+    translate: Translation,
+    tensors: tuple[Asymptote, ...],
+    unsolved: tuple[tuple[str, str], ...],
 ) -> AsymptoticSolution:
-    perpendicular = solved.schedule.perpendicular
-    translate = translation(universality, solved.parameters, perpendicular, given)
-    terms = {s.equation.name: leading(s, translate) for s in solved.solutions}
-    tensors = tuple(_asymptote(s, terms, translate(s.offset)) for s in solved.solutions)
-    p_perp = translate(perpendicular)
+    p_perp = translate(solved.schedule.perpendicular)
     values = [("sigma_1", translate(solved.sigma_1)), ("a_1", translate(solved.parameters.a_1))]
     return AsymptoticSolution(
         universality.given,
@@ -188,6 +228,7 @@ def _translated(
         (*values, ("p_perp", p_perp)),
         _hyperparameters(solved, translate, p_perp),
         _assumptions(p_perp, tensors),
+        unsolved,
     )
 
 

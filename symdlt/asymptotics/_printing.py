@@ -30,6 +30,7 @@ def table(solution: AsymptoticSolution) -> str:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[4]]).rstrip())
+    lines += [f"{name} is not solved: {why}" for name, why in solution.unsolved]
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.errors import UnknownTensorError
+from symdlt.errors import SolutionError, UnknownTensorError
 
 SCHEMA = "symdlt.asymptotics"
 VERSION = 1
@@ -53,6 +53,18 @@ class Asymptote:
             return above
         return f"{above}/{below[0] if len(below) == 1 else '(' + ' '.join(below) + ')'}"
 
+    @property
+    def cutoff(self) -> str:
+        r"""How the ratio compares with the cutoff of the theory to its order, $(\ell/n)^s$.
+
+        With s the power of 1/n it is "at" the cutoff if its power of ℓ is s, which is (∞.38) for
+        R, S and T: $p_R + p_0 - 3 p_\Theta = -1$; "below" if it is smaller, as for U; and "above"
+        if it is larger, so that the expansion in 1/n would break down before ℓ reaches n.
+        """
+        if self.ratio_power == self.order:
+            return "above" if self.log_power > 0 else "at"
+        return "below" if self.ratio_power < self.order else "above"
+
     def __repr__(self) -> str:
         return f"Asymptote({self.name}, exponent={sp.sstr(self.exponent)[:40]})"
 
@@ -68,6 +80,7 @@ class AsymptoticSolution:
         values: names and values of what describes the activation: sigma_1, a_1, p_perp.
         hyperparameters: names and values of C_b, C_W, lambda_b(l), lambda_W(l).
         assumptions: under what conditions all this holds.
+        unsolved: names of tensors that have no asymptote, and why.
     """
 
     activation: str
@@ -76,16 +89,21 @@ class AsymptoticSolution:
     values: tuple[tuple[str, Any], ...]
     hyperparameters: tuple[tuple[str, Any], ...]
     assumptions: tuple[str, ...]
+    unsolved: tuple[tuple[str, str], ...] = ()
 
     def __getitem__(self, name: str) -> Asymptote:
         """The asymptote of that tensor.
 
         Raises:
-            UnknownTensorError: if there is none.
+            SolutionError: if it has none, with the reason.
+            UnknownTensorError: if it was not asked for.
         """
         for asymptote in self.tensors:
             if asymptote.name == name:
                 return asymptote
+        for unsolved, why in self.unsolved:
+            if unsolved == name:
+                raise SolutionError(why)
         known = " ".join(asymptote.name for asymptote in self.tensors[:40])
         raise UnknownTensorError(
             f"There is no asymptote of {short_repr(name)}. The solution has {known}. "
@@ -98,6 +116,18 @@ class AsymptoticSolution:
 
     def __str__(self) -> str:
         return self.table()
+
+    @property
+    def at_cutoff(self) -> tuple[str, ...]:
+        r"""The tensors of order $1/n^s$, s > 0, whose ratios scale as $(\ell/n)^s$ (∞.38).
+
+        They contribute to leading order in ℓ/n; the others are subleading (`Asymptote.cutoff`).
+
+        >>> from symdlt.asymptotics import exponents
+        >>> exponents("tanh").at_cutoff
+        ('V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T')
+        """
+        return tuple(a.name for a in self.tensors if a.order and a.cutoff == "at")
 
     def table(self) -> str:
         """Exponents, coefficients and ratios as text, one tensor a line."""
@@ -128,6 +158,7 @@ class AsymptoticSolution:
             "hyperparameters": {name: sp.sstr(value) for name, value in self.hyperparameters},
             "assumptions": list(self.assumptions),
             "tensors": {asymptote.name: _entry(asymptote) for asymptote in self.tensors},
+            "unsolved": dict(self.unsolved),
         }
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Any
+
+from sympy import oo
 
 from symdlt.asymptotics._equations import Equation, Source
 from symdlt.asymptotics._layer import Layer, Solution, UndeterminedError, continued
 from symdlt.asymptotics._parameters import Parameters
 from symdlt.asymptotics._series import LogSeries, power
 from symdlt.errors import SolutionError
+from symdlt.progress import track
+
+MANY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Schedule:
 
 def solve(
     equations: Sequence[Equation], parameters: Parameters, orders: int
-) -> tuple[tuple[Solution, ...], Schedule]:
+) -> tuple[tuple[Solution, ...], tuple[tuple[str, SolutionError], ...], Schedule]:
     """Solve a closed system, the kernel and the NTK first.
 
     Args:
@@ -44,9 +49,9 @@ def solve(
         parameters: the class of activations.
         orders: how many orders of 1/ℓ to keep in every tensor.
 
-    Raises:
-        SolutionError: if a tensor depends on the input at leading order.
-        UndeterminedError: if a leading term cancels and more orders are needed.
+    Returns:
+        Solutions, then the tensors that have none and why, which is an `UndeterminedError` where
+        more orders may help, and the schedule of the learning rates.
     """
     kernel = solve_kernel(equations[0], parameters, orders)
     variance = critical_variance(equations[0], parameters)
@@ -56,12 +61,44 @@ def solve(
     schedule = equivalent_rates(equations[1], Layer((nothing, constant), tensors))
     rates = _rates(schedule, parameters, cutoff + 1)
     layer = Layer((nothing, constant, *rates), tensors)
-    solutions = [kernel]
-    for equation in equations[1:]:
-        found = solve_driven(equation, layer, schedule.offset, parameters, orders)
-        solutions.append(found)
-        tensors[equation.name] = found.series
-    return tuple(solutions), schedule
+    solutions, unsolved = [kernel], []
+    shown = None if len(equations) > MANY else False
+    for equation in track(equations[1:], "solving tensors", shown):
+        try:
+            _check_needs(equation, tensors)
+            found = solve_driven(equation, layer, schedule.offset, parameters, orders)
+        except SolutionError as reason:
+            unsolved.append((equation.name, reason))
+            known = _bound(equation, layer, schedule.offset, parameters, reason)
+        else:
+            solutions.append(found)
+            known = found.series
+        if known is not None:
+            tensors[equation.name] = known
+    return tuple(solutions), tuple(unsolved), schedule
+
+
+def _check_needs(equation: Equation, tensors: Mapping[str, LogSeries]) -> None:
+    for name in sorted({name for source in equation.sources for name in source.tensors}):
+        if name not in tensors and name != equation.name:
+            raise SolutionError(
+                f"The recursion of {equation.name} contains {name}, which has no solution. "
+                "What a tensor does cannot be told without those it contains. "
+                f"See why there is none of {name}."
+            )
+
+
+def _bound(
+    equation: Equation, layer: Layer, per_edge: Any, parameters: Parameters, reason: SolutionError
+) -> LogSeries | None:
+    """A series without terms for a tensor whose sources cancel: it stays below some power."""
+    if not isinstance(reason, UndeterminedError):
+        return None
+    source = layer.total(_split(equation)[1])
+    least = parameters.least(parameters.field(_decay(equation, layer) - per_edge * equation.edges))
+    if least == -oo:
+        return None
+    return LogSeries((), min(floor(least), source.precision - 1 if source else floor(least)))
 
 
 def solve_kernel(equation: Equation, parameters: Parameters, orders: int) -> Solution:

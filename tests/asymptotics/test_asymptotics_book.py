@@ -11,7 +11,6 @@ from book.exponents import coefficients, four_point_ratio, kernel_exponents, rat
 
 from symdlt import BOOK
 from symdlt.asymptotics import exponents
-from symdlt.networks import correlators
 
 LAMBDA_B, LAMBDA_W = (sp.Symbol(name, positive=True) for name in ("lambda_b", "lambda_W"))
 SIGMA_1, A_1 = sp.Symbol("sigma_1", positive=True), sp.Symbol("a_1", negative=True)
@@ -175,15 +174,6 @@ def test_subleading_pieces_and_larger_tensors():
     assert found["G.1"].ratio == "G.1/(n K)"
     assert found["G.1"].ratio_power == 1
     assert (found["X6"].ratio, found["X6"].ratio_power) == ("X6/(n^2 K^3)", 2)
-
-
-@pytest.mark.slow
-def test_cutoff_is_depth_over_width_at_the_next_order():
-    """No dimensionless ratio of a tensor of order 1/n² grows faster than (ℓ/n)²."""
-    found = exponents("K*=0, odd", correlators(2))
-    powers = [a.ratio_power for a in found.tensors if a.order == 2]
-    assert len(powers) == 103
-    assert max(powers) == 2
 
 
 def test_json_is_plain_and_exact():

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from symdlt import BOOK
 from symdlt.asymptotics import exponents
-from symdlt.networks import correlators
 
 RATES = (sp.Rational(7, 10), sp.Rational(13, 10))
 
@@ -77,15 +76,6 @@ def test_constant_of_integration_is_that_of_the_ntk():
             expected = float(solution[name].coefficient.subs(c_H, constant))
             limit = extrapolated(found[name], float(solution[name].exponent))
             assert limit == pytest.approx(expected, rel=1e-4), (name, K)
-
-
-@pytest.mark.slow
-def test_all_tensors_of_the_next_order():
-    """The 103 tensors of order 1/n², sine: exponents and coefficients."""
-    wanted = correlators(2)
-    solution = exponents("sin", wanted, lambda_b=RATES[0], lambda_W=RATES[1])
-    found = iterated(solution, sine, wanted, RATES)
-    assert max(map(abs, errors(solution, found).values())) < 1e-4
 
 
 @given(
