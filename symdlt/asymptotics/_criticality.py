@@ -22,7 +22,7 @@ from symdlt.asymptotics._critical_points import (
 from symdlt.asymptotics._finiteness import check_growth, check_poles
 from symdlt.asymptotics._origin import Origin, origin_of, short
 from symdlt.asymptotics._scan import NOISE, Scan, half_stable_point, scan
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, sides, smooth_pieces
+from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.errors import SolutionError
 from symdlt.networks import Activation
 from symdlt.networks import activation as read_activation
@@ -115,11 +115,8 @@ def _without_scan(
         return NONE, (), (reason,)
     if all(piece.constant for piece in pieces):
         return NONE, (), ("The activation is constant. chi_perp is then 0 for every C_W.",)
-    if all(piece.slope is not None for piece in pieces) and all(
-        piece.start in (-sp.oo, 0) for piece in pieces
-    ):
-        left, right = (piece.slope for piece in sides(pieces))
-        return SCALE_INVARIANT, (_scale_invariant(left, right),), ()
+    if (slopes := straight_slopes(pieces)) is not None:
+        return SCALE_INVARIANT, (_scale_invariant(*slopes),), ()
     return None
 
 

@@ -13,6 +13,7 @@ from symdlt.asymptotics._classes import Universality, classify
 from symdlt.asymptotics._equations import check_degree, derivatives_needed, expand
 from symdlt.asymptotics._layer import Solution, UndeterminedError
 from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters, parameters
+from symdlt.asymptotics._scale_invariant import scale_invariant, solve_scale_invariant
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics._solver import MANY, Schedule, critical_variance, solve
 from symdlt.asymptotics._translation import Leading, Translation, leading, translation
@@ -62,7 +63,6 @@ def exponents(
     >>> exponents("K*=0, general", ["F"])["F"].coefficient
     (a_1*lambda_b - lambda_W*sigma_1**2)/(a_1**2*(p_perp - 5))
     """
-    universality = classify(activation)
     rates = {LAMBDA_B: _rate(lambda_b, "lambda_b"), LAMBDA_W: _rate(lambda_W, "lambda_W")}
     if all(rate == 0 for rate in rates.values()):
         raise SolutionError(
@@ -71,6 +71,10 @@ def exponents(
         )
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
     system = derive_system(["G", "H", *wanted], inputs="one")
+    straight = scale_invariant(activation)
+    if straight is not None:
+        return solve_scale_invariant(straight, system, rates)
+    universality = classify(activation)
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
     return _solution(universality, system, live, given)

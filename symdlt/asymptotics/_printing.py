@@ -35,6 +35,8 @@ def table(solution: AsymptoticSolution) -> str:
 
 
 def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
+    if a.coefficient == 0:
+        return a.name, "", "0", a.ratio if a.order else "", "-> 0" if a.order else ""
     logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
     scale = _scale(a)
     ratio = _text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs

@@ -57,6 +57,19 @@ def smooth_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
     )
 
 
+def straight_slopes(pieces: tuple[SmoothPiece, ...]) -> tuple[Any, Any] | None:
+    """The slopes below and above zero of what is straight on both sides, if it is, and continuous.
+
+    A constant has none.
+    """
+    if any(piece.start not in (-sp.oo, 0) for piece in pieces):
+        return None
+    slopes = [piece.slope for piece in pieces]
+    if None in slopes or all(slope == 0 for slope in slopes):
+        return None
+    return slopes[0], slopes[-1]
+
+
 def sides(pieces: tuple[SmoothPiece, ...]) -> tuple[SmoothPiece, SmoothPiece]:
     """The pieces to the left and to the right of zero."""
     left = [piece for piece in pieces if piece.start < 0][-1]

@@ -31,6 +31,7 @@ class Asymptote:
         coefficient: x.
         ratio_power: q.
         ratio_coefficient: r.
+        exact: X at layer ℓ, without the factor of L, where it is known in closed form.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Asymptote:
     coefficient: Any
     ratio_power: Any
     ratio_coefficient: Any
+    exact: Any = None
 
     @property
     def ratio(self) -> str:
@@ -163,7 +165,8 @@ class AsymptoticSolution:
 
 
 def _entry(asymptote: Asymptote) -> dict[str, Any]:
-    return {
+    exact = {} if asymptote.exact is None else {"exact": sp.sstr(asymptote.exact)}
+    return exact | {
         "exponent": sp.sstr(asymptote.exponent),
         "log_power": asymptote.log_power,
         "coefficient": sp.sstr(asymptote.coefficient),

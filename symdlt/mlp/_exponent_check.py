@@ -165,6 +165,12 @@ def check_exponents(
     """
     require(solution, AsymptoticSolution, "a solution of exponents", "Give what it returned.")
     require(depth, Integral, "a number of layers", "Give a whole number such as 20000.")
+    if any(asymptote.exact is not None for asymptote in solution.tensors):
+        raise SolutionError(
+            f"The solution for {solution.activation[:40]!r} is exact at every layer, so there is "
+            "no limit to extrapolate. It was given as the solution. "
+            "Compare `exact` of its tensors with MLP(...).propagate."
+        )
     if depth < LEAST_DEPTH:
         raise KernelError(
             f"depth = {depth} is too small to extrapolate from. The asymptotes hold for many "

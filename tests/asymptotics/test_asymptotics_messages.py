@@ -31,22 +31,10 @@ from symdlt.errors import ActivationError, SolutionError, UnknownTensorError
             "Look for a fixed point with K* > 0, which is not solved here.",
         ),
         (
-            "linear",
-            "'linear' is linear at zero, so every kernel is a fixed point. "
-            "That is the scale-invariant class, not K*=0; a_1 is zero. "
-            "Scale-invariant activations are not solved here; give one with a_1 < 0.",
-        ),
-        (
             "tanh(z) - tanh(2*z)/8",
             "'tanh(z) - tanh(2*z)/8' has a_1 = 0, so the kernel does not move at order K^2. "
             "The next order of its Taylor series decides, and K falls off with another power. "
             "Give an activation with a_1 < 0; this case is not solved here.",
-        ),
-        (
-            "relu",
-            "'relu' has a kink at zero, so it has no Taylor series there. "
-            "The K*=0 class needs one up to the third order. "
-            "Give a smooth activation such as tanh or sin.",
         ),
         (
             "K*=1",
