@@ -1,0 +1,1 @@
+"""Trained networks, theory and experiment."""
