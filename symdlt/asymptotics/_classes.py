@@ -9,27 +9,36 @@ from typing import Any
 import sympy as sp
 from sympy.polys.fields import field
 
+from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._parameters import quadratic
 from symdlt.errors import ActivationError, SolutionError
+from symdlt.networks._activation_series import KinkError
 from symdlt.networks._activations import Activation, activation
 from symdlt.recursions import derive
 
 ODD = "K*=0, odd"
 GENERAL = "K*=0, general"
 CLASSES = (ODD, GENERAL)
+PLAIN, MARGINAL, KINKED, ELSEWHERE = "plain", "marginal", "kinked", "elsewhere"
 DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Universality:
-    """A class, and the numbers of the activation if one was named.
+    r"""A class, and the numbers of the activation if one was named.
 
     Attributes:
         name: what the class is called.
         given: the activation or class as it was given.
         curved: whether σ_2 is not zero.
         activation: the activation, or None for a whole class.
-        a_1: its a_1, or None for a whole class.
+        a_1: the coefficient of the first power of K - K* at which its kernel moves, or None for a
+            whole class.
+        kind: PLAIN, or what the expansion about the critical point is if it is not that of K* = 0.
+        reason: why it is ELSEWHERE than in the K* = 0 class.
+        rate: r in $K' - K \propto K^{1+r}$ for a smooth activation at K* = 0.
+        jump: the lowest derivative that jumps at zero, or 0.
+        point: the critical point if K* > 0.
     """
 
     name: str
@@ -37,6 +46,11 @@ class Universality:
     curved: bool
     activation: Activation | None = None
     a_1: Any = None
+    kind: str = PLAIN
+    reason: str = ""
+    rate: int = 1
+    jump: int = 0
+    point: CriticalPoint | None = None
 
     def vanishing(self, length: int) -> tuple[int, ...]:
         """The p < length with σ_p = 0 that the solver may use."""
@@ -45,7 +59,8 @@ class Universality:
         if self.activation is None:
             return tuple(range(2, length, 2))
         taylor = self.activation.taylor(length - 1)
-        return tuple(p for p in range(2, length) if p != 3 and is_zero(taylor[p]))
+        leading = 2 * self.rate + 1
+        return tuple(p for p in range(2, length) if p != leading and is_zero(taylor[p]))
 
 
 def classify(what: Any) -> Universality:
@@ -56,7 +71,7 @@ def classify(what: Any) -> Universality:
 
     Raises:
         ActivationError: if it cannot be read, or is not finite at zero.
-        SolutionError: if it is outside the K* = 0 class, with the condition that fails.
+        SolutionError: if there is no such class.
     """
     if isinstance(what, str):
         squeezed = what.replace(" ", "").lower()
@@ -69,64 +84,50 @@ def classify(what: Any) -> Universality:
                 f"The solver knows {' and '.join(map(repr, CLASSES))}. Give one of them."
             )
     found = activation(what)
-    if found.kinked:
-        raise SolutionError(
-            f"{_shown(found)} has a kink at zero, so it has no Taylor series there. "
-            "The K*=0 class needs one up to the third order. "
-            "Give a smooth activation such as tanh or sin."
-        )
-    return _classified(found)
+    try:
+        taylor = found.taylor(5)
+    except KinkError:
+        return Universality("K*=0, kink", found.name, False, found, kind=KINKED)
+    return _classified(found, taylor)
 
 
-def _classified(found: Activation) -> Universality:
-    taylor = found.taylor(5)
+def _classified(found: Activation, taylor: tuple[Any, ...]) -> Universality:
     for number in taylor:
         if not number.is_finite or number.is_real is False:
             raise ActivationError(
-                f"{_shown(found)} is not real and finite at zero. "
+                f"{shown(found)} is not real and finite at zero. "
                 f"A coefficient of its Taylor series is {sp.sstr(number)[:40]}. "
                 "Give a real function that is analytic at zero."
             )
     if not is_zero(taylor[0]):
-        raise SolutionError(
-            f"{_shown(found)} is not in the K*=0 class: "
+        return _elsewhere(
+            found,
             f"sigma(0) = {_short(taylor[0])} is not zero. "
-            "A bias-like constant makes the kernel nonzero at every layer. "
-            "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here."
+            "A bias-like constant makes the kernel nonzero at every layer.",
         )
     if is_zero(taylor[1]):
-        raise SolutionError(
-            f"{_shown(found)} is not in the K*=0 class: sigma'(0) is zero. "
-            "No C_W then keeps a small kernel at its size from layer to layer. "
-            "Give an activation with a slope at zero."
+        return _elsewhere(
+            found,
+            "sigma'(0) is zero. No C_W then keeps a small kernel at its size from layer to layer.",
         )
     curvature = a_1_of(taylor)
-    if is_zero(curvature):
-        raise _marginal(found)
-    if is_positive(curvature):
-        raise SolutionError(
-            f"{_shown(found)} is not in the K*=0 class: a_1 = {_short(curvature)} is positive. "
-            "The fixed point K* = 0 is unstable, a small kernel grows away from it. "
-            "Look for a fixed point with K* > 0, which is not solved here."
-        )
     curved = not is_zero(taylor[2])
+    if is_zero(curvature):
+        return Universality("K*=0, a_1=0", found.name, curved, found, kind=MARGINAL)
+    if is_positive(curvature):
+        return _elsewhere(
+            found,
+            f"a_1 = {_short(curvature)} is positive. "
+            "The fixed point K* = 0 is unstable, a small kernel grows away from it.",
+        )
     odd = not curved and is_zero(taylor[4])
     name = ODD if odd else GENERAL if curved else "K*=0, sigma_2=0"
     return Universality(name, found.name, curved, found, sp.factor(curvature))
 
 
-def _marginal(found: Activation) -> SolutionError:
-    if all(is_zero(number) for number in found.taylor(9)[2:]):
-        return SolutionError(
-            f"{_shown(found)} is linear at zero, so every kernel is a fixed point. "
-            "That is the scale-invariant class, not K*=0; a_1 is zero. "
-            "Scale-invariant activations are not solved here; give one with a_1 < 0."
-        )
-    return SolutionError(
-        f"{_shown(found)} has a_1 = 0, so the kernel does not move at order K^2. "
-        "The next order of its Taylor series decides, and K falls off with another power. "
-        "Give an activation with a_1 < 0; this case is not solved here."
-    )
+def _elsewhere(found: Activation, reason: str) -> Universality:
+    why = f"{shown(found)} is not in the K*=0 class: {reason}"
+    return Universality("K*>0", found.name, False, found, kind=ELSEWHERE, reason=why)
 
 
 def a_1_of(taylor: tuple[Any, ...]) -> Any:
@@ -157,7 +158,8 @@ def is_positive(number: Any) -> bool:
     return bool(number.evalf(DIGITS) > 0)
 
 
-def _shown(found: Activation) -> str:
+def shown(found: Activation) -> str:
+    """The name of an activation in a message."""
     return repr(found.name if len(found.name) <= 60 else found.name[:57] + "...")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import factorial
+from operator import mul
 from typing import Any
 
 from symdlt.errors import SolutionError
@@ -15,18 +17,52 @@ Polynomial = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Laurent:
+    """A series in one variable, known as far as its coefficients go.
+
+    Attributes:
+        lowest: the power of the first coefficient.
+        coefficients: of that power and those after it.
+    """
+
+    lowest: int
+    coefficients: Polynomial
+
+    def __add__(self, other: Laurent) -> Laurent:
+        low, high = (self, other) if self.lowest <= other.lowest else (other, self)
+        shift = high.lowest - low.lowest
+        if not shift:
+            pairs = zip(low.coefficients, high.coefficients, strict=False)
+            return Laurent(low.lowest, tuple(a + b for a, b in pairs))
+        tail = Laurent(high.lowest, low.coefficients[shift:]) + high
+        return Laurent(low.lowest, (*low.coefficients[:shift], *tail.coefficients))
+
+    def __mul__(self, other: Laurent) -> Laurent:
+        return Laurent(
+            self.lowest + other.lowest, _multiplied(self.coefficients, other.coefficients)
+        )
+
+    def scaled(self, number: Any) -> Laurent:
+        """The series times a number."""
+        return Laurent(self.lowest, tuple(number * c for c in self.coefficients))
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The terms of a recursion that share hyperparameters and lower tensors.
 
     Attributes:
         hyperparameters: powers of C_b, C_W, λ_b, λ_W.
         tensors: names of the tensors of layer ℓ.
-        series: the sum of their brackets, its coefficients of K^0, K^1, ….
+        series: the sum of their brackets, its coefficients of K^0, K^1, …; or of the powers of
+            another variable that is small.
+        lowest: the first of these powers.
     """
 
     hyperparameters: Powers
     tensors: tuple[str, ...]
     series: Polynomial
+    lowest: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,25 +156,47 @@ def expand(
     Raises:
         SolutionError: if the recursion is for many inputs or in z form.
     """
+    known: dict[Bracket, Laurent] = {}
+
+    def mean(bracket: Bracket) -> Laurent:
+        if bracket not in known:
+            known[bracket] = Laurent(0, gaussian_series(bracket, taylor, order))
+        return known[bracket]
+
+    one = Laurent(0, (0 * taylor[1] + 1,) + (0 * taylor[1],) * order)
+    return assembled(recursion, mean, one, into)
+
+
+def assembled(
+    recursion: Recursion,
+    mean: Callable[[Bracket], Laurent],
+    one: Laurent,
+    into: Callable[[Any], Any] = lambda element: element,
+) -> Equation:
+    """Add up the terms of a single-input recursion that share their tensors.
+
+    Args:
+        recursion: for one input.
+        mean: the expansion of a bracket.
+        one: the expansion of an empty bracket.
+        into: what makes numbers of the solver out of elements of the ring.
+
+    Raises:
+        SolutionError: if the recursion is for many inputs.
+    """
     if not recursion.single_input:
         raise SolutionError(
             f"The recursion of {recursion.name} is for several inputs. "
             "Critical exponents are those of a single one. Derive it with inputs='one'."
         )
-    known: dict[Bracket, Polynomial] = {}
-    sums: dict[tuple[Powers, tuple[str, ...]], Polynomial] = {}
-    zero = 0 * taylor[1]
+    sums: dict[tuple[Powers, tuple[str, ...]], Laurent] = {}
+    zero = 0 * one.coefficients[0]
     for term in recursion.terms:
         number = (zero + term.coefficient.numerator) / term.coefficient.denominator
-        product: Polynomial = (number,) + (zero,) * order
-        for bracket in term.brackets:
-            if bracket not in known:
-                known[bracket] = gaussian_series(bracket, taylor, order)
-            product = _multiplied(product, known[bracket])
+        product = reduce(mul, map(mean, term.brackets), one.scaled(number))
         tensors = tuple(sorted(piece_name(t.correlator, t.piece) for t in term.tensors))
         key = (term.hyperparameters.powers, tensors)
-        before = sums.get(key, (zero,) * (order + 1))
-        sums[key] = tuple(a + b for a, b in zip(before, product, strict=True))
+        sums[key] = sums[key] + product if key in sums else product
     correlator = recursion.correlator
     return Equation(
         recursion.name,
@@ -146,9 +204,9 @@ def expand(
         correlator.pairs,
         correlator.pairs - 1 + recursion.piece,
         tuple(
-            Source(*key, tuple(map(into, series)))
+            Source(*key, tuple(map(into, series.coefficients)), series.lowest)
             for key, series in sums.items()
-            if any(coefficient != 0 for coefficient in series)
+            if any(coefficient != 0 for coefficient in series.coefficients)
         ),
     )
 
@@ -156,7 +214,7 @@ def expand(
 def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
     return tuple(
         sum((first[i] * second[n - i] for i in range(1, n + 1)), first[0] * second[n])
-        for n in range(len(first))
+        for n in range(min(len(first), len(second)))
     )
 
 

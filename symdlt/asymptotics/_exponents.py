@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics._classes import Universality, classify
-from symdlt.asymptotics._equations import check_degree, derivatives_needed, expand
+from symdlt.asymptotics._classes import MARGINAL, PLAIN, Universality, classify
+from symdlt.asymptotics._equations import check_degree, derivatives_needed
+from symdlt.asymptotics._expansions import (
+    Expansion,
+    named_expansion,
+    powers_of_kernel,
+    smooth_expansion,
+)
 from symdlt.asymptotics._layer import Solution, UndeterminedError
-from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters, parameters
+from symdlt.asymptotics._located import located
+from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters
 from symdlt.asymptotics._scale_invariant import scale_invariant, solve_scale_invariant
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
-from symdlt.asymptotics._solver import MANY, Schedule, critical_variance, solve
+from symdlt.asymptotics._solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics._translation import Leading, Translation, leading, translation
 from symdlt.errors import SolutionError
 from symdlt.networks import BOOK, Correlator
@@ -23,6 +30,12 @@ from symdlt.progress import track
 from symdlt.recursions import RecursionSystem, derive_system
 
 MOST_ORDERS = 4
+DIGITS = 30
+INFINITE = (
+    "The right-hand side of the recursion of {} is infinite, since it contains squares of delta "
+    "functions. The slope of the activation jumps. Ask for other tensors, or give a smoother "
+    "activation."
+)
 LAYER = sp.Symbol("l", positive=True)
 DEPTH = sp.Symbol("L", positive=True)
 
@@ -36,24 +49,25 @@ def exponents(
 ) -> AsymptoticSolution:
     r"""Solve the single-input recursions at criticality for large depth.
 
-    Every recursion is expanded about K = 0 and solved by $X \propto \ell^{-p}$; the powers come
-    from the balance of its terms. Nothing is fitted.
+    Every recursion is expanded about the critical point and solved by $X \propto \ell^{-p}$; the
+    powers come from the balance of its terms. Nothing is fitted.
 
     Args:
         activation: a name such as "tanh", an expression in z as text or from SymPy, or a whole
-            class: "K*=0, odd" or "K*=0, general".
+            class: "K*=0, odd", "K*=0, general" or "scale-invariant".
         tensors: names of tensors; the thirteen of the book if left out.
         lambda_b: $\widetilde\lambda_b$ as a rational number, a symbol if left out.
         lambda_W: $\widetilde\lambda_W$ in the same way.
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
-        T, U those of ∞.30–∞.37). A tensor whose leading growth depends on the input, or cancels
-        to the last order that is tried, stands in `unsolved` with the reason.
+        T, U those of ∞.30–∞.37). A tensor whose leading growth depends on the input, whose
+        recursion is infinite, or that cancels to the last order that is tried, stands in `unsolved`
+        with the reason.
 
     Raises:
         ActivationError: if the activation cannot be read.
-        SolutionError: if it is not in the K* = 0 class, or no learning rate is positive.
+        SolutionError: if it has no critical point, or no learning rate is positive.
 
     >>> solution = exponents("tanh")
     >>> [str(solution[name].exponent) for name in "RSTU"]
@@ -63,6 +77,7 @@ def exponents(
     >>> exponents("K*=0, general", ["F"])["F"].coefficient
     (a_1*lambda_b - lambda_W*sigma_1**2)/(a_1**2*(p_perp - 5))
     """
+    straight = scale_invariant(activation)
     rates = {LAMBDA_B: _rate(lambda_b, "lambda_b"), LAMBDA_W: _rate(lambda_W, "lambda_W")}
     if all(rate == 0 for rate in rates.values()):
         raise SolutionError(
@@ -70,11 +85,12 @@ def exponents(
             "lambda_b and lambda_W stand in the call. Leave one of them out."
         )
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
-    system = derive_system(["G", "H", *wanted], inputs="one")
-    straight = scale_invariant(activation)
     if straight is not None:
-        return solve_scale_invariant(straight, system, rates)
-    universality = classify(activation)
+        return solve_scale_invariant(
+            straight, derive_system(["G", "H", *wanted], inputs="one"), rates
+        )
+    universality = located(classify(activation))
+    system = derive_system(["G", "H", *wanted], inputs="one")
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
     return _solution(universality, system, live, given)
@@ -98,17 +114,17 @@ def _solution(
     live: tuple[bool, bool],
     given: dict[Any, Any],
 ) -> AsymptoticSolution:
-    """Solve with one order of 1/ℓ, and again with more what cancels at that order."""
+    """Solve with one order of the depth, and again with more what cancels at that order."""
     rounds = []
     found: dict[str, Asymptote] = {}
     refused: dict[str, str] = {}
     names = system.names
-    for orders in range(1, MOST_ORDERS + 1):
-        length = (
-            derivatives_needed(map(system.__getitem__, names)) + 2 * powers_of_kernel(orders) + 1
-        )
-        vanishing = universality.vanishing(length) if orders > 1 or not universality.curved else ()
-        solved = solve_class(names, universality.curved, vanishing, live, orders)
+    again = list(names)
+    for orders in range(1, MOST_ORDERS * universality.rate + 1):
+        try:
+            solved = _solved(universality, names, live, orders)
+        except UndeterminedError:
+            continue
         translate = translation(
             universality, solved.parameters, solved.schedule.perpendicular, given
         )
@@ -122,6 +138,12 @@ def _solution(
         if not again:
             break
         names = derive_system(["G", "H", *again], inputs="one").names
+    if not rounds:
+        raise SolutionError(
+            f"The kernel of {universality.given[:60]!r} or its NTK does not change in the first "
+            f"{MOST_ORDERS} orders of the depth. The expansion about the critical point says so. "
+            "Give an activation that is less flat."
+        )
     for name in again:
         refused[name] = (
             f"The leading behaviour of {name} cancels in the first {MOST_ORDERS} orders of 1/l. "
@@ -130,11 +152,6 @@ def _solution(
         )
     tensors = tuple(found[name] for name in system.names if name in found)
     return _collected(universality, *rounds[0], tensors, tuple(refused.items()))
-
-
-def powers_of_kernel(orders: int) -> int:
-    """How many powers of K to keep for so many orders of 1/ℓ; sources start with K^2 or less."""
-    return orders + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +163,28 @@ class Solved:
         solutions: one for each tensor that has one.
         unsolved: the others, and why.
         schedule: how the learning rates go with the layer.
-        sigma_1: σ_1.
-        variance: the critical C_W.
+        variable: the variable in which the brackets are expanded.
+        point: the critical C_b and C_W.
     """
 
     parameters: Parameters
     solutions: tuple[Solution, ...]
     unsolved: tuple[tuple[str, SolutionError], ...]
     schedule: Schedule
-    sigma_1: Any
-    variance: Any
+    variable: Solution
+    point: tuple[Any, Any]
+
+
+def _solved(
+    universality: Universality, names: tuple[str, ...], live: tuple[bool, bool], orders: int
+) -> Solved:
+    if universality.kind not in (PLAIN, MARGINAL):
+        return solve_named(universality, names, live, orders)
+    rate = universality.rate
+    needed = derivatives_needed(derive_system(names, inputs="one"))
+    length = needed + 2 * powers_of_kernel(orders, rate) + 1
+    vanishing = universality.vanishing(length) if orders > 1 or not universality.curved else ()
+    return solve_class(names, universality.curved, vanishing, live, orders, rate)
 
 
 @lru_cache(maxsize=32)
@@ -165,35 +194,49 @@ def solve_class(
     vanishing: tuple[int, ...],
     live: tuple[bool, bool],
     orders: int,
+    rate: int = 1,
 ) -> Solved:
-    """Solve a closed system for all activations that share their vanishing σ_p.
+    """Solve a closed system for all smooth activations that share their vanishing σ_p.
 
     Args:
         names: the tensors, in dependency order.
         curved: whether σ_2 is not zero.
         vanishing: the p with σ_p = 0 besides p = 2.
         live: whether λ_b and λ_W are not zero.
-        orders: how many orders of 1/ℓ to keep.
+        orders: how many orders of the depth to keep.
+        rate: r, if the kernel moves at order $K^{1+r}$.
+    """
+    flat = () if curved else (2,)
+    zeros = tuple(sorted({*vanishing, *flat}))
+    system = derive_system(names, inputs="one")
+    return _solved_expansion(smooth_expansion(system, zeros, live, orders, rate), orders)
+
+
+@lru_cache(maxsize=32)
+def solve_named(
+    universality: Universality, names: tuple[str, ...], live: tuple[bool, bool], orders: int
+) -> Solved:
+    """Solve a closed system for one activation that is not in the plain K* = 0 class.
+
+    Args:
+        universality: the class, with its critical point.
+        names: the tensors, in dependency order.
+        live: whether λ_b and λ_W are not zero.
+        orders: how many orders of the depth to keep.
     """
     system = derive_system(names, inputs="one")
-    order = powers_of_kernel(orders)
-    length = derivatives_needed(system) + 2 * order + 1
-    flat = () if curved else (2,)
-    found = parameters(
-        system["G"],
-        length,
-        vanishing=tuple(sorted({*vanishing, *flat})),
-        rates=live,
-        names=names if orders > 1 else (),
-    )
-    equations = [expand(recursion, found.taylor, order, found.field) for recursion in system]
+    return _solved_expansion(named_expansion(universality, system, live, orders), orders)
+
+
+def _solved_expansion(expanded: Expansion, orders: int) -> Solved:
+    found, equations = expanded.parameters, expanded.finite
     edges = {equation.name: equation.edges for equation in equations}
     for equation in equations:
         check_degree(equation, edges)
-    solutions, unsolved, schedule = solve(equations, found, orders)
-    sigma_1 = found.field(found.taylor[1])
-    variance = critical_variance(equations[0], found)
-    return Solved(found, solutions, unsolved, schedule, sigma_1, variance)
+    solutions, unsolved, schedule, variable = solve(equations, found, orders)
+    point = critical_point(equations[0], found)
+    endless = tuple((name, SolutionError(INFINITE.format(name))) for name in expanded.infinite)
+    return Solved(found, solutions, (*unsolved, *endless), schedule, variable, point)
 
 
 def _asymptotes(
@@ -210,9 +253,10 @@ def _asymptotes(
             terms[name] = leading(solution, translate)
         except UndeterminedError as reason:
             unsolved.append((name, reason))
+    rounded = partial(_rounded, solved.parameters.inexact)
     for solution in new:
         if solution.equation.name in terms:
-            found[solution.equation.name] = _asymptote(solution, terms, translate(solution.offset))
+            found[solution.equation.name] = _asymptote(solution, terms, translate, rounded)
     return found, tuple(unsolved)
 
 
@@ -223,49 +267,100 @@ def _collected(
     tensors: tuple[Asymptote, ...],
     unsolved: tuple[tuple[str, str], ...],
 ) -> AsymptoticSolution:
-    p_perp = translate(solved.schedule.perpendicular)
-    values = [("sigma_1", translate(solved.sigma_1)), ("a_1", translate(solved.parameters.a_1))]
+    rounded = partial(_rounded, solved.parameters.inexact)
+    p_perp = rounded(translate(solved.schedule.perpendicular))
     return AsymptoticSolution(
         universality.given,
         universality.name,
         tensors,
-        (*values, ("p_perp", p_perp)),
-        _hyperparameters(solved, translate, p_perp),
+        (*_values(solved, translate, rounded), ("p_perp", p_perp)),
+        _hyperparameters(solved, translate, rounded),
         _assumptions(p_perp, tensors),
         unsolved,
     )
 
 
-def _asymptote(solution: Solution, terms: dict[str, Leading], offset: Any) -> Asymptote:
+def _rounded(inexact: bool, expression: Any) -> Any:
+    """The expression, or in floating point if its numbers are not exact or too long to be read.
+
+    Each factor then has 1 before its first term.
+    """
+    if not inexact or expression.is_Integer:
+        return expression
+    number, product = sp.Integer(1), sp.Integer(1)
+    for factor, count in expression.as_powers_dict().items():
+        symbols = sorted(factor.free_symbols, key=str)
+        if not symbols:
+            number *= factor**count
+            continue
+        (powers, lead), *others = sp.Poly(factor, *symbols).terms()
+        number *= lead**count
+        total = sp.prod(map(sp.Pow, symbols, powers))
+        for powers, value in others:
+            total += (value / lead).evalf(DIGITS) * sp.prod(map(sp.Pow, symbols, powers))
+        product *= total**count
+    return number.evalf(DIGITS) * product
+
+
+def _values(
+    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
+) -> tuple[tuple[str, Any], ...]:
+    """What describes the activation: its slope or K*, and how the kernel moves."""
+    found = solved.parameters
+    approach = found.denominator * solved.variable.series.at(1)[0] ** found.denominator
+    a_1 = ("a_1", rounded(translate(found.field(-found.root) / approach)))
+    if found.star != 0:
+        step = translate(solved.variable.series.at(1)[0])
+        return ("K*", rounded(translate(found.star))), a_1, ("l (K - K*)", rounded(step))
+    slope = [("sigma_1", translate(found.field(found.taylor[1])))] if found.taylor else []
+    power = 1 + sp.Rational(found.denominator, found.root)
+    return (*slope, a_1, *([("kernel_power", power)] if power != 2 else []))
+
+
+def _asymptote(
+    solution: Solution,
+    terms: dict[str, Leading],
+    translate: Translation,
+    rounded: Callable[[Any], Any],
+) -> Asymptote:
+    parameters, offset = translate.parameters, translate(solution.offset)
     equation = solution.equation
     own, K, ntk = terms[equation.name], terms["G"], terms["H"]
     power = equation.edges - equation.pairs
-    ratio = own.coefficient * K.coefficient**power / ntk.coefficient**equation.edges
+    if parameters.inexact:
+        exact = parameters.field.to_field()
+        above, kernel, below = (exact(x.element) for x in (own, K, ntk))
+        ratio = translate(above * kernel**power / below**equation.edges)
+    else:
+        values = own.coefficient * K.coefficient**power / ntk.coefficient**equation.edges
+        ratio = sp.factor(values)
     return Asymptote(
         name=equation.name,
         edges=equation.edges,
         pairs=equation.pairs,
         order=equation.order,
-        exponent=sp.expand(offset + own.power),
+        exponent=rounded(sp.expand(offset + own.power)),
         log_power=own.log_power,
-        coefficient=own.coefficient,
+        coefficient=rounded(own.coefficient),
         ratio_power=equation.edges * ntk.power - power * K.power - own.power,
-        ratio_coefficient=sp.factor(ratio),
+        ratio_coefficient=rounded(ratio),
     )
 
 
 def _hyperparameters(
-    solved: Solved, translate: Translation, p_perp: Any
+    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
 ) -> tuple[tuple[str, Any], ...]:
     schedule = solved.schedule
+    p_perp = translate(schedule.perpendicular)
     rates = []
     for name, rate, power in (
         ("lambda_b(l)", solved.parameters.lambda_b, schedule.lambda_b),
         ("lambda_W(l)", solved.parameters.lambda_W, schedule.lambda_W),
     ):
-        scale = LAYER ** (1 - p_perp - power) * DEPTH ** (p_perp - 1)
+        scale = LAYER ** rounded(1 - p_perp - power) * DEPTH ** rounded(p_perp - 1)
         rates.append((name, translate(rate) * sp.powsimp(scale)))
-    return (("C_b", sp.Integer(0)), ("C_W", translate(solved.variance)), *rates)
+    bias, variance = (rounded(translate(number)) for number in solved.point)
+    return (("C_b", bias), ("C_W", variance), *rates)
 
 
 def _assumptions(p_perp: Any, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:

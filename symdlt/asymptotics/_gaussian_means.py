@@ -85,7 +85,7 @@ class _Ray:
 
 
 class GaussianMeans:
-    r"""The means $\langle \sigma^{(a)}\sigma^{(b)}\cdots (z^2/K)^n \rangle_K$ for n = 0, 1, 2.
+    r"""The means $\langle \sigma^{(a)}\sigma^{(b)}\cdots (z^2/K)^n \rangle_K$ for n = 0, 1, 2, ….
 
     The real line is cut at the kinks. Each piece is mapped so that the trapezoidal rule converges
     exponentially, and its step is halved until the sums agree. Values at the nodes serve every K.
@@ -94,6 +94,8 @@ class GaussianMeans:
         pieces: the smooth pieces of the activation.
         products: the orders of the derivatives in each product, such as (0, 0) and (1, 1).
         digits: how many digits to work with; with at most 15, in floating point.
+        powers: how many powers of z²/K.
+        together: whether the sums settle compared with the largest of them; some may vanish then.
 
     >>> from symdlt.asymptotics._smooth_pieces import smooth_pieces
     >>> from symdlt.networks import activation
@@ -103,9 +105,17 @@ class GaussianMeans:
     """
 
     def __init__(
-        self, pieces: Sequence[SmoothPiece], products: Sequence[tuple[int, ...]], digits: int
+        self,
+        pieces: Sequence[SmoothPiece],
+        products: Sequence[tuple[int, ...]],
+        digits: int,
+        *,
+        powers: int = POWERS,
+        together: bool = False,
     ) -> None:
         self.products = tuple(products)
+        self.powers = powers
+        self.together = together
         self.double = digits <= DOUBLE
         self.number = float if self.double else mpmath.mpf
         self.digits = digits + 5
@@ -136,12 +146,15 @@ class GaussianMeans:
         )
 
     def _agree(self, before: list[Any], sums: list[Any]) -> bool:
-        return all(abs(a - b) <= self.settled * abs(b) for a, b in zip(before, sums, strict=True))
+        least = max(map(abs, sums)) if self.together else 0
+        pairs = zip(before, sums, strict=True)
+        return all(abs(a - b) <= self.settled * max(abs(b), least) for a, b in pairs)
 
     def _split(self, K: Any, sums: list[Any]) -> tuple[tuple[Any, ...], ...]:
         norm = sqrt(2 * pi * K) if self.double else mpmath.sqrt(2 * mpmath.pi * K)
         found = [total / norm for total in sums]
-        return tuple(tuple(found[k : k + POWERS]) for k in range(0, len(found), POWERS))
+        count = self.powers
+        return tuple(tuple(found[k : k + count]) for k in range(0, len(found), count))
 
     def _level(self, K: Any, level: int) -> list[Any]:
         """The nodes that a level adds between those before, as a trapezoidal sum of their own."""
@@ -199,13 +212,13 @@ class GaussianMeans:
     def _summed(self, K: Any, ray: _Ray) -> tuple[list[Any], Any]:
         """The sums over a ray, and the largest last term of them if it goes on."""
         if not ray.squares:
-            return [0 * K] * (POWERS * len(self.products)), 0
+            return [0 * K] * (self.powers * len(self.products)), 0
         variables = [square / K for square in ray.squares]
         weights = [(exp if self.double else mpmath.exp)(-y / 2) for y in variables]
         sums, last = [], 0 * K
         total = _float_dot if self.double else mpmath.fdot
         powers = [weights]
-        for _ in range(1, POWERS):
+        for _ in range(1, self.powers):
             powers.append([w * y for w, y in zip(powers[-1], variables, strict=True)])
         for column in ray.columns:
             sums += [total(column, weight) for weight in powers]

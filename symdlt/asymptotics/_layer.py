@@ -8,6 +8,8 @@ from functools import reduce
 from operator import add, mul
 from typing import Any
 
+from sympy import QQ
+
 from symdlt.asymptotics._equations import Equation, Source
 from symdlt.asymptotics._series import LogSeries, power
 from symdlt.errors import SolutionError
@@ -41,10 +43,12 @@ class Layer:
     Attributes:
         hyperparameters: C_b, C_W, λ_b, λ_W of layer ℓ+1.
         tensors: tensors of layer ℓ, each without its offset.
+        variable: what brackets are expanded in, or None if that is the kernel.
     """
 
     hyperparameters: tuple[LogSeries, ...]
     tensors: Mapping[str, LogSeries]
+    variable: LogSeries | None = None
 
     def total(self, sources: Sequence[Source], without: str = "") -> LogSeries | None:
         """The sum of the sources, each less one factor `without`, or None if there is none."""
@@ -55,19 +59,24 @@ class Layer:
         names = list(source.tensors)
         if without:
             names.remove(without)
-        factors = [self._in_depth(source.series), *(self.tensors[name] for name in names)]
+        factors = [
+            self.in_depth(source.series, source.lowest),
+            *(self.tensors[name] for name in names),
+        ]
         for hyper, exponent in zip(self.hyperparameters, source.hyperparameters, strict=True):
             factors += [hyper] * exponent
         return reduce(mul, factors)
 
-    def _in_depth(self, series: Sequence[Any]) -> LogSeries:
-        """A series in K, cut off, as one in 1/ℓ."""
-        kernel = raised = self.tensors["G"]
+    def in_depth(self, series: Sequence[Any], lowest: int = 0) -> LogSeries:
+        """A series in the variable, which is of order one of the series in depth, as one in 1/ℓ."""
+        variable = raised = self.tensors["G"] if self.variable is None else self.variable
         total = power(0, series[0], len(series))
         for coefficient in series[1:]:
             if coefficient != 0:
                 total = total + raised.scaled(coefficient)
-            raised = raised * kernel
+            raised = raised * variable
+        for _ in range(-lowest):
+            total = total * variable.reciprocal()
         return total
 
 
@@ -77,27 +86,30 @@ def continued(
     residual: Callable[[LogSeries], LogSeries],
     gap: Any,
     constant: Any,
+    denominator: int = 1,
 ) -> LogSeries:
-    r"""Add orders of 1/ℓ to a solution.
+    r"""Add orders of $\ell^{-1/d}$ to a solution.
 
     A term $x\,\ell^{-P-r}\log^j\ell$ changes the residual, right side less left side, by
     $-(c-P-r)\,x\log^j\ell - j\,x\log^{j-1}\ell$ at order $\ell^{-P-r-1}$, with $c - P$ the gap.
 
     Args:
         series: what is known; its precision is the power that comes next.
-        orders: how many orders to add.
+        orders: how many orders to add, counted in powers of $\ell^{-1/d}$.
         residual: right side less left side of the equation, for a trial series.
         gap: the distance c − P to the power of the solution without sources, from the first
             order that was known or is to be found.
         constant: multiplies the solution without sources where it comes up.
+        denominator: d.
     """
     first = series.valuation
     for _ in range(orders):
         exponent = series.precision
-        found = residual(series.truncated(exponent + 2))
-        if found.precision <= exponent + 1:
+        found = residual(series.truncated(exponent + denominator + 1))
+        if found.precision <= exponent + denominator:
             break
-        logs = _balanced(found.at(exponent + 1), gap - (exponent - first), constant)
+        rest = gap - QQ(exponent - first, denominator)
+        logs = _balanced(found.at(exponent + denominator), rest, constant)
         series = series.truncated(exponent + 1) + LogSeries(((exponent, logs),), exponent + 1)
     return series
 

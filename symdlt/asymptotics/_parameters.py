@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from symdlt.recursions import Recursion
 
 SIGMA_1 = sp.Symbol("sigma_1", positive=True)
 A_1 = sp.Symbol("a_1", negative=True)
+INVERSE = sp.Symbol("m", positive=True)
 P_PERP = sp.Symbol("p_perp", real=True)
 LAMBDA_B = sp.Symbol("lambda_b", positive=True)
 LAMBDA_W = sp.Symbol("lambda_W", positive=True)
@@ -37,16 +38,22 @@ def constant_symbol(name: str) -> sp.Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Elements of one field of rational functions.
+    r"""Elements of one field of rational functions.
 
     Attributes:
-        field: the field.
+        field: the field; if numbers are inexact, a ring, in which only numbers are divided by.
         taylor: σ_0, σ_1, …, as elements of its ring; σ_3 is expressed by a_1 and σ_2.
         ratio: σ_2/σ_1, zero if σ_2 is.
         a_1: the coefficient of K^2 in the recursion of the kernel, a symbol of the field.
         lambda_b: λ̃_b, or zero.
         lambda_W: λ̃_W, or zero.
         constants: for each tensor, the symbol of a constant that depends on the input.
+        star: K*.
+        root: the power of the variable x of the expansions in $K = K^* + x^{root}$.
+        denominator: d, if x falls like $\ell^{-1/d}$.
+        first: k in $x = k \ell^{-1/d}$, if it is a symbol of the field.
+        values: symbols of the field and the numbers they stand for.
+        inexact: whether numbers of the field are known to so many digits only.
     """
 
     field: Any
@@ -56,11 +63,22 @@ class Parameters:
     lambda_b: Any
     lambda_W: Any
     constants: tuple[tuple[str, Any], ...]
+    star: Any = 0
+    root: int = 1
+    denominator: int = 1
+    first: Any = None
+    values: tuple[tuple[Any, Any], ...] = ()
+    inexact: bool = False
 
     @property
     def zero(self) -> Any:
         """The zero of the field."""
         return 0 * self.a_1
+
+    def is_number(self, element: Any) -> bool:
+        """Whether an element contains no symbols."""
+        parts = (element,) if self.inexact else (element.numer, element.denom)
+        return all(part.is_ground for part in parts)
 
     def constant(self, name: str) -> Any:
         """The constant of integration of a tensor, zero if it was not asked for."""
@@ -76,7 +94,7 @@ class Parameters:
             A rational number, or minus infinity.
         """
         if self.ratio == 0:
-            return element.as_expr()
+            return element.as_expr().subs(dict(self.values))
         number, slope = self.affine(element)
         return number if slope <= 0 else -sp.oo
 
@@ -106,6 +124,7 @@ def parameters(
     vanishing: Collection[int] = (),
     rates: tuple[bool, bool] = (True, True),
     names: Sequence[str] = (),
+    rate: int = 1,
 ) -> Parameters:
     """The field for activations with σ_0 = 0, some more σ_p zero and the others symbols.
 
@@ -115,18 +134,23 @@ def parameters(
         vanishing: the p with σ_p = 0.
         rates: whether λ_b and λ_W are not zero.
         names: tensors that may need a constant of integration.
+        rate: r, if the kernel moves at order $K^{1+r}$ and not before.
     """
-    higher = [p for p in range(4, length) if p not in vanishing]
+    solved = range(3, 2 * rate + 2, 2)
+    higher = [p for p in range(4, length) if p not in vanishing and p not in solved]
     curved = 2 not in vanishing
-    symbols = [LAMBDA_B, LAMBDA_W, SIGMA_1, A_1, ratio_symbol(2)]
+    symbols = [LAMBDA_B, LAMBDA_W, SIGMA_1, A_1 if rate == 1 else INVERSE, ratio_symbol(2)]
     symbols += [ratio_symbol(p) for p in higher]
     symbols += [constant_symbol(name) for name in names]
     domain, *generators = field(symbols, sp.QQ)
-    lambda_b, lambda_W, sigma_1, a_1, s_2, *others = generators
+    lambda_b, lambda_W, sigma_1, moving, s_2, *others = generators
+    a_1 = moving if rate == 1 else -(moving**rate) / rate
     ratios = dict(zip(higher, others, strict=False)) | {1: domain.one}
     if curved:
         ratios[2] = s_2
-    ratios[3] = _cubic(metric, a_1, ratios.get(2, domain.zero))
+    for p in solved:
+        wanted = a_1 if p == solved[-1] else domain.zero
+        ratios[p] = _leading(metric, wanted, ratios, p)
     return Parameters(
         domain,
         tuple(_polynomial(sigma_1 * ratios.get(p, domain.zero)) for p in range(length)),
@@ -135,36 +159,40 @@ def parameters(
         lambda_b if rates[0] else domain.zero,
         lambda_W if rates[1] else domain.zero,
         tuple(zip(names, others[len(higher) :], strict=True)),
+        denominator=rate,
+        first=None if rate == 1 else 1 / moving,
     )
 
 
-def quadratic(metric: Recursion, taylor: Sequence[Any]) -> Any:
+def quadratic(metric: Recursion, taylor: Sequence[Any], order: int = 2) -> Any:
     r"""The coefficient of $K^2$ over that of $K$ in the recursion of the kernel: $a_1$.
 
     Args:
         metric: the single-input recursion of G.
         taylor: σ_0 to σ_5 or more.
+        order: another power instead of the second.
     """
-    series = [s.series for s in expand(metric, taylor, 2).sources if s.hyperparameters[1]]
-    return sum(s[2] for s in series) / sum(s[1] for s in series)
+    series = [s.series for s in expand(metric, taylor, order).sources if s.hyperparameters[1]]
+    return sum(s[order] for s in series) / sum(s[1] for s in series)
 
 
-def _cubic(metric: Recursion, a_1: Any, s_2: Any) -> Any:
-    """σ_3/σ_1 such that the kernel's recursion has the given a_1, in which it is linear."""
-    zero = 0 * a_1
+def _leading(metric: Recursion, wanted: Any, ratios: Mapping[int, Any], p: int) -> Any:
+    """σ_p/σ_1 such that the kernel's recursion has a given coefficient, in which it is linear."""
+    zero, order = 0 * wanted, (p + 1) // 2
 
-    def value(s_3: Any) -> Any:
-        return quadratic(metric, [zero, zero + 1, s_2, zero + s_3, zero, zero, zero])
+    def value(s_p: Any) -> Any:
+        known = {1: zero + 1, **ratios, p: zero + s_p}
+        return quadratic(metric, [known.get(q, zero) for q in range(2 * order + 3)], order)
 
     at_zero = value(0)
-    s_3 = (a_1 - at_zero) / (value(1) - at_zero)
-    if value(s_3) != a_1:
+    s_p = (wanted - at_zero) / (value(1) - at_zero)
+    if value(s_p) != wanted:
         raise DerivationError(
-            "The recursion of the kernel is not linear in sigma_3 at order K^2. "
-            f"At sigma_3 = 0 its coefficient is {at_zero}. "
+            f"The recursion of the kernel is not linear in sigma_{p} at order K^{order}. "
+            f"At sigma_{p} = 0 its coefficient is {at_zero}. "
             "This is a fault of symdlt; please report it."
         )
-    return s_3
+    return s_p
 
 
 def _polynomial(element: Any) -> Any:

@@ -8,6 +8,7 @@ import sympy as sp
 
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
 
+SHOWN = 10
 LATEX_NAMES = {
     "lambda_b": r"\widetilde{\lambda}_b",
     "lambda_W": r"\widetilde{\lambda}_W",
@@ -61,7 +62,14 @@ def _exponent(power: Any) -> str:
 
 
 def _text(expression: Any) -> str:
-    return str(sp.sstr(expression)).replace("**", "^")
+    return str(sp.sstr(_short(expression))).replace("**", "^")
+
+
+def _short(expression: Any) -> Any:
+    """With ten digits of what is in floating point."""
+    expression = sp.sympify(expression)
+    rounded = {x: sp.Float(x, SHOWN) for x in expression.atoms(sp.Float)}
+    return expression.xreplace({x: sp.Integer(1) if y == 1 else y for x, y in rounded.items()})
 
 
 def latex(solution: AsymptoticSolution) -> str:
@@ -74,12 +82,12 @@ def latex(solution: AsymptoticSolution) -> str:
     rows = []
     for a in solution.tensors:
         logs = [_latex_power(r"\log", a.log_power) + r" \ell"] if a.log_power else []
-        power = sp.latex(-a.exponent, symbol_names=names)
+        power = sp.latex(-_short(a.exponent), symbol_names=names)
         depth = [_latex_power(r"\ell", power)] if a.exponent != 0 else []
-        value = sp.latex(a.coefficient, symbol_names=names)
+        value = sp.latex(_short(a.coefficient), symbol_names=names)
         rows.append(_latex_row(rf"{_letter(a.name)}^{{(\ell)}}", [value, *depth, *logs]))
         if a.order:
-            ratio = sp.latex(a.ratio_coefficient, symbol_names=names)
+            ratio = sp.latex(_short(a.ratio_coefficient), symbol_names=names)
             rows.append(_latex_row(_latex_ratio(a), [ratio, _latex_scale(a), *logs]))
     body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"

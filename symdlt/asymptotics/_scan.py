@@ -146,6 +146,20 @@ def half_stable_point(
     )
 
 
+def solved_point(pieces: tuple[SmoothPiece, ...], K: Any, digits: int) -> Any:
+    """K* to many digits.
+
+    Args:
+        pieces: of the activation.
+        K: near K*, a number of mpmath.
+        digits: how many digits to work with.
+
+    Raises:
+        SolutionError: if Newton's iteration does not settle.
+    """
+    return _solved(pieces, K, digits, True)["K"]
+
+
 def _solved(pieces: tuple[SmoothPiece, ...], K: Any, digits: int, solve: bool) -> dict[str, Any]:
     means = GaussianMeans(pieces, kernel_map().products, digits)
     with mpmath.workdps(digits):

@@ -55,23 +55,34 @@ class LogSeries:
         """The series with a given precision; what was unknown below it counts as zero."""
         return collected(self.terms, precision)
 
-    def step(self, offset: Any) -> LogSeries:
+    def reciprocal(self) -> LogSeries:
+        """One over the series, whose first term has no logarithm."""
+        k, (first, *_) = self.terms[0]
+        start = power(-k, (0 * first + 1) / first, self.precision - 2 * k)
+        rest = power(0, 0 * first + 1, self.precision - k) + (self * start).scaled(0 * first - 1)
+        total = raised = start
+        while rest.terms and (raised := raised * rest).valuation < total.precision:
+            total = total + raised
+        return total
+
+    def step(self, offset: Any, denominator: int = 1) -> LogSeries:
         r"""How the function changes from ℓ to ℓ+1, if it is the series times $\ell^{-offset}$.
 
-        $$(\ell+1)^{-s}\log^j(\ell+1) - \ell^{-s}\log^j\ell, \qquad s = offset + k,$$
+        $$(\ell+1)^{-s}\log^j(\ell+1) - \ell^{-s}\log^j\ell, \qquad s = offset + k/d,$$
 
-        over the same factor, expanded in 1/ℓ.
+        over the same factor, expanded in 1/ℓ; the terms of the series are those of $\ell^{-k/d}$.
         """
         changes: list[tuple[int, Logs]] = []
         for k, logs in self.terms:
-            length = self.precision - k
-            binomials = _binomials(-(offset + k), length)
+            length = -((k - self.precision) // denominator)
+            binomials = _binomials(-(offset + QQ(k, denominator)), length)
             for j, coefficient in enumerate(logs):
                 for i, moved in enumerate(_moved_logs(j, length)):
                     for m in range(length - i):
                         if i + m and any(moved):
                             scale = coefficient * binomials[m]
-                            changes.append((k + i + m, tuple(scale * c for c in moved)))
+                            later = k + denominator * (i + m)
+                            changes.append((later, tuple(scale * c for c in moved)))
         return collected(tuple(changes), self.precision)
 
 

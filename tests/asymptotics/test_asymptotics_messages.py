@@ -16,25 +16,19 @@ from symdlt.errors import ActivationError, SolutionError, UnknownTensorError
             "softplus",
             "'softplus' is not in the K*=0 class: sigma(0) = log(2) is not zero. "
             "A bias-like constant makes the kernel nonzero at every layer. "
-            "Subtract sigma(0), or look for a fixed point with K* > 0, which is not solved here.",
+            "There is no critical point with K* > 0 either: sigma(0) = log(2) is not zero, "
+            "so that K = 0 is no fixed point for any C_b >= 0. For every K from 0.001 to 1000 "
+            "chi_parallel is above chi_perp, so that no C_W makes both 1. "
+            "Subtract sigma(0) if it is not zero, or give another activation.",
         ),
         (
             "z**2",
             "'z**2' is not in the K*=0 class: sigma'(0) is zero. "
             "No C_W then keeps a small kernel at its size from layer to layer. "
-            "Give an activation with a slope at zero.",
-        ),
-        (
-            "gelu",
-            "'gelu' is not in the K*=0 class: a_1 = 6/pi is positive. "
-            "The fixed point K* = 0 is unstable, a small kernel grows away from it. "
-            "Look for a fixed point with K* > 0, which is not solved here.",
-        ),
-        (
-            "tanh(z) - tanh(2*z)/8",
-            "'tanh(z) - tanh(2*z)/8' has a_1 = 0, so the kernel does not move at order K^2. "
-            "The next order of its Taylor series decides, and K falls off with another power. "
-            "Give an activation with a_1 < 0; this case is not solved here.",
+            "There is no critical point with K* > 0 either: sigma'(0) is zero, "
+            "so that no C_W keeps a small kernel at its size. For every K from 0.001 to 1000 "
+            "chi_parallel is above chi_perp, so that no C_W makes both 1. "
+            "Subtract sigma(0) if it is not zero, or give another activation.",
         ),
         (
             "K*=1",

@@ -179,7 +179,7 @@ def test_outcome_of_each_tensor():
         artificial("X4", field, 3, (("X3",), (0, 0, 1, 0)), ((), (0, 0, 1, 0))),
         artificial("X5", field, 3, (("X3",), (0, 1, 0, 0))),
     ]
-    solutions, unsolved, _ = solve(equations, field, 1)
+    solutions, unsolved, *_ = solve(equations, field, 1)
     assert [s.equation.name for s in solutions] == ["G", "H", "X4"]
     assert solutions[-1].series.terms == ((1, (1 / field.a_1**2 / 2,)),)
     reasons = dict(unsolved)
