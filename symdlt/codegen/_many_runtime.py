@@ -168,21 +168,25 @@ def checked_overlap(overlap: Array) -> Array:
         scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
         bound = np.outer(scale, scale)
         possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
-    if not possible or (np.abs(dots - dots.T) > ROUGH * bound).any():
+        if possible and not (dots == dots.T).all():
+            possible = (np.abs(dots - dots.T) <= ROUGH * bound).all()
+            dots = 0.5 * (dots + dots.T)
+    if not possible:
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    even = 0.5 * (dots + dots.T)
     try:
-        np.linalg.cholesky(even + np.diag(ROUGH * dots.diagonal() + TINY))
+        even = dots.copy()
+        even.ravel()[:: len(dots) + 1] += ROUGH * dots.diagonal() + TINY
+        np.linalg.cholesky(even)
     except np.linalg.LinAlgError as reason:
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
         ) from reason
-    return even
+    return dots
 
 
 def refuse_large(

@@ -26,6 +26,7 @@ RUNTIME = (
     "symdlt.means._kinked_quadruples",
     "symdlt.means._steps",
     "symdlt.means._closed_layers",
+    "symdlt.means._layers",
     "symdlt.means._closed",
     "symdlt.means._orthants",
     "symdlt.means._relu_quadruples",

@@ -52,6 +52,7 @@ TARGET = 1e-16
 RESOLVED = 1e-7
 QUIET = 1e-3
 TINY = 1e-150
+KEPT_TERMS = 1024
 LARGEST_VARIANCE = 1e100
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
 
@@ -116,10 +117,12 @@ def hermite_table(step: float, terms: int) -> Array:
     return table
 
 
-@lru_cache(maxsize=16)
-def kept_table(step: float, terms: int) -> Array:
-    """The same, kept for the next call."""
-    return hermite_table(step, terms)
+def whole_table(step: float, terms: int) -> Array:
+    """The same, kept for the next call if it is not large."""
+    return (kept_table if terms <= KEPT_TERMS else hermite_table)(step, terms)
+
+
+kept_table = lru_cache(maxsize=16)(hermite_table)
 
 
 def check_callable(activation: Any) -> None:
@@ -220,16 +223,10 @@ def searched_step(
     )
 
 
-def rescaled_step(step: float, variance: float, other: float) -> float:
-    """A guess of the step for another variance from the step for a variance.
-
-    The reciprocal step is that of the Gaussian plus that of the activation, which is proportional
-    to the standard deviation. The guess is for pair_means, which tests it.
-    """
-    for name, number in (("step", step), ("variance", variance), ("other variance", other)):
-        check_positive(name, number)
+def rescaled(step: float, ratio: float) -> float:
+    """The same from the ratio of the standard deviations."""
     own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
-    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
+    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * ratio))
 
 
 def rounded(step: float) -> float:
@@ -320,7 +317,6 @@ Tasks = Sequence[tuple[int, int]]
 NEGLIGIBLE = 1e-15
 FEWEST_TERMS = 64
 MOST_TERMS = 8192
-KEPT_TERMS = 1024
 NARROW = 0.4
 DIGITS = 37.0
 SETTLED = 1e-14
@@ -328,11 +324,12 @@ UNSEEN = 1e-12
 
 
 class Spectra(NamedTuple):
-    """Hermite coefficients (k, m, sample) of derivatives in use; means at each sample by task.
+    """Hermite coefficients (k, m, place) of derivatives in use; means at each sample by task.
 
     rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
-    coefficients of any samples in any task, in units of their norms, and end that of the last or,
-    if larger, of what is beyond.
+    coefficients of any places in any task, in units of their norms, and end that of the last or,
+    if larger, of what is beyond. Places are the samples, unless a matrix from places to samples
+    is given.
     """
 
     step: float
@@ -341,15 +338,7 @@ class Spectra(NamedTuple):
     rows: list[tuple[int, int]]
     bound: Array
     end: float
-
-
-class Trusted(NamedTuple):
-    """A step and a number of terms that are right up to a standard deviation and a correlation."""
-
-    root: float
-    most: float
-    step: float
-    terms: int
+    spread: Array | None = None
 
 
 class Places(NamedTuple):
@@ -371,7 +360,7 @@ def resolved_spectra(
     """The coefficients, on a grid that resolves every function at every variance."""
     chain = activation[: used[-1] + 1]
     if step is None:
-        step = choose_step(chain, float(roots.max()) ** 2)
+        step = tested_step(chain, float(roots.max()) ** 2)
     elif not (isinstance(step, (int, float)) and math.isfinite(step) and step > 0.0):
         raise KernelInputError(
             f"The step is {step}. It is a step of a grid in standard deviations. "
@@ -402,24 +391,23 @@ def few_places(roots: Array) -> Places | None:
     count = 4 + math.ceil(DIGITS / math.log(ratio + math.sqrt(ratio**2 - 1.0)))
     if 2 * count > roots.size:
         return None
-    angles, transform = chebyshev(count)
-    place = np.clip((roots - middle) / half, -1.0, 1.0)
-    polynomials = np.empty((count, roots.size))
-    polynomials[0], polynomials[1] = 1.0, place
-    for degree in range(2, count):
-        np.multiply(2.0 * place, polynomials[degree - 1], out=polynomials[degree])
-        polynomials[degree] -= polynomials[degree - 2]
-    spread = transform.T @ polynomials
-    return Places(middle + half * np.cos(angles), spread, transform[-2:].T)
+    places, weights, highest = chebyshev(count)
+    apart = (roots - middle) / half - places[:, None]
+    apart[apart == 0.0] = TINY
+    spread = weights[:, None] / apart
+    spread /= spread.sum(axis=0)
+    return Places(middle + half * places, spread, highest)
 
 
 @lru_cache(maxsize=32)
-def chebyshev(count: int) -> tuple[Array, Array]:
-    """Angles of the points, and the matrix from values there to Chebyshev coefficients."""
+def chebyshev(count: int) -> tuple[Array, Array, Array]:
+    """Chebyshev points; their weights in the barycentric formula; what gives two coefficients.
+
+    These are the Chebyshev coefficients of the highest degrees, from values at the points.
+    """
     angles: Array = math.pi * (np.arange(count) + 0.5) / count
-    transform: Array = 2.0 / count * np.cos(np.arange(count)[:, None] * angles)
-    transform[0] *= 0.5
-    return angles, transform
+    highest = 2.0 / count * np.cos(angles[:, None] * [count - 2, count - 1])
+    return np.cos(angles), np.sin(angles) * (-1.0) ** np.arange(count), highest
 
 
 def spectra_at(
@@ -436,22 +424,21 @@ def spectra_at(
     A standard deviation, if the grid is too coarse there; nothing, if there are too few places. A
     grid that is right for products of two functions is right for coefficients up to (pi/h)^2.
     """
-    nodes, weights, misfits = probed_grid(step)
+    skip = len(PROBES)
     points = roots if places is None else places.roots
-    values, weighted, norms = sampled(activation, used, points, nodes, weights)
+    values, weighted, norms = sampled(activation, used, points, step)
     largest = int(np.argmax(points))
     if moves(activation, used, float(points[largest]), step, values[:, largest]):
         return float(points[largest])
     resolvable = 2 * int(0.5 * (math.pi / step) ** 2)
     terms = min(FEWEST_TERMS, resolvable)
     while True:
-        whole = kept_table if terms <= KEPT_TERMS else hermite_table
-        table = whole(step, terms)[: len(misfits) + first_terms(most, terms)]
+        table = whole_table(step, terms)[: skip + first_terms(most, terms)]
         both = table @ values.transpose(0, 2, 1)
-        misfit = np.abs(both[:, : len(misfits)]).max(axis=1) - RESOLVED * norms
+        misfit = np.abs(both[:, :skip]).max(axis=1) - RESOLVED * norms
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
-        coefficients = both[:, len(misfits) :]
+        coefficients = both[:, skip:]
         rows, bound, end = bounds(coefficients, norms, tasks)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
@@ -475,70 +462,38 @@ def bounds(
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
     terms = sizes[first] * sizes[second]
-    rows = np.argwhere(terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE)
+    matter = terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE
+    rows = [(index, p) for index, both in enumerate(matter.tolist()) for p in (0, 1) if both[p]]
     bound = terms.max(axis=0)
-    unseen = np.where(norms > 0.0, 1.0 - (relative**2).sum(axis=1), 0.0).max(axis=1)
+    seen = np.einsum("kmi,kmi->ki", relative, relative)
+    unseen = ((norms > 0.0) - seen).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
-    return [(index, parity) for index, parity in rows.tolist()], bound, end
+    return rows, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
 
 
-def trusted(
-    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
-) -> Trusted:
-    """Test at the largest standard deviation, with some room for correlations to grow."""
-    chain = tuple(activation[: used[-1] + 1])
-    step = guessed_step(chain, root**2)
-    if not derivatives_agree(chain, root**2, step):
-        step = choose_step(chain, root**2)
-    room = max(0.5 * (1.0 + most), 0.5)
-    found = resolved_spectra(activation, used, np.array([root]), room, tasks, step)
-    return Trusted(root, room, found.step, found.bound.size)
+def tested_step(chain: Sequence[Function], variance: float) -> float:
+    """A step at which derivatives are those of each other; what is left is tested with it."""
+    step = guessed_step(tuple(chain), variance)
+    return step if derivatives_agree(chain, variance, step) else choose_step(chain, variance)
 
 
 def guessed_step(chain: tuple[Function, ...], variance: float) -> float:
-    """A step from one that was chosen, now or before, for a smaller variance; to be tested."""
-    if not 0.0 < variance < math.inf:
+    """The step that was chosen, now or before, for a larger variance, where functions are rougher.
+
+    It is to be tested.
+    """
+    if not TINY < variance < 1.0 / TINY:
         return choose_step(chain, variance)
-    smaller = math.ldexp(0.5, math.frexp(variance)[1])
     try:
-        return rescaled_step(kept_step(chain, smaller), smaller, variance)
-    except TypeError:
+        return kept_step(chain, math.exp2(math.ceil(2.0 * math.log2(variance)) / 2.0))
+    except (TypeError, KernelInputError):
         return choose_step(chain, variance)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def kept_step(chain: tuple[Function, ...], variance: float) -> float:
     """The choice of a step, kept for the next call."""
     return choose_step(chain, variance)
-
-
-def smoother_spectra(
-    activation: Sequence[Function],
-    used: list[int],
-    roots: Array,
-    most: float,
-    tasks: Tasks,
-    tested: Trusted,
-) -> Spectra:
-    """The coefficients below what was tested, as many as matter."""
-    step, largest = tested.step, float(roots.max())
-    if 0.0 < largest < tested.root:
-        wider = min(rescaled_step(step, tested.root**2, largest**2), FIRST_STEP)
-        step = wider if tested.terms <= (math.pi / wider) ** 2 - 2.0 else step
-    nodes, weights, misfits = probed_grid(step)
-    whole = kept_table if tested.terms <= KEPT_TERMS else hermite_table
-    table = whole(step, tested.terms)[len(misfits) :][: first_terms(most, tested.terms)]
-
-    def at(points: Array) -> tuple[Spectra, Array]:
-        values, weighted, norms = sampled(activation, used, points, nodes, weights)
-        coefficients = table @ values.transpose(0, 2, 1)
-        diagonals = coincident_products(weighted, values, tasks)
-        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
-
-    places = few_places(roots)
-    spread = places and at_all_samples(*at(places.roots), places, tasks)
-    return spread or at(roots)[0]
 
 
 def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
@@ -548,7 +503,7 @@ def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
 
 def series_length(bound: Array, rho: float) -> int:
     """How many terms of one parity matter at a correlation."""
-    left = np.cumsum((bound * rho ** np.arange(bound.size))[::-1])
+    left = (bound * rho ** np.arange(bound.size))[::-1].cumsum()
     return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
 
 
@@ -568,9 +523,7 @@ def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -
     squares = np.abs(found.diagonals @ places.ends).max(axis=1)
     if above.any() or (squares > SETTLED * scale[first] * scale[second]).any():
         return None
-    return found._replace(
-        coefficients=found.coefficients @ places.spread, diagonals=found.diagonals @ places.spread
-    )
+    return found._replace(diagonals=found.diagonals @ places.spread, spread=places.spread)
 
 
 def moves(
@@ -591,9 +544,10 @@ def moves(
 
 
 def sampled(
-    activation: Sequence[Function], used: list[int], roots: Array, nodes: Array, weights: Array
+    activation: Sequence[Function], used: list[int], roots: Array, step: float
 ) -> tuple[Array, Array, Array]:
     """The functions in use at all nodes, the same with weights, and their norms."""
+    nodes, weights, _ = probed_grid(step)
     z = roots[:, None] * nodes
     values = np.empty((len(used), *z.shape))
     for index, k in enumerate(used):
@@ -713,29 +667,6 @@ def means_by(
     return [mirrored(upper, tasks, spectra, task) for task in wanted]
 
 
-def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
-    """The same for the kernels of one layer after the other, known to be covariances.
-
-    A grid and a length of the series are tested again only where variances or correlations grow:
-    functions are smoother where the variance is smaller.
-    """
-    used, tasks, wanted = tasks_of(tuple(orders))
-    tested: Trusted | None = None
-
-    def means(K: Array) -> list[Array]:
-        nonlocal tested
-        given = split(K)
-        if given.most > 1.0:
-            given = Correlations(given.roots, np.clip(given.rho, -1.0, 1.0), 1.0)
-        root = float(given.roots.max())
-        if tested is None or not (root <= tested.root and given.most <= tested.most):
-            tested = trusted(activation, used, tasks, root, given.most)
-        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, tested)
-        return means_by(activation, given, spectra, used, tasks, wanted)
-
-    return means
-
-
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
     if not isinstance(orders, Sequence):
@@ -792,9 +723,7 @@ def correlations(K: Any) -> Correlations:
         rho = 0.5 * (rho + rho.T)
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    if most > 1.0:
-        np.clip(rho, -1.0, 1.0, out=rho)
-    return Correlations(roots, rho, min(most, 1.0))
+    return clipped(Correlations(roots, rho, most))
 
 
 def split(K: Array) -> Correlations:
@@ -805,6 +734,13 @@ def split(K: Array) -> Correlations:
     rho *= inverse
     np.fill_diagonal(rho, 0.0)
     return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
+
+
+def clipped(given: Correlations) -> Correlations:
+    """Correlations that rounding took beyond one moved to it."""
+    if given.most <= 1.0:
+        return given
+    return given._replace(rho=np.clip(given.rho, -1.0, 1.0), most=1.0)
 
 
 def refusal(what: str) -> KernelInputError:
@@ -842,10 +778,13 @@ def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
     length = series_length(spectra.bound, rho)
     found = Series(spectra.rows, length, [], [])
     for index, parity in spectra.rows:
-        a, b = tasks[index]
         part = slice(parity, 2 * length, 2)
-        found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
-        found.right.append(spectra.coefficients[b, part])
+        a, b = (spectra.coefficients[k, part] for k in tasks[index])
+        if spectra.spread is not None:
+            a = a @ spectra.spread
+            b = a if tasks[index][0] == tasks[index][1] else b @ spectra.spread
+        found.left.append(np.ascontiguousarray(a.T))
+        found.right.append(b)
     return found
 
 
@@ -870,13 +809,12 @@ def summed(
     done = set()
     for (index, parity), one, other in zip(found.rows, left, right, strict=True):
         np.multiply(powers, other, out=work)
-        total = np.matmul(one[:, None], work.transpose(1, 0, 2))[:, 0]
+        total = np.empty_like(rho) if index in done else totals[index]
+        np.matmul(one[:, None], work.transpose(1, 0, 2), out=total[:, None])
         if parity:
             total *= rho
         if index in done:
             totals[index] += total
-        else:
-            totals[index] = total
         done.add(index)
     for index in set(range(len(totals))) - done:
         totals[index] = 0.0
@@ -1756,6 +1694,71 @@ def whole_blocks(means: Callable[[Array], list[Array]]) -> Blocks:
     return lambda K: [(EVERY, EVERY, means(K))]
 
 
+class Tested(NamedTuple):
+    """A step and a number of terms that are right up to a standard deviation and a correlation."""
+
+    root: float
+    most: float
+    step: float
+    terms: int
+
+
+def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
+    """What gives the means of pairs, called with one kernel after the other.
+
+    A grid and a length of the series are tested again only where variances or correlations grow:
+    functions are smoother where the variance is smaller.
+    """
+    used, tasks, wanted = tasks_of(tuple(orders))
+    known: Tested | None = None
+
+    def means(K: Array) -> list[Array]:
+        nonlocal known
+        given = clipped(split(K))
+        root = float(given.roots.max())
+        if known is None or not (root <= known.root and given.most <= known.most):
+            known = tested(activation, used, tasks, root, given.most)
+        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, known)
+        return means_by(activation, given, spectra, used, tasks, wanted)
+
+    return means
+
+
+def tested(
+    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
+) -> Tested:
+    """Test at the largest standard deviation, with some room for correlations to grow."""
+    room = max(0.5 * (1.0 + most), 0.5)
+    found = resolved_spectra(activation, used, np.array([root]), room, tasks, None)
+    return Tested(root, room, found.step, found.bound.size)
+
+
+def smoother_spectra(
+    activation: Sequence[Function],
+    used: list[int],
+    roots: Array,
+    most: float,
+    tasks: Tasks,
+    known: Tested,
+) -> Spectra:
+    """The coefficients below what was tested, as many as matter."""
+    step, largest = known.step, float(roots.max())
+    if 0.0 < largest < known.root:
+        wider = min(rescaled(step, largest / known.root), FIRST_STEP)
+        step = wider if known.terms <= (math.pi / wider) ** 2 - 2.0 else step
+    table = whole_table(step, known.terms)[len(PROBES) :][: first_terms(most, known.terms)]
+
+    def at(points: Array) -> tuple[Spectra, Array]:
+        values, weighted, norms = sampled(activation, used, points, step)
+        coefficients = table @ values.transpose(0, 2, 1)
+        diagonals = coincident_products(weighted, values, tasks)
+        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
+
+    places = few_places(roots)
+    everywhere = places and at_all_samples(*at(places.roots), places, tasks)
+    return everywhere or at(roots)[0]
+
+
 def powers(roots: Array, exponent: int) -> Array:
     """A power of standard deviations, not used where these are zero."""
     found: Array = (roots if exponent >= 0 else np.where(roots > 0.0, roots, 1.0)) ** exponent
@@ -1767,7 +1770,7 @@ LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
 
 
 class SmoothMeans:
-    """Means for a smooth activation; what a step was chosen for is kept from layer to layer."""
+    """Means for a smooth activation; those of pairs by Mehler's formula."""
 
     def __init__(
         self,
@@ -1780,7 +1783,6 @@ class SmoothMeans:
         self.activation = tuple(activation)
         self.tolerance = checked_tolerance(tolerance)
         self.together = together
-        self.chosen: tuple[float, float] | None = None
 
     def __call__(
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
@@ -1790,10 +1792,7 @@ class SmoothMeans:
         found: dict[Orders, Array] = {}
         if pairs:
             check_orders(len(self.activation), pairs)
-            K = covariance(K)
-            highest = max(max(pair) for pair in pairs)
-            functions = self.activation[: highest + 1]
-            tables = pair_means(functions, K, pairs, self.step(functions, K))
+            tables = pair_means(self.activation, K, pairs)
             found |= dict(zip(pairs, tables, strict=True))
         if fours:
             tables = quadruple_means(
@@ -1802,18 +1801,9 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+    def pair_blocks(self, orders: Tasks) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
         return whole_blocks(trusted_means(self.activation, orders))
-
-    def step(self, functions: Sequence[Function], K: Array) -> float | None:
-        """The step for pairs, rescaled from that of the first kernel."""
-        largest = float(np.max(np.diagonal(K)))
-        if not largest > 0.0:
-            return None
-        if self.chosen is None:
-            self.chosen = choose_step(functions, largest), largest
-        return rescaled_step(*self.chosen, largest)
 
 
 def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
@@ -2095,21 +2085,25 @@ def checked_overlap(overlap: Array) -> Array:
         scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
         bound = np.outer(scale, scale)
         possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
-    if not possible or (np.abs(dots - dots.T) > ROUGH * bound).any():
+        if possible and not (dots == dots.T).all():
+            possible = (np.abs(dots - dots.T) <= ROUGH * bound).all()
+            dots = 0.5 * (dots + dots.T)
+    if not possible:
         raise KernelInputError(
             "The overlap is not that of real inputs: it has entries that are not finite, negative "
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    even = 0.5 * (dots + dots.T)
     try:
-        np.linalg.cholesky(even + np.diag(ROUGH * dots.diagonal() + TINY))
+        even = dots.copy()
+        even.ravel()[:: len(dots) + 1] += ROUGH * dots.diagonal() + TINY
+        np.linalg.cholesky(even)
     except np.linalg.LinAlgError as reason:
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
         ) from reason
-    return even
+    return dots
 
 
 def refuse_large(

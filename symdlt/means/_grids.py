@@ -28,6 +28,7 @@ TARGET = 1e-16
 RESOLVED = 1e-7
 QUIET = 1e-3
 TINY = 1e-150
+KEPT_TERMS = 1024
 LARGEST_VARIANCE = 1e100
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
 
@@ -92,10 +93,12 @@ def hermite_table(step: float, terms: int) -> Array:
     return table
 
 
-@lru_cache(maxsize=16)
-def kept_table(step: float, terms: int) -> Array:
-    """The same, kept for the next call."""
-    return hermite_table(step, terms)
+def whole_table(step: float, terms: int) -> Array:
+    """The same, kept for the next call if it is not large."""
+    return (kept_table if terms <= KEPT_TERMS else hermite_table)(step, terms)
+
+
+kept_table = lru_cache(maxsize=16)(hermite_table)
 
 
 def check_callable(activation: Any) -> None:
@@ -204,8 +207,13 @@ def rescaled_step(step: float, variance: float, other: float) -> float:
     """
     for name, number in (("step", step), ("variance", variance), ("other variance", other)):
         check_positive(name, number)
+    return rescaled(step, math.sqrt(other / variance))
+
+
+def rescaled(step: float, ratio: float) -> float:
+    """The same from the ratio of the standard deviations."""
     own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
-    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
+    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * ratio))
 
 
 def rounded(step: float) -> float:

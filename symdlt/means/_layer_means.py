@@ -20,23 +20,21 @@ from symdlt.means._grids import (
     Function,
     KernelInputError,
     check_callable,
-    choose_step,
     evaluate,
-    rescaled_step,
 )
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
+from symdlt.means._layers import trusted_means
 from symdlt.means._pairs import (
     Indices,
     check_orders,
     correlations,
-    covariance,
     pair_means,
-    trusted_means,
 )
 from symdlt.means._panels import checked_kinks
 from symdlt.means._quadruples import check_together, checked_tolerance, quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
+from symdlt.means._spectra import Tasks
 
 Orders = tuple[int, ...]
 Kink = tuple[float, Sequence[float]]
@@ -49,7 +47,7 @@ COINCIDENT_RHO = 1.0 - 1e-15
 
 
 class SmoothMeans:
-    """Means for a smooth activation; what a step was chosen for is kept from layer to layer."""
+    """Means for a smooth activation; those of pairs by Mehler's formula."""
 
     def __init__(
         self,
@@ -62,7 +60,6 @@ class SmoothMeans:
         self.activation = tuple(activation)
         self.tolerance = checked_tolerance(tolerance)
         self.together = together
-        self.chosen: tuple[float, float] | None = None
 
     def __call__(
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
@@ -72,10 +69,7 @@ class SmoothMeans:
         found: dict[Orders, Array] = {}
         if pairs:
             check_orders(len(self.activation), pairs)
-            K = covariance(K)
-            highest = max(max(pair) for pair in pairs)
-            functions = self.activation[: highest + 1]
-            tables = pair_means(functions, K, pairs, self.step(functions, K))
+            tables = pair_means(self.activation, K, pairs)
             found |= dict(zip(pairs, tables, strict=True))
         if fours:
             tables = quadruple_means(
@@ -84,18 +78,9 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+    def pair_blocks(self, orders: Tasks) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
         return whole_blocks(trusted_means(self.activation, orders))
-
-    def step(self, functions: Sequence[Function], K: Array) -> float | None:
-        """The step for pairs, rescaled from that of the first kernel."""
-        largest = float(np.max(np.diagonal(K)))
-        if not largest > 0.0:
-            return None
-        if self.chosen is None:
-            self.chosen = choose_step(functions, largest), largest
-        return rescaled_step(*self.chosen, largest)
 
 
 class ClosedMeans(SmoothMeans):
@@ -125,7 +110,7 @@ class ClosedMeans(SmoothMeans):
             found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+    def pair_blocks(self, orders: Tasks) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
         if has_layer(self.family, orders):
             return closed_pair_blocks(self.family, orders, **self.parameters)
@@ -164,7 +149,7 @@ class KinkedMeans:
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Sequence[tuple[int, int]]) -> Blocks:
+    def pair_blocks(self, orders: Tasks) -> Blocks:
         """What gives the tables block by block, for K that are known to be covariances."""
         if self.slopes is None or not has_layer("relu", orders):
             return whole_blocks(lambda K: self(K, orders))

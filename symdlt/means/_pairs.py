@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,13 +24,10 @@ from symdlt.means._spectra import (
     NEGLIGIBLE,
     Spectra,
     Tasks,
-    Trusted,
     needed,
     resolved_spectra,
     rest,
     series_length,
-    smoother_spectra,
-    trusted,
 )
 
 Indices = NDArray[np.intp]
@@ -125,29 +122,6 @@ def means_by(
     return [mirrored(upper, tasks, spectra, task) for task in wanted]
 
 
-def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
-    """The same for the kernels of one layer after the other, known to be covariances.
-
-    A grid and a length of the series are tested again only where variances or correlations grow:
-    functions are smoother where the variance is smaller.
-    """
-    used, tasks, wanted = tasks_of(tuple(orders))
-    tested: Trusted | None = None
-
-    def means(K: Array) -> list[Array]:
-        nonlocal tested
-        given = split(K)
-        if given.most > 1.0:
-            given = Correlations(given.roots, np.clip(given.rho, -1.0, 1.0), 1.0)
-        root = float(given.roots.max())
-        if tested is None or not (root <= tested.root and given.most <= tested.most):
-            tested = trusted(activation, used, tasks, root, given.most)
-        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, tested)
-        return means_by(activation, given, spectra, used, tasks, wanted)
-
-    return means
-
-
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
     if not isinstance(orders, Sequence):
@@ -204,9 +178,7 @@ def correlations(K: Any) -> Correlations:
         rho = 0.5 * (rho + rho.T)
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    if most > 1.0:
-        np.clip(rho, -1.0, 1.0, out=rho)
-    return Correlations(roots, rho, min(most, 1.0))
+    return clipped(Correlations(roots, rho, most))
 
 
 def split(K: Array) -> Correlations:
@@ -217,6 +189,13 @@ def split(K: Array) -> Correlations:
     rho *= inverse
     np.fill_diagonal(rho, 0.0)
     return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
+
+
+def clipped(given: Correlations) -> Correlations:
+    """Correlations that rounding took beyond one moved to it."""
+    if given.most <= 1.0:
+        return given
+    return given._replace(rho=np.clip(given.rho, -1.0, 1.0), most=1.0)
 
 
 def refusal(what: str) -> KernelInputError:
@@ -254,10 +233,13 @@ def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
     length = series_length(spectra.bound, rho)
     found = Series(spectra.rows, length, [], [])
     for index, parity in spectra.rows:
-        a, b = tasks[index]
         part = slice(parity, 2 * length, 2)
-        found.left.append(np.ascontiguousarray(spectra.coefficients[a, part].T))
-        found.right.append(spectra.coefficients[b, part])
+        a, b = (spectra.coefficients[k, part] for k in tasks[index])
+        if spectra.spread is not None:
+            a = a @ spectra.spread
+            b = a if tasks[index][0] == tasks[index][1] else b @ spectra.spread
+        found.left.append(np.ascontiguousarray(a.T))
+        found.right.append(b)
     return found
 
 
@@ -282,13 +264,12 @@ def summed(
     done = set()
     for (index, parity), one, other in zip(found.rows, left, right, strict=True):
         np.multiply(powers, other, out=work)
-        total = np.matmul(one[:, None], work.transpose(1, 0, 2))[:, 0]
+        total = np.empty_like(rho) if index in done else totals[index]
+        np.matmul(one[:, None], work.transpose(1, 0, 2), out=total[:, None])
         if parity:
             total *= rho
         if index in done:
             totals[index] += total
-        else:
-            totals[index] = total
         done.add(index)
     for index in set(range(len(totals))) - done:
         totals[index] = 0.0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from symdlt.means._grids import (
     FIRST_STEP,
+    PROBES,
     QUIET,
     RESOLVED,
     TINY,
@@ -22,11 +23,9 @@ from symdlt.means._grids import (
     choose_step,
     derivatives_agree,
     evaluate,
-    hermite_table,
-    kept_table,
     moved_grid,
     probed_grid,
-    rescaled_step,
+    whole_table,
 )
 
 Tasks = Sequence[tuple[int, int]]
@@ -34,7 +33,6 @@ Tasks = Sequence[tuple[int, int]]
 NEGLIGIBLE = 1e-15
 FEWEST_TERMS = 64
 MOST_TERMS = 8192
-KEPT_TERMS = 1024
 NARROW = 0.4
 DIGITS = 37.0
 SETTLED = 1e-14
@@ -42,11 +40,12 @@ UNSEEN = 1e-12
 
 
 class Spectra(NamedTuple):
-    """Hermite coefficients (k, m, sample) of derivatives in use; means at each sample by task.
+    """Hermite coefficients (k, m, place) of derivatives in use; means at each sample by task.
 
     rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
-    coefficients of any samples in any task, in units of their norms, and end that of the last or,
-    if larger, of what is beyond.
+    coefficients of any places in any task, in units of their norms, and end that of the last or,
+    if larger, of what is beyond. Places are the samples, unless a matrix from places to samples
+    is given.
     """
 
     step: float
@@ -55,15 +54,7 @@ class Spectra(NamedTuple):
     rows: list[tuple[int, int]]
     bound: Array
     end: float
-
-
-class Trusted(NamedTuple):
-    """A step and a number of terms that are right up to a standard deviation and a correlation."""
-
-    root: float
-    most: float
-    step: float
-    terms: int
+    spread: Array | None = None
 
 
 class Places(NamedTuple):
@@ -85,7 +76,7 @@ def resolved_spectra(
     """The coefficients, on a grid that resolves every function at every variance."""
     chain = activation[: used[-1] + 1]
     if step is None:
-        step = choose_step(chain, float(roots.max()) ** 2)
+        step = tested_step(chain, float(roots.max()) ** 2)
     elif not (isinstance(step, (int, float)) and math.isfinite(step) and step > 0.0):
         raise KernelInputError(
             f"The step is {step}. It is a step of a grid in standard deviations. "
@@ -116,24 +107,23 @@ def few_places(roots: Array) -> Places | None:
     count = 4 + math.ceil(DIGITS / math.log(ratio + math.sqrt(ratio**2 - 1.0)))
     if 2 * count > roots.size:
         return None
-    angles, transform = chebyshev(count)
-    place = np.clip((roots - middle) / half, -1.0, 1.0)
-    polynomials = np.empty((count, roots.size))
-    polynomials[0], polynomials[1] = 1.0, place
-    for degree in range(2, count):
-        np.multiply(2.0 * place, polynomials[degree - 1], out=polynomials[degree])
-        polynomials[degree] -= polynomials[degree - 2]
-    spread = transform.T @ polynomials
-    return Places(middle + half * np.cos(angles), spread, transform[-2:].T)
+    places, weights, highest = chebyshev(count)
+    apart = (roots - middle) / half - places[:, None]
+    apart[apart == 0.0] = TINY
+    spread = weights[:, None] / apart
+    spread /= spread.sum(axis=0)
+    return Places(middle + half * places, spread, highest)
 
 
 @lru_cache(maxsize=32)
-def chebyshev(count: int) -> tuple[Array, Array]:
-    """Angles of the points, and the matrix from values there to Chebyshev coefficients."""
+def chebyshev(count: int) -> tuple[Array, Array, Array]:
+    """Chebyshev points; their weights in the barycentric formula; what gives two coefficients.
+
+    These are the Chebyshev coefficients of the highest degrees, from values at the points.
+    """
     angles: Array = math.pi * (np.arange(count) + 0.5) / count
-    transform: Array = 2.0 / count * np.cos(np.arange(count)[:, None] * angles)
-    transform[0] *= 0.5
-    return angles, transform
+    highest = 2.0 / count * np.cos(angles[:, None] * [count - 2, count - 1])
+    return np.cos(angles), np.sin(angles) * (-1.0) ** np.arange(count), highest
 
 
 def spectra_at(
@@ -150,22 +140,21 @@ def spectra_at(
     A standard deviation, if the grid is too coarse there; nothing, if there are too few places. A
     grid that is right for products of two functions is right for coefficients up to (pi/h)^2.
     """
-    nodes, weights, misfits = probed_grid(step)
+    skip = len(PROBES)
     points = roots if places is None else places.roots
-    values, weighted, norms = sampled(activation, used, points, nodes, weights)
+    values, weighted, norms = sampled(activation, used, points, step)
     largest = int(np.argmax(points))
     if moves(activation, used, float(points[largest]), step, values[:, largest]):
         return float(points[largest])
     resolvable = 2 * int(0.5 * (math.pi / step) ** 2)
     terms = min(FEWEST_TERMS, resolvable)
     while True:
-        whole = kept_table if terms <= KEPT_TERMS else hermite_table
-        table = whole(step, terms)[: len(misfits) + first_terms(most, terms)]
+        table = whole_table(step, terms)[: skip + first_terms(most, terms)]
         both = table @ values.transpose(0, 2, 1)
-        misfit = np.abs(both[:, : len(misfits)]).max(axis=1) - RESOLVED * norms
+        misfit = np.abs(both[:, :skip]).max(axis=1) - RESOLVED * norms
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
-        coefficients = both[:, len(misfits) :]
+        coefficients = both[:, skip:]
         rows, bound, end = bounds(coefficients, norms, tasks)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
@@ -189,70 +178,38 @@ def bounds(
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
     terms = sizes[first] * sizes[second]
-    rows = np.argwhere(terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE)
+    matter = terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE
+    rows = [(index, p) for index, both in enumerate(matter.tolist()) for p in (0, 1) if both[p]]
     bound = terms.max(axis=0)
-    unseen = np.where(norms > 0.0, 1.0 - (relative**2).sum(axis=1), 0.0).max(axis=1)
+    seen = np.einsum("kmi,kmi->ki", relative, relative)
+    unseen = ((norms > 0.0) - seen).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
-    return [(index, parity) for index, parity in rows.tolist()], bound, end
+    return rows, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
 
 
-def trusted(
-    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
-) -> Trusted:
-    """Test at the largest standard deviation, with some room for correlations to grow."""
-    chain = tuple(activation[: used[-1] + 1])
-    step = guessed_step(chain, root**2)
-    if not derivatives_agree(chain, root**2, step):
-        step = choose_step(chain, root**2)
-    room = max(0.5 * (1.0 + most), 0.5)
-    found = resolved_spectra(activation, used, np.array([root]), room, tasks, step)
-    return Trusted(root, room, found.step, found.bound.size)
+def tested_step(chain: Sequence[Function], variance: float) -> float:
+    """A step at which derivatives are those of each other; what is left is tested with it."""
+    step = guessed_step(tuple(chain), variance)
+    return step if derivatives_agree(chain, variance, step) else choose_step(chain, variance)
 
 
 def guessed_step(chain: tuple[Function, ...], variance: float) -> float:
-    """A step from one that was chosen, now or before, for a smaller variance; to be tested."""
-    if not 0.0 < variance < math.inf:
+    """The step that was chosen, now or before, for a larger variance, where functions are rougher.
+
+    It is to be tested.
+    """
+    if not TINY < variance < 1.0 / TINY:
         return choose_step(chain, variance)
-    smaller = math.ldexp(0.5, math.frexp(variance)[1])
     try:
-        return rescaled_step(kept_step(chain, smaller), smaller, variance)
-    except TypeError:
+        return kept_step(chain, math.exp2(math.ceil(2.0 * math.log2(variance)) / 2.0))
+    except (TypeError, KernelInputError):
         return choose_step(chain, variance)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def kept_step(chain: tuple[Function, ...], variance: float) -> float:
     """The choice of a step, kept for the next call."""
     return choose_step(chain, variance)
-
-
-def smoother_spectra(
-    activation: Sequence[Function],
-    used: list[int],
-    roots: Array,
-    most: float,
-    tasks: Tasks,
-    tested: Trusted,
-) -> Spectra:
-    """The coefficients below what was tested, as many as matter."""
-    step, largest = tested.step, float(roots.max())
-    if 0.0 < largest < tested.root:
-        wider = min(rescaled_step(step, tested.root**2, largest**2), FIRST_STEP)
-        step = wider if tested.terms <= (math.pi / wider) ** 2 - 2.0 else step
-    nodes, weights, misfits = probed_grid(step)
-    whole = kept_table if tested.terms <= KEPT_TERMS else hermite_table
-    table = whole(step, tested.terms)[len(misfits) :][: first_terms(most, tested.terms)]
-
-    def at(points: Array) -> tuple[Spectra, Array]:
-        values, weighted, norms = sampled(activation, used, points, nodes, weights)
-        coefficients = table @ values.transpose(0, 2, 1)
-        diagonals = coincident_products(weighted, values, tasks)
-        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
-
-    places = few_places(roots)
-    spread = places and at_all_samples(*at(places.roots), places, tasks)
-    return spread or at(roots)[0]
 
 
 def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
@@ -262,7 +219,7 @@ def coincident_products(weighted: Array, values: Array, tasks: Tasks) -> Array:
 
 def series_length(bound: Array, rho: float) -> int:
     """How many terms of one parity matter at a correlation."""
-    left = np.cumsum((bound * rho ** np.arange(bound.size))[::-1])
+    left = (bound * rho ** np.arange(bound.size))[::-1].cumsum()
     return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
 
 
@@ -282,9 +239,7 @@ def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -
     squares = np.abs(found.diagonals @ places.ends).max(axis=1)
     if above.any() or (squares > SETTLED * scale[first] * scale[second]).any():
         return None
-    return found._replace(
-        coefficients=found.coefficients @ places.spread, diagonals=found.diagonals @ places.spread
-    )
+    return found._replace(diagonals=found.diagonals @ places.spread, spread=places.spread)
 
 
 def moves(
@@ -305,9 +260,10 @@ def moves(
 
 
 def sampled(
-    activation: Sequence[Function], used: list[int], roots: Array, nodes: Array, weights: Array
+    activation: Sequence[Function], used: list[int], roots: Array, step: float
 ) -> tuple[Array, Array, Array]:
     """The functions in use at all nodes, the same with weights, and their norms."""
+    nodes, weights, _ = probed_grid(step)
     z = roots[:, None] * nodes
     values = np.empty((len(used), *z.shape))
     for index, k in enumerate(used):

@@ -6,6 +6,7 @@ import pytest
 from codegen.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 
 from symdlt.means import KernelInputError, SmoothMeans, choose_step, pair_means, rescaled_step
+from symdlt.means._spectra import few_places
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
 VARIANCES = (1e-12, 1e-3, 1.0, 25.0)
@@ -259,6 +260,20 @@ def test_an_even_part_that_is_small_at_the_largest_variance_is_kept():
     K = np.array([[1.0, 1e-9], [1e-9, 1e-16]])
     found = one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)[0]
     np.testing.assert_allclose(found, K + 1e-16, rtol=1e-14)
+
+
+def test_places_give_polynomials_at_samples_and_at_the_places_themselves():
+    roots = np.linspace(0.5, 1.0, 60)
+    places = few_places(roots)
+    both = np.concatenate([roots, places.roots])
+    again = few_places(both)
+    assert np.array_equal(again.roots, places.roots)
+    np.testing.assert_allclose(again.roots**9 @ again.spread, both**9, rtol=1e-14)
+
+
+def test_a_step_is_chosen_below_the_largest_variance_of_all():
+    (found,) = pair_means([lambda z: z], np.array([[9e99]]), [(0, 0)])
+    assert found[0, 0] == pytest.approx(9e99, rel=1e-13)
 
 
 def test_no_orders_no_means():
