@@ -7,7 +7,8 @@
                ├─► AsymptoticSolution   asymptotics
                └─► KernelSource         codegen ─► kernels/
 
-`mlp` puts networks and data into kernels, and `sampling` measures real networks.
+`mlp` puts networks and data into kernels, `training` predicts what they become when they are
+trained, and `sampling` measures real networks.
 
 `indices` is the language in which users write and average their own index expressions.
 

@@ -29,14 +29,20 @@ if _typing.TYPE_CHECKING:
     from symdlt.mlp import Propagation as Propagation
     from symdlt.mlp import check as check
     from symdlt.mlp import propagate as propagate
+    from symdlt.training import GradientDescent as GradientDescent
+    from symdlt.training import GradientFlow as GradientFlow
+    from symdlt.training import predict as predict
 
 _LATER = {
+    "GradientDescent": "symdlt.training",
+    "GradientFlow": "symdlt.training",
     "MLP": "symdlt.mlp",
     "Propagation": "symdlt.mlp",
     "check": "symdlt.mlp",
     "criticality": "symdlt.asymptotics",
     "nearby": "symdlt.asymptotics",
     "phase": "symdlt.asymptotics",
+    "predict": "symdlt.training",
     "propagate": "symdlt.mlp",
     "recipe": "symdlt.asymptotics",
 }

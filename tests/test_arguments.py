@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import symdlt
-from symdlt import codegen, expansion, forward, networks, recursions, sampling, typesetting
+from symdlt import (
+    codegen,
+    expansion,
+    forward,
+    networks,
+    recursions,
+    sampling,
+    training,
+    typesetting,
+)
 from symdlt.errors import SymdltError
 from symdlt.kernels import single_input
 from symdlt.wick import contract_matching
@@ -25,6 +34,15 @@ MEASURED = sampling.Measurement(np.ones(2), np.ones(2), 10)
 LAYERS = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 1.0, "lambda_W": 1.0, "widths": [3.0, 3.0]}
 LAYERS_OF_MLP = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 1.0, "lambda_W": 1.0}
 NETWORK = {"activation": "sin", "widths": (3,), **LAYERS_OF_MLP}
+TASK = {
+    "net": symdlt.MLP(**NETWORK),
+    "x_train": [[1.0]],
+    "y_train": [1.0],
+    "x_test": [[2.0]],
+    "algorithm": None,
+}
+PROJECTOR = training.projectors()["dNTK-A"]
+FLOW = training.GradientFlow()
 
 CALLS = {
     symdlt.MLP: {"activation": "sin", "widths": (3,), "n_L": 2, **LAYERS_OF_MLP},
@@ -123,6 +141,31 @@ CALLS = {
         "count": 2,
         "rng": RNG,
     },
+    symdlt.predict: {**TASK, "covariance": False, "executor": None, "progress": None},
+    symdlt.GradientDescent: {"eta": 0.1, "steps": 3},
+    symdlt.GradientFlow: {"time": 1.0},
+    training.CustomAlgorithm: {"projectors": {}},
+    training.predict_infinite: TASK,
+    training.predict_kernel: {
+        "ntk": np.eye(2),
+        "y_train": [1.0],
+        "kernel": np.eye(2),
+        "algorithm": None,
+    },
+    training.posterior: {"kernel": np.eye(2), "y_train": [1.0], "noise": 0.0},
+    training.trained_ntk: {**TASK, "progress": None},
+    training.trained_dntk: {**TASK, "progress": None},
+    training.train_network: {
+        "z": [0.0, 0.0],
+        "H": np.eye(2),
+        "dH": np.zeros((2,) * 3),
+        "ddH_I": np.zeros((2,) * 4),
+        "ddH_II": np.zeros((2,) * 4),
+        "y_train": [1.0],
+        "algorithm": None,
+    },
+    PROJECTOR.expression: {"algorithm": FLOW},
+    PROJECTOR.latex: {"algorithm": FLOW},
     MEASURED.z_scores: {"expected": 1.0},
     single_input.propagate: {"activation": SINE, "overlap": 1.0, "depth": 3, **LAYERS},
 }
@@ -159,6 +202,17 @@ SENSIBLE = {
     "z_scores": ["expected=2", "expected=1.5"],
     "propagate": ["widths=None", "blocks=None", "executor=None", "progress=None"],
     "MLP": ["activation='x'", "widths=[]", "lambda_b=None", "lambda_W=None", "n_L=2"],
+    "predict": ["algorithm=None", "executor=None", "progress=None"],
+    "predict_infinite": ["algorithm=None"],
+    "predict_kernel": ["kernel=None", "algorithm=None"],
+    "trained_ntk": ["algorithm=None", "progress=None"],
+    "trained_dntk": ["algorithm=None", "progress=None"],
+    "train_network": ["algorithm=None"],
+    "expression": ["algorithm=None"],
+    "latex": ["algorithm=None"],
+    "posterior": ["noise=2", "noise=1.5"],
+    "GradientDescent": ["eta=2", "eta=1.5", "steps=None", "steps=2"],
+    "GradientFlow": ["time=None", "time=2", "time=1.5"],
     "check": ["networks=2", "seed=2", "progress=None"],
 }
 

@@ -30,7 +30,6 @@ ORDER = (
     "training",
     "pipeline",
     "_api",
-    "_asymptotic_commands",
     "cli",
     "__main__",
 )

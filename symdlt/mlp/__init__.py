@@ -7,6 +7,8 @@ recursions are in `symdlt.kernels`, generated.
 
 from symdlt.mlp._check import Comparison as Comparison
 from symdlt.mlp._check import check as check
+from symdlt.mlp._data import is_archive as is_archive
+from symdlt.mlp._data import pack as pack
 from symdlt.mlp._data import read_data as read_data
 from symdlt.mlp._exponent_check import ExponentCheck as ExponentCheck
 from symdlt.mlp._exponent_check import IteratedTensor as IteratedTensor

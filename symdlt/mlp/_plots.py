@@ -52,7 +52,7 @@ def plot_depth(
     compared = tuple(measured)
     for comparison in compared:
         require(comparison, Comparison, "a result of check", "Give results of check.")
-    drawn = _axes(ax)
+    drawn = drawing_axes(ax)
     layers = np.arange(1, result.depth + 1)
     for name in names:
         entry, values = _along_depth(result, name, samples)
@@ -97,7 +97,7 @@ def plot_ratio(
     above = _along_depth(result, numerator, samples)[1]
     below = np.prod([_along_depth(result, name, samples)[1] for name in factors], axis=0)
     ratio = np.divide(above, below, out=np.full(result.depth, np.nan), where=below != 0.0)
-    drawn = _axes(ax)
+    drawn = drawing_axes(ax)
     divisor = " ".join(map(_symbol, factors))
     label = f"{_symbol(numerator)} / {divisor if len(factors) == 1 else f'({divisor})'}"
     drawn.plot(np.arange(1, result.depth + 1), ratio, ".-", label=label)
@@ -125,7 +125,7 @@ def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None)
         )
     entries = _different_entries(name, len(comparison.theory[name]))
     places, columns = np.arange(len(entries)), tuple(np.array(entries).T)
-    drawn = _axes(ax)
+    drawn = drawing_axes(ax)
     drawn.plot(places, comparison.theory[name][columns], "_", ms=14, mew=2, label="theory")
     drawn.errorbar(
         places,
@@ -161,7 +161,7 @@ def plot_exponents(
     require(check, ExponentCheck, "a result of check_exponents", "Give one.")
     names = [tensors] if isinstance(tensors, str) else tensors
     shown = check.tensors if names is None else [check[name] for name in names]
-    drawn = _axes(ax)
+    drawn = drawing_axes(ax)
     layers = np.unique(np.geomspace(1, check.depth, MOST_POINTS).round())
     for found in shown:
         sign = 1.0 if found.coefficient > 0 else -1.0
@@ -178,7 +178,12 @@ def plot_exponents(
     return drawn
 
 
-def _axes(ax: Axes | None) -> Axes:
+def drawing_axes(ax: Axes | None) -> Axes:
+    """The Axes that was given, or one in a new figure.
+
+    Raises:
+        MissingLibraryError: if matplotlib is not installed.
+    """
     try:
         from matplotlib import pyplot
         from matplotlib.axes import Axes

@@ -14,6 +14,7 @@ from symdlt.training._infinite import posterior as posterior
 from symdlt.training._infinite import predict_infinite as predict_infinite
 from symdlt.training._infinite import predict_kernel as predict_kernel
 from symdlt.training._particular import train_network as train_network
+from symdlt.training._plots import plot_ntk_ellipse as plot_ntk_ellipse
 from symdlt.training._predict import predict as predict
 from symdlt.training._predict import trained_dntk as trained_dntk
 from symdlt.training._predict import trained_ntk as trained_ntk

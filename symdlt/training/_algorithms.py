@@ -8,12 +8,12 @@ from functools import reduce
 from math import inf
 from numbers import Integral, Real
 from reprlib import repr as short_repr
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.errors import TrainingError
+from symdlt.errors import InputError, TrainingError, require
 from symdlt.training._chains import (
     Modes,
     flow_fully_summed,
@@ -26,6 +26,7 @@ from symdlt.training._responses import PROJECTED, Response
 Array = NDArray[Any]
 
 
+@runtime_checkable
 class Algorithm(Protocol):
     """What `predict` asks of a training algorithm."""
 
@@ -209,7 +210,8 @@ class CustomAlgorithm:
     projectors: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, function in dict(self.projectors).items():
+        require(self.projectors, Mapping, "a dict of projectors", "Give {} or more.")
+        for name, function in self.projectors.items():
             if name not in PROJECTED or not callable(function):
                 raise TrainingError(
                     f"{short_repr(name)}: {short_repr(function)} is no projector. "
@@ -231,6 +233,22 @@ class CustomAlgorithm:
             return GradientFlow().weight(response, h)
         function = self.projectors.get(response.name)
         return function(*h.values()) if function else 0.0
+
+
+def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
+    """The algorithm; gradient flow to the end if there is none.
+
+    Raises:
+        InputError: if it is something else, or a class.
+    """
+    if algorithm is None:
+        return GradientFlow()
+    if isinstance(algorithm, type) or not isinstance(algorithm, Algorithm):
+        raise InputError(
+            f"{short_repr(algorithm)} is not an algorithm. Its type is {type(algorithm).__name__}. "
+            "Give one such as GradientFlow() or GradientDescent(0.1)."
+        )
+    return algorithm
 
 
 def _check_step(eta: Any) -> None:

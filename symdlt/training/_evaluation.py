@@ -16,7 +16,7 @@ from symdlt.training._responses import Response, moved, responses
 from symdlt.training._statistics import Statistics
 
 Array = NDArray[Any]
-OUTPUTS, NEURONS, AXES = "OPQ", "IJK", "wxyz"
+OUTPUTS, NEURONS, AXES, FINAL = "OPQ", "IJK", "wxyz", "rst"
 MODES = "abcdefghijkl"
 MOST_POWER = 2
 
@@ -159,20 +159,33 @@ class Training:
         return Shape(tensor, axes, rest), _einsum(operands, rest)
 
     def _joined(self, shape: Shape, rest: Array, outputs: int, carrier: Array) -> Array:
-        """The rest contracted with its tensor, and carried over."""
+        """The rest contracted with its tensor, and carried over.
+
+        The rest is taken from modes to samples, which costs a power of N less than to take the
+        tensor from samples to modes.
+        """
         statistics = self.statistics
+        letters, final = OUTPUTS[:outputs], FINAL[:outputs] + NEURONS[:outputs]
+        carriers = dict.fromkeys(letters, carrier)
         operands = [(rest, shape.rest)]
-        final = "rst"[:outputs]
         if shape.tensor:
-            train = np.arange(statistics.train)
-            every = np.arange(len(statistics.basis))
-            chosen = np.ix_(*(every if c in OUTPUTS else train for c in shape.axes))
-            operands.append((statistics.tensors[shape.tensor][chosen], shape.axes.swapcase()))
-            vectors = statistics.spectrum[1]
-            operands += [(vectors, c.swapcase() + c) for c in shape.axes if c in AXES]
-            operands += [(statistics.basis, c.swapcase() + c) for c in shape.axes if c in OUTPUTS]
-        operands += [(carrier, u + c) for u, c in zip(final, OUTPUTS, strict=False)]
-        return _einsum(operands, final + NEURONS[:outputs])
+            modes = [c for c in shape.axes if c in AXES]
+            vectors = [(statistics.spectrum[1], c.upper() + c) for c in modes]
+            sampled = "".join(c.upper() if c in modes else c for c in shape.rest)
+            rest = _einsum([*operands, *vectors], sampled)
+            every, train = np.arange(len(statistics.basis)), np.arange(statistics.train)
+            chosen = np.ix_(*(train if c in modes else every for c in shape.axes))
+            tensor = statistics.tensors[shape.tensor][chosen]
+            for axis, c in enumerate(shape.axes):
+                if c in shape.rest and c in letters:
+                    turned = np.tensordot(statistics.basis, tensor, (0, axis))
+                    tensor = np.moveaxis(turned, 0, axis)
+                elif c in letters:
+                    carriers[c] = carrier @ statistics.basis.T
+            joined = [(tensor, shape.axes.upper()), (rest, sampled)]
+            operands = [(_einsum(joined, letters + NEURONS[:outputs]), letters + NEURONS[:outputs])]
+        operands += [(carriers[c], u + c) for u, c in zip(FINAL, letters, strict=False)]
+        return _einsum(operands, final)
 
 
 def _einsum(operands: list[tuple[Array, str]], result: str) -> Array:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.errors import TrainingError
+from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
-from symdlt.training._algorithms import Algorithm, GradientFlow
+from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import check_samples, check_square, check_targets
 from symdlt.training._responses import responses
 from symdlt.training._statistics import Statistics, solve_positive
@@ -68,6 +69,7 @@ def predict_infinite(
     >>> predict_infinite(net, [[1.0]], [3.0], [[2.0], [-1.0]]).mean.ravel()
     array([6., 0.])
     """
+    require(net, MLP, "a network", "Give an MLP.")
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     found = propagate(net, data, ["G", "H"])
@@ -99,7 +101,7 @@ def predict_kernel(
     >>> predict_kernel(x @ x.T, [1.0, 4.0]).mean
     array([[3.]])
     """
-    algorithm = GradientFlow() if algorithm is None else algorithm
+    algorithm = check_algorithm(algorithm)
     H = check_square("ntk", ntk)
     K = np.zeros_like(H) if kernel is None else check_square("kernel", kernel)
     targets = check_targets(y_train)
@@ -148,6 +150,7 @@ def posterior(kernel: ArrayLike, y_train: ArrayLike, noise: float = 0.0) -> Gaus
     K = check_square("kernel", kernel)
     targets = check_targets(y_train)
     train = _check_split(len(targets), K, K)
+    require(noise, Real, "a variance", "Give 0 or a positive number.")
     if not 0.0 <= noise < np.inf:
         raise TrainingError(
             f"noise is {noise}. It is the variance of the targets. Give 0 or a positive number."

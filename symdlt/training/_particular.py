@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.errors import TrainingError
 from symdlt.mlp._numbers import real_numbers
 from symdlt.networks import OBSERVABLES, Forest
-from symdlt.training._algorithms import Algorithm, GradientFlow
+from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import check_finite, check_targets
 from symdlt.training._responses import Response, moved
 from symdlt.training._statistics import Statistics
@@ -61,7 +61,7 @@ def train_network(
     >>> train_network([0.0, 0.1], H, flat((2,) * 3), flat((2,) * 4), flat((2,) * 4), [2.0])
     array([[1.1]])
     """
-    algorithm = GradientFlow() if algorithm is None else algorithm
+    algorithm = check_algorithm(algorithm)
     outputs = _check_outputs(z)
     samples, neurons = outputs.shape
     targets = check_targets(y_train, None, neurons)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.errors import TrainingError
+from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.networks import DNTK, NTK, Activation
-from symdlt.training._algorithms import Algorithm, GradientFlow
+from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import check_samples, check_targets
 from symdlt.training._evaluation import Training
 from symdlt.training._infinite import predict_kernel
@@ -60,6 +60,7 @@ def predict(
     >>> found.mean.round(4), found.infinite.mean.round(4)
     (array([[0.5414]]), array([[0.54]]))
     """
+    require(covariance, bool, "True or False", "Give False for the mean only.")
     names = COVARIANCE if covariance else MEAN
     training = prepare(net, x_train, y_train, x_test, algorithm, names, executor, progress)
     statistics = training.statistics
@@ -143,6 +144,8 @@ def prepare(
     progress: bool | None,
 ) -> Training:
     """The training of a network: its tensors at the last layer, and its targets, in modes."""
+    require(net, MLP, "a network", "Give an MLP.")
+    algorithm = check_algorithm(algorithm)
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
@@ -150,7 +153,6 @@ def prepare(
     tensors = {name: array[-1] for name, array in found.tensors.items()}
     statistics = Statistics(tensors, train, net.widths[-1] if net.widths else 1)
     values, vectors = statistics.spectrum
-    algorithm = GradientFlow() if algorithm is None else algorithm
     algorithm.check(values)
     return Training(statistics, targets.T @ vectors, algorithm)
 

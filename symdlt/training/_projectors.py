@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from symdlt.training._algorithms import Algorithm
+from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._chains import fully_summed
 from symdlt.training._responses import PROJECTED, Response, responses
 
@@ -58,7 +58,7 @@ class Projector:
             step = dict.fromkeys(modes, sp.Symbol("eta", positive=True))
             value = sum(fully_summed(chain, named, step) for chain in self.response.chains)
         else:
-            value = self.values(algorithm, *h)
+            value = self.values(check_algorithm(algorithm), *h)
         return sp.factor(sp.nsimplify(value, rational=True))
 
     def latex(self, algorithm: Algorithm | None = None) -> str:

@@ -10,10 +10,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from symdlt.networks import DNTK
+from symdlt.networks import NTK as NTK_TREE
 from symdlt.training import GradientDescent, GradientFlow, TwoStep, train_network
 from symdlt.training import _evaluation as evaluation
 from symdlt.training._evaluation import Training
 from symdlt.training._statistics import Statistics
+
+from .dynamics import iterated
 
 TRAIN, SAMPLES, OUTPUTS = 2, 3, 2
 ONE = np.eye(OUTPUTS)
@@ -227,3 +231,22 @@ def test_no_average_is_idle(monkeypatch):
             if "H.1" not in dict(term.tensors):
                 assert not np.allclose(training.part((response,), 1, known.propagator), whole)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.__name__)
+def test_the_ntk_moves_as_the_dynamics_says(case):
+    s, steps = 1e-6, [0.5 / H_MAX] * 4
+    tensors, networks = case(s)
+    size, trained = SAMPLES * OUTPUTS, TRAIN * OUTPUTS
+    ntk = dntk = 0.0
+    for weight, (z, *trees) in networks():
+        flat = [tree.reshape((size,) * (tree.ndim // 2)) for tree in trees]
+        _, H, dH = iterated(z.ravel(), *flat, Y.ravel()[:trained], steps)
+        ntk, dntk = ntk + weight * H, dntk + weight * dH
+    known = statistics(tensors)
+    algorithm = GradientDescent(steps[0], steps=len(steps))
+    training = Training(known, Y.T @ known.spectrum[1], algorithm)
+    ours = training.observable(NTK_TREE).transpose(0, 2, 1, 3).reshape(size, size)
+    assert np.abs(ntk - NTK.reshape(size, size) - ours).max() < 1e-3 * np.abs(ours).max()
+    ours = training.observable(DNTK).transpose(0, 3, 1, 4, 2, 5).reshape((size,) * 3)
+    assert np.abs(dntk - ours).max() < 1e-3 * np.abs(ours).max() + 1e-13

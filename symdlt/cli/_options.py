@@ -1,0 +1,106 @@
+"""What commands share: their help, their options, and how they talk."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+MOST_LAYERS = 1000
+EXAMPLES = {
+    "derive": "symdlt derive R\nsymdlt derive G --subleading 1 --inputs one\n"
+    "symdlt derive --edges 0-1,0-2 --match 03,12 --form z",
+    "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
+    "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
+    "list": "symdlt list --order 2",
+    "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
+    "symdlt exponents 'K*=0, odd' --order 2",
+    "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
+    "--format json",
+    "nearby": "symdlt nearby tanh",
+    "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json",
+    "recipe": "symdlt recipe tanh --widths 784,256,256,10",
+    "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
+    "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",
+    "regenerate": "symdlt regenerate --check",
+    "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
+    "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U",
+    "predict": "symdlt predict --train train.npz --test test.npz --activation tanh "
+    "--widths '3*100' --algorithm gd --eta 0.1\n"
+    "symdlt predict --train x.csv --targets y.csv --test new.csv --activation gelu "
+    "--widths 64,32 --time 20 -o out.npz\n"
+    "symdlt predict --train train.npz --test test.npz --activation relu --C-W 2 "
+    "--widths 3x100 --infinite --format json",
+}
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], str | bytes],
+    summary: str,
+) -> argparse.ArgumentParser:
+    """Add a command with its examples and `-o`."""
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog="examples:\n  " + EXAMPLES[name].replace("\n", "\n  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument(
+        "-o", "--output", metavar="FILE", type=_file_name, help="write to a file, in UTF-8"
+    )
+    command.set_defaults(run=run, complain=command.error)
+    return command
+
+
+def add_format(command: argparse.ArgumentParser, *formats: str) -> None:
+    """Add the choice of a format; the first is the default."""
+    command.add_argument("--format", choices=formats, default=formats[0])
+
+
+def say(text: str) -> None:
+    """Talk on stderr, if there is one."""
+    if sys.stderr is not None:
+        print(f"symdlt: {text}", file=sys.stderr)
+
+
+def whole_numbers(text: str) -> list[int]:
+    """Read widths, as 64,32 or 3*100 for three of 100."""
+    try:
+        return [width for part in text.split(",") for width in _repeated(part)]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} are no whole numbers; give them as 32,64, or 3*100 for three of 100"
+        ) from None
+
+
+def _repeated(part: str) -> Iterator[int]:
+    *count, width = re.split(r"[*x]", part)
+    (times,) = map(int, count or ["1"])
+    if not 0 < times <= MOST_LAYERS:
+        raise ValueError(part)
+    return iter([int(width)] * times)
+
+
+def numbers(text: str) -> float | list[float]:
+    """Read one number, or several as 1,1,2."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} are no numbers; give one, or several as 1,1,2"
+        ) from None
+    return found[0] if len(found) == 1 else found
+
+
+def _file_name(text: str) -> str:
+    if not Path(text).name:
+        raise argparse.ArgumentTypeError(f"{text!r} names no file; give one such as R.txt")
+    return text

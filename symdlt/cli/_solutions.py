@@ -1,0 +1,87 @@
+"""Commands about depth: exponents, criticality, phases, and what follows for initialisation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from typing import Any
+
+from symdlt.cli._options import Commands, add_command, add_format, whole_numbers
+
+
+def register(commands: Commands) -> None:
+    """Add exponents, criticality, nearby, phase and recipe."""
+    command = _about(commands, "exponents", _exponents, "critical exponents and ratios", "latex")
+    command.add_argument(
+        "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
+    )
+    command.add_argument(
+        "--order", type=int, default=1, help="of all tensors up to this power of 1/n (default 1)"
+    )
+    command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
+    command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
+    _about(commands, "nearby", _nearby, "two nearby inputs at criticality")
+    command = _about(commands, "phase", _phase, "ordered or chaotic, and how fast")
+    for symbol, needed in (("C-W", True), ("C-b", False)):
+        command.add_argument(f"--{symbol}", type=float, required=needed, default=0.0, metavar="X")
+    command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
+    command = _about(commands, "recipe", _recipe, "critical initialisation, layer by layer")
+    command.add_argument(
+        "--widths", required=True, type=whole_numbers, help="of the input and of each layer"
+    )
+
+
+def _about(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], str],
+    summary: str,
+    *formats: str,
+) -> argparse.ArgumentParser:
+    command = add_command(commands, name, run, summary)
+    command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    add_format(command, "text", *formats, "json")
+    return command
+
+
+def _exponents(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import exponents
+    from symdlt.networks import correlators
+
+    lower = [c for order in range(options.order) for c in correlators(order)]
+    solution = exponents(options.activation, [*lower, *correlators(options.order)])
+    if options.check is not None:
+        from symdlt.mlp import check_exponents
+
+        return _shown(check_exponents(solution, options.check), options)
+    return solution.latex() if options.format == "latex" else _shown(solution, options)
+
+
+def _criticality(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import criticality
+
+    return _shown(criticality(options.activation, digits=options.digits), options)
+
+
+def _nearby(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import nearby
+
+    return _shown(nearby(options.activation), options)
+
+
+def _phase(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import phase
+
+    found = phase(options.activation, options.C_W, options.C_b, digits=options.digits)
+    return _shown(found, options)
+
+
+def _recipe(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import recipe
+
+    return _shown(recipe(options.activation, options.widths), options)
+
+
+def _shown(found: Any, options: argparse.Namespace) -> str:
+    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
