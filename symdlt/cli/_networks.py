@@ -10,7 +10,7 @@ from symdlt.cli._options import Commands, add_command, add_format, numbers, whol
 
 if TYPE_CHECKING:
     from symdlt.mlp import MLP
-    from symdlt.training import Algorithm, GaussianPrediction
+    from symdlt.training import Algorithm, GaussianPrediction, Prediction
 
 ARCHIVE = ".npz"
 OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
@@ -122,18 +122,17 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     algorithm = _algorithm(options)
     x, y, x_test = read_data(options.train), _targets(options), read_data(options.test)
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)
+    found: GaussianPrediction | Prediction
     if options.infinite:
-        limit = predict_infinite(net, x, y, x_test, algorithm)
-        named = {"infinite_mean": limit.mean, "infinite_covariance": limit.covariance}
-        table = _table(limit)
+        found = predict_infinite(net, x, y, x_test, algorithm)
     else:
         found = predict(net, x, y, x_test, algorithm, covariance=not options.no_covariance)
-        named, table = found.arrays(), str(found)
     if archive:
-        return pack(named)
+        return pack(found.arrays())
     if options.format == "json":
-        return json.dumps({name: array.tolist() for name, array in named.items()}, indent=1)
-    return table
+        named = {name: array.tolist() for name, array in found.arrays().items()}
+        return json.dumps(named, indent=1)
+    return str(found)
 
 
 def _algorithm(options: argparse.Namespace) -> Algorithm:
@@ -164,16 +163,3 @@ def _targets(options: argparse.Namespace) -> Any:
             f"{options.train!r} has no targets, it is no npz with x and y; give --targets FILE"
         )
     return read_data(options.train, "y")
-
-
-def _table(found: GaussianPrediction) -> str:
-    """A line for each output of an infinitely wide network, as `Prediction` prints them."""
-    rows = [["sample", "output", "infinite", "deviation"]]
-    for sample, (means, deviation) in enumerate(zip(found.mean, found.deviation, strict=True)):
-        for output, mean in enumerate(means):
-            rows.append([str(sample), str(output), f"{mean:.6g}", f"{deviation:.6g}"])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )

@@ -9,7 +9,6 @@ from symdlt.training._algorithms import CustomAlgorithm as CustomAlgorithm
 from symdlt.training._algorithms import GradientDescent as GradientDescent
 from symdlt.training._algorithms import GradientFlow as GradientFlow
 from symdlt.training._algorithms import TwoStep as TwoStep
-from symdlt.training._infinite import GaussianPrediction as GaussianPrediction
 from symdlt.training._infinite import posterior as posterior
 from symdlt.training._infinite import predict_infinite as predict_infinite
 from symdlt.training._infinite import predict_kernel as predict_kernel
@@ -18,6 +17,7 @@ from symdlt.training._plots import plot_ntk_ellipse as plot_ntk_ellipse
 from symdlt.training._predict import predict as predict
 from symdlt.training._predict import trained_dntk as trained_dntk
 from symdlt.training._predict import trained_ntk as trained_ntk
+from symdlt.training._prediction import GaussianPrediction as GaussianPrediction
 from symdlt.training._prediction import Prediction as Prediction
 from symdlt.training._projectors import Projector as Projector
 from symdlt.training._projectors import projectors as projectors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -13,31 +12,11 @@ from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import check_samples, check_square, check_targets
+from symdlt.training._prediction import GaussianPrediction
 from symdlt.training._responses import responses
 from symdlt.training._statistics import Statistics, solve_positive
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GaussianPrediction:
-    """The distribution of trained outputs for test samples; independent neurons, all alike.
-
-    Attributes:
-        mean: of shape (N, n_L).
-        covariance: of two samples, of shape (N, N), the same for each neuron.
-    """
-
-    mean: Array
-    covariance: Array
-
-    @property
-    def deviation(self) -> Array:
-        """The standard deviation of each test output, of shape (N,)."""
-        return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
-
-    def __repr__(self) -> str:
-        return f"GaussianPrediction({len(self.mean)} samples, {self.mean.shape[1]} outputs)"
 
 
 def predict_infinite(

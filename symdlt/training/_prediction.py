@@ -1,4 +1,4 @@
-"""The distribution of trained outputs at finite width."""
+"""The distribution of trained outputs, at infinite and at finite width."""
 
 from __future__ import annotations
 
@@ -9,9 +9,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.training._infinite import GaussianPrediction
-
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianPrediction:
+    """The distribution of trained outputs for test samples; independent neurons, all alike.
+
+    Attributes:
+        mean: of shape (N, n_L).
+        covariance: of two samples, of shape (N, N), the same for each neuron.
+    """
+
+    mean: Array
+    covariance: Array
+
+    @property
+    def deviation(self) -> Array:
+        """The standard deviation of each test output, of shape (N,)."""
+        return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
+
+    def __repr__(self) -> str:
+        return f"GaussianPrediction({len(self.mean)} samples, {self.mean.shape[1]} outputs)"
+
+    def __str__(self) -> str:
+        """A table with a line for each test output."""
+        variance = np.broadcast_to(self.covariance.diagonal()[:, None], self.mean.shape)
+        return _table({"infinite": self.mean}, variance)
+
+    def arrays(self) -> dict[str, Any]:
+        """Both as arrays with names, for `numpy.savez`."""
+        return {"infinite_mean": self.mean, "infinite_covariance": self.covariance}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,30 +89,37 @@ class Prediction:
         return f"Prediction({samples} samples, {outputs} outputs)"
 
     def __str__(self) -> str:
-        """A table with a line for each test output."""
-        names = ["infinite", *self.parts, "mean"]
-        columns = [self.infinite.mean, *self.parts.values(), self.mean]
-        if self.covariance_parts:
-            names += ["deviation"]
-            variance = np.einsum("bbii->bi", self.covariance)
-            columns += [np.sqrt(np.maximum(variance, 0.0))]
-        rows = [["sample", "output", *names]]
-        for sample, output in np.ndindex(*self.mean.shape):
-            numbers = [f"{column[sample, output]:.6g}" for column in columns]
-            rows.append([str(sample), str(output), *numbers])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in rows
-        )
-        return "\n".join(lines)
+        """A table with a line for each test output; - for a variance that 1/n makes negative."""
+        columns = {"infinite": self.infinite.mean, **self.parts, "mean": self.mean}
+        if not self.covariance_parts:
+            return _table(columns)
+        return _table(columns, np.einsum("bbii->bi", self.covariance))
 
     def arrays(self) -> dict[str, Any]:
         """Everything as arrays with names, for `numpy.savez`."""
-        named = {"mean": self.mean, "infinite_mean": self.infinite.mean}
+        named = {"mean": self.mean, **self.infinite.arrays()}
         named |= {f"mean: {name}": part for name, part in self.parts.items()}
-        named["infinite_covariance"] = self.infinite.covariance
         if self.covariance_parts:
             named["covariance"] = self.covariance
             named |= {f"covariance: {name}": p for name, p in self.covariance_parts.items()}
         return named
+
+
+def _table(columns: Mapping[str, Array], variance: Array | None = None) -> str:
+    """A line for each sample and output, and if its variance is known a standard deviation."""
+    shown = {
+        name: np.vectorize(lambda number: f"{number:.6g}")(column)
+        for name, column in columns.items()
+    }
+    if variance is not None:
+        shown["deviation"] = np.vectorize(
+            lambda number: f"{number**0.5:.6g}" if number >= 0.0 else "-"
+        )(variance)
+    rows = [["sample", "output", *shown]]
+    for place in np.ndindex(*next(iter(columns.values())).shape):
+        rows.append([*map(str, place), *(str(column[place]) for column in shown.values())])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )

@@ -84,11 +84,15 @@ def solve_positive(matrix: Array, right: Array) -> Array:
 
 def _singular(ntk: Array, values: Array) -> str:
     size = np.sqrt(np.outer(ntk.diagonal(), ntk.diagonal()))
-    alike = np.tril(ntk / np.where(size > 0, size, 1.0), -1)
-    i, j = np.unravel_index(np.argmax(alike), alike.shape)
-    pair = f" Training samples {j} and {i} are the most alike." if len(ntk) > 1 else ""
+    advice = "Leave out duplicated samples, or give learning rates that are not 0."
+    if not size.all():
+        return (
+            f"The mean training NTK has no inverse: sample {int(np.argmin(ntk.diagonal()))} has "
+            f"an NTK of 0 with itself. No parameter that learns moves its output. {advice}"
+        )
+    i, j = np.unravel_index(np.argmax(np.tril(ntk / size, -1)), ntk.shape)
     return (
         f"The mean training NTK has no inverse: its eigenvalues go from {values[0]:.3g} to "
-        f"{values[-1]:.3g}.{pair} The network cannot tell them apart. "
-        "Leave out duplicated samples, or give a deeper network or learning rates that are not 0."
+        f"{values[-1]:.3g}. Training samples {j} and {i} are the most alike; the network cannot "
+        f"tell them apart. {advice}"
     )

@@ -14,8 +14,8 @@ STORED = json.loads(RESULTS.read_text())
 WORST, TYPICAL = 4.0, 1.5
 
 
-def scores(record):
-    """How far measured coefficients of 1/n are from the predicted ones, in standard errors."""
+def predicted(record):
+    """The predicted coefficients of 1/n in the order of the file, and the mean in the limit."""
     told, task = record["configuration"], record["configuration"]["task"]
     hyper = dict(told["architecture"])
     y, widths = np.array(task["y"]), [1] * (hyper.pop("depth") - 1)
@@ -23,14 +23,17 @@ def scores(record):
     trained = GradientDescent(told["eta"]) if told["algorithm"] == "gd" else GradientFlow()
     found = predict(net, task["x_train"], y, task["x_test"], trained)
     size = found.correction.size
-    ours = {
-        "mean": found.correction.T.ravel(),
-        "covariance": found.covariance_correction.transpose(2, 0, 3, 1).reshape(size, size),
-    }
-    assert record["limit"]["mean"] == pytest.approx(found.infinite.mean.T.ravel(), abs=2e-6)
-    for name, predicted in ours.items():
+    covariance = found.covariance_correction.transpose(2, 0, 3, 1).reshape(size, size)
+    return {"mean": found.correction.T.ravel(), "covariance": covariance}, found.infinite.mean.T
+
+
+def scores(record):
+    """How far measured coefficients are from the predicted ones, in standard errors."""
+    ours, limit = predicted(record)
+    assert record["limit"]["mean"] == pytest.approx(limit.ravel(), abs=2e-6)
+    for name, coefficients in ours.items():
         measured, error = (np.array(record[name][part]) for part in ("c1", "c1_error"))
-        yield name, (measured - predicted) / error
+        yield name, (measured - coefficients) / error
 
 
 @pytest.mark.parametrize("name", sorted(STORED))
