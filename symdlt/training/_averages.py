@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -111,17 +111,19 @@ def _contracted(made: _Product, order: int) -> Iterator[tuple[Tensors, tuple[Edg
     """All ways to connect the trees: the tensors, and which vertices share a neuron."""
     trees = connected_components(range(len(made.labels)), made.edges)
     for groups in set_partitions(trees):
-        for chosen in product(*(tuple(_connected(made, group)) for group in groups)):
+        for chosen in product(*(tuple(_connected(made, group, order)) for group in groups)):
             if sum(power for power, _, _ in chosen) == order:
                 tensors = tuple(sorted(tensor for _, tensor, _ in chosen))
                 yield tensors, tuple(pair for _, _, pairs in chosen for pair in pairs)
 
 
 def _connected(
-    made: _Product, group: Sequence[tuple[int, ...]]
+    made: _Product, group: Sequence[tuple[int, ...]], order: int
 ) -> Iterator[tuple[int, tuple[str, Labels], tuple[Edge, ...]]]:
     """The connected correlators of some trees, with their order in 1/n and their matching."""
     vertices = [v for tree in group for v in tree]
+    if len(vertices) % 2 or len(vertices) > 2 * order + 2:
+        return
     number = {v: k for k, v in enumerate(vertices)}
     edges = tuple(sorted((number[u], number[v]) for u, v in made.edges if u in number))
     labels = tuple(made.labels[v] for v in vertices)
@@ -146,45 +148,17 @@ def _matchings(vertices: tuple[int, ...]) -> Iterator[tuple[Edge, ...]]:
             yield ((first, partner), *rest)
 
 
-def _resolved(
-    tensors: Tensors,
-    matching: Sequence[Edge],
-    made: _Product,
-) -> Average:
-    """Sum the neurons: follow each from partner to partner, between outputs and targets."""
-    partner = _both_ways(matching)
-    link = _both_ways(made.links)
+def _resolved(tensors: Tensors, matching: Sequence[Edge], made: _Product) -> Average:
+    """Sum the neurons: chains of vertices that share one end in outputs or targets, or close."""
     ends = {vertex: -1 - k for k, vertex in enumerate(made.outputs)}
     ends |= {vertex: made.labels[vertex] for vertex in made.sources}
-    seen: set[int] = set()
-    paths: list[Edge] = []
-    for start in ends:
-        if start not in seen:
-            vertex = start
-            while True:
-                seen |= {vertex, partner[vertex]}
-                vertex = partner[vertex]
-                if vertex in ends:
-                    break
-                vertex = link[vertex]
-            paths.append((ends[start], ends[vertex]))
-    loops = 0
-    for start in partner:
-        vertex, closed = start, False
-        while vertex not in seen:
-            seen |= {vertex, partner[vertex]}
-            vertex = link[partner[vertex]]
-            closed = True
-        loops += closed
-    sorted_paths = sorted(tuple(sorted(path)) for path in paths)
+    chains = connected_components(range(len(made.labels)), [*matching, *made.links])
+    paths = sorted(tuple(sorted(ends[v] for v in chain if v in ends)) for chain in chains)
+    open_paths = [(path[0], path[1]) for path in paths if path]
     return Average(
-        loops,
+        len(paths) - len(open_paths),
         tensors,
-        grams=tuple((a, b) for a, b in sorted_paths if a > 0),
-        targets=tuple((-1 - a, b) for a, b in sorted_paths if a < 0 < b),
-        equal=tuple((-1 - b, -1 - a) for a, b in sorted_paths if b < 0),
+        grams=tuple((a, b) for a, b in open_paths if a > 0),
+        targets=tuple((-1 - a, b) for a, b in open_paths if a < 0 < b),
+        equal=tuple((-1 - b, -1 - a) for a, b in open_paths if b < 0),
     )
-
-
-def _both_ways(pairs: Iterable[Edge]) -> dict[int, int]:
-    return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
