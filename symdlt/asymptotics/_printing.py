@@ -81,16 +81,25 @@ def latex(solution: AsymptoticSolution) -> str:
     }
     rows = []
     for a in solution.tensors:
+        if a.coefficient == 0:
+            rows.append(rf"{_letter(a.name)}^{{(\ell)}} &= 0")
+            continue
         logs = [_latex_power(r"\log", a.log_power) + r" \ell"] if a.log_power else []
         power = sp.latex(-_short(a.exponent), symbol_names=names)
         depth = [_latex_power(r"\ell", power)] if a.exponent != 0 else []
-        value = sp.latex(_short(a.coefficient), symbol_names=names)
+        value = _latex_factor(a.coefficient, names)
         rows.append(_latex_row(rf"{_letter(a.name)}^{{(\ell)}}", [value, *depth, *logs]))
         if a.order:
-            ratio = sp.latex(_short(a.ratio_coefficient), symbol_names=names)
+            ratio = _latex_factor(a.ratio_coefficient, names)
             rows.append(_latex_row(_latex_ratio(a), [ratio, _latex_scale(a), *logs]))
     body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _latex_factor(value: Any, names: dict[Any, str]) -> str:
+    """A number that other factors follow."""
+    text = str(sp.latex(_short(value), symbol_names=names))
+    return rf"\left({text}\right)" if sp.sympify(value).is_Add else text
 
 
 def _latex_row(left: str, factors: list[str]) -> str:

@@ -171,6 +171,12 @@ def check_exponents(
             "no limit to extrapolate. It was given as the solution. "
             "Compare `exact` of its tensors with MLP(...).propagate."
         )
+    if not solution.universality.startswith("K*=0") or "jump" in solution.universality:
+        raise SolutionError(
+            f"The solution for {solution.activation[:40]!r} is of the class "
+            f"{solution.universality}. The kernel that is iterated is for smooth activations, from "
+            "K = 1 down to K* = 0. Iterate others with MLP(...).propagate."
+        )
     if depth < LEAST_DEPTH:
         raise KernelError(
             f"depth = {depth} is too small to extrapolate from. The asymptotes hold for many "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from math import inf
 from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any, Protocol, runtime_checkable
@@ -24,6 +23,8 @@ from symdlt.training._chains import (
 from symdlt.training._responses import PROJECTED, Response
 
 Array = NDArray[Any]
+NEARLY_TWO = 2.0 - 1e-9
+LONGEST = 1e100
 
 
 @runtime_checkable
@@ -77,7 +78,8 @@ class GradientDescent:
             if self.steps is not None:
                 _check_count(self.steps)
             return
-        if np.ndim(self.eta) != 1 or self.steps is not None:
+        flat = isinstance(self.eta, list | tuple) or getattr(self.eta, "ndim", 0) == 1
+        if not flat or not len(self.eta) or any(map(np.ndim, self.eta)) or self.steps is not None:
             raise TrainingError(
                 f"eta is {short_repr(self.eta)} and steps is {short_repr(self.steps)}. A step size "
                 "is a number, or a list with one for each step, which says how many there are. "
@@ -99,7 +101,7 @@ class GradientDescent:
             TrainingError: with the largest step size that is allowed.
         """
         largest = float(np.max(eigenvalues))
-        if self.finished and not float(self.eta) * largest < 2.0:
+        if self.finished and not float(self.eta) * largest < NEARLY_TWO:
             raise TrainingError(
                 f"The step size {self.eta} is too large: training diverges where eta h >= 2. "
                 f"The largest eigenvalue h of the mean training NTK is {largest:.6g}. "
@@ -114,7 +116,7 @@ class GradientDescent:
         total: Any = 0.0
         for chain in response.chains:
             if isinstance(self.eta, tuple):
-                each = [step_matrix(chain, h, outer, eta) for eta in self.eta]
+                each = (step_matrix(chain, h, outer, eta) for eta in self.eta)
                 matrix = reduce(lambda before, after: after @ before, each)
             else:
                 matrix = step_matrix(chain, h, outer, self.eta)
@@ -141,11 +143,14 @@ class GradientFlow:
     time: float | None = None
 
     def __post_init__(self) -> None:
-        if self.time is not None and (not isinstance(self.time, Real) or not 0 <= self.time < inf):
+        number = isinstance(self.time, Real) and not isinstance(self.time, bool)
+        if self.time is not None and not (number and 0 <= self.time <= LONGEST):
             raise TrainingError(
                 f"time is {short_repr(self.time)}. It is the time of training, the sum of the step "
                 "sizes. Give a number that is not negative, or leave it out to train to the end."
             )
+        if self.time is not None:
+            object.__setattr__(self, "time", float(self.time))
 
     @property
     def finished(self) -> bool:
@@ -231,8 +236,13 @@ class CustomAlgorithm:
         """What multiplies the trees of a response; see `Algorithm`."""
         if response.name not in PROJECTED:
             return GradientFlow().weight(response, h)
+        if response.fixed > 1:
+            raise TrainingError(
+                "Projectors of an algorithm do not say how the NTK and the dNTK move. These were "
+                "asked for with a CustomAlgorithm. Give GradientDescent, GradientFlow or TwoStep."
+            )
         function = self.projectors.get(response.name)
-        return function(*h.values()) if function else 0.0
+        return _checked(response.name, function, h) if function else 0.0
 
 
 def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
@@ -251,8 +261,28 @@ def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
     return algorithm
 
 
+def _checked(name: str, function: Callable[..., Any], h: Modes) -> Any:
+    """What a projector of the user gives, if it can be used."""
+    wanted = np.broadcast_shapes(*map(np.shape, h.values()))
+    try:
+        value = np.asarray(function(*h.values()), dtype=np.float64)
+        fits = np.broadcast_shapes(value.shape, wanted) == wanted and np.isfinite(value).all()
+    except (TypeError, ValueError) as reason:
+        raise TrainingError(
+            f"The projector {name} failed: {str(reason)[:80]}. It is called with {len(h)} arrays "
+            "of eigenvalues that broadcast. Use functions of NumPy such as np.maximum."
+        ) from None
+    if not fits:
+        raise TrainingError(
+            f"The projector {name} gives an array of shape {value.shape}, or numbers that are not "
+            f"finite. It is to be of shape {wanted}, as its eigenvalues are. Correct the function."
+        )
+    return value if value.ndim else value.item()
+
+
 def _check_step(eta: Any) -> None:
-    if isinstance(eta, bool) or not isinstance(eta, Real) or not 0 < float(eta) < inf:
+    number = isinstance(eta, Real) and not isinstance(eta, bool)
+    if not number or not 0 < eta <= LONGEST:
         raise TrainingError(
             f"eta is {short_repr(eta)}. A step size is a positive number. Give one such as 0.1."
         )

@@ -30,7 +30,7 @@ def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[Array, int]:
                 f"{name} has the shape {table.shape}. It has one row for each sample, of the shape "
                 f"(samples, n_0). Give {name}.reshape(1, -1) for one sample."
             )
-        tables.append(table)
+        tables.append(check_finite(name, table))
     if tables[0].shape[1] != tables[1].shape[1]:
         raise TrainingError(
             f"x_train has {tables[0].shape[1]} columns and x_test {tables[1].shape[1]}. "
@@ -58,8 +58,8 @@ def check_targets(y: ArrayLike, samples: int | None = None, outputs: int | None 
     if table.ndim != 2 or not table.size or table.shape != (rows, columns):
         raise TrainingError(
             f"y_train has the shape {given.shape}. It has one row for each training sample and a "
-            f"column for each output of the network: ({rows or 'samples'}, {columns or 'n_L'}). "
-            "Set n_L of the network to the number of outputs."
+            f"column for each output of the network, n_L of them: ({rows or 'samples'}, "
+            f"{columns or 'n_L'}). Give such a table, or a network of that n_L."
         )
     return check_finite("y_train", table)
 
@@ -100,3 +100,17 @@ def check_finite(name: str, table: Array) -> Array:
             "Leave out or repair that sample."
         )
     return table
+
+
+def check_result(what: str, value: Array) -> Array:
+    """A result, if all of its numbers are finite.
+
+    Raises:
+        TrainingError: if training or data were so extreme that numbers overflow.
+    """
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"The {what} overflows. Training diverges at these step sizes, or the numbers given "
+            "are too large or too small. Give smaller steps, or rescale inputs and targets."
+        )
+    return value

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symdlt.networks import Forest
 from symdlt.training._algorithms import Algorithm
 from symdlt.training._averages import MODE, Average, averages
+from symdlt.training._data import check_result
 from symdlt.training._responses import Response, moved, responses
 from symdlt.training._statistics import Statistics
 
@@ -89,6 +90,10 @@ class Training:
             order: 0 or 1.
             carrier: what carries modes and test outputs over to what is asked for.
         """
+        with np.errstate(all="ignore"):
+            return check_result("prediction", self._part(moving, order, carrier))
+
+    def _part(self, moving: tuple[Response, ...], order: int, carrier: Array) -> Array:
         weights = [self._weight(response) for response in moving]
         rests: dict[Shape, Array] = {}
         for average, number in averages(moving, order).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.training._algorithms import Algorithm, check_algorithm
-from symdlt.training._data import check_samples, check_square, check_targets
+from symdlt.training._data import check_result, check_samples, check_square, check_targets
 from symdlt.training._prediction import GaussianPrediction
 from symdlt.training._responses import responses
 from symdlt.training._statistics import Statistics, solve_positive
@@ -86,8 +85,10 @@ def predict_kernel(
     targets = check_targets(y_train)
     train = _check_split(len(targets), H, K)
     fit = _finished if algorithm.finished else _under_way
-    carrier = np.hstack([-fit(H, train, algorithm), np.eye(len(H) - train)])
-    return GaussianPrediction(-carrier[:, :train] @ targets, carrier @ K @ carrier.T)
+    with np.errstate(all="ignore"):
+        carrier = np.hstack([-fit(H, train, algorithm), np.eye(len(H) - train)])
+        mean, covariance = -carrier[:, :train] @ targets, carrier @ K @ carrier.T
+    return GaussianPrediction(check_result("mean", mean), check_result("covariance", covariance))
 
 
 def _finished(H: Array, train: int, algorithm: Algorithm) -> Array:
@@ -129,7 +130,7 @@ def posterior(kernel: ArrayLike, y_train: ArrayLike, noise: float = 0.0) -> Gaus
     K = check_square("kernel", kernel)
     targets = check_targets(y_train)
     train = _check_split(len(targets), K, K)
-    require(noise, Real, "a variance", "Give 0 or a positive number.")
+    require(noise, int | float, "a variance", "Give 0 or a positive number.")
     if not 0.0 <= noise < np.inf:
         raise TrainingError(
             f"noise is {noise}. It is the variance of the targets. Give 0 or a positive number."

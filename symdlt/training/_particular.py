@@ -143,8 +143,8 @@ def _check_tree(name: str, value: ArrayLike, shape: Sequence[int]) -> Array:
     tree = real_numbers(name, value, "an array with a sample and a neuron for each vertex")
     vertices = OBSERVABLES[name].vertices
     samples, neurons = shape
-    allowed = [(samples, neurons) * vertices, (samples,) * vertices if neurons == 1 else ()]
-    if tree.shape not in allowed:
+    allowed = [(samples, neurons) * vertices]
+    if tree.shape != allowed[0] and (neurons > 1 or tree.shape != (samples,) * vertices):
         raise TrainingError(
             f"The {name} has the shape {tree.shape}. It has a sample and a neuron for each of its "
             f"{vertices} vertices, as z has: {allowed[0]}. Give such an array."

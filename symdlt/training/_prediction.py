@@ -112,8 +112,9 @@ def _table(columns: Mapping[str, Array], variance: Array | None = None) -> str:
         for name, column in columns.items()
     }
     if variance is not None:
+        rounding = 1e-9 * max(1e-300, np.abs(variance).max())
         shown["deviation"] = np.vectorize(
-            lambda number: f"{number**0.5:.6g}" if number >= 0.0 else "-"
+            lambda number: f"{max(number, 0.0) ** 0.5:.6g}" if number > -rounding else "-"
         )(variance)
     rows = [["sample", "output", *shown]]
     for place in np.ndindex(*next(iter(columns.values())).shape):

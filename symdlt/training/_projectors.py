@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
+from symdlt.errors import TrainingError
 from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._chains import fully_summed
 from symdlt.training._responses import PROJECTED, Response, responses
@@ -35,9 +37,19 @@ class Projector:
 
         Args:
             algorithm: one that trains to the end.
-            h: one for each mode.
+            h: one for each mode, positive.
+
+        Raises:
+            TrainingError: for another number of them, or an algorithm that stops before.
         """
-        return algorithm.weight(self.response, dict(zip(self.response.modes, h, strict=True)))
+        modes = self.response.modes
+        if not check_algorithm(algorithm).finished or len(h) != len(modes):
+            raise TrainingError(
+                f"{self.name} takes {len(modes)} eigenvalues, and an algorithm that trains to the "
+                f"end. Given were {len(h)} and {short_repr(algorithm)}. "
+                "Leave out its steps or its time."
+            )
+        return algorithm.weight(self.response, dict(zip(modes, h, strict=True)))
 
     def expression(self, algorithm: Algorithm | None = None) -> sp.Expr:
         """The projector as a rational function of eigenvalues h_1, h_2, … and the step size eta.
@@ -58,7 +70,7 @@ class Projector:
             step = dict.fromkeys(modes, sp.Symbol("eta", positive=True))
             value = sum(fully_summed(chain, named, step) for chain in self.response.chains)
         else:
-            value = self.values(check_algorithm(algorithm), *h)
+            value = self.values(algorithm, *h)
         return sp.factor(sp.nsimplify(value, rational=True))
 
     def latex(self, algorithm: Algorithm | None = None) -> str:

@@ -82,17 +82,21 @@ def solve_positive(matrix: Array, right: Array) -> Array:
     return found
 
 
-def _singular(ntk: Array, values: Array) -> str:
-    size = np.sqrt(np.outer(ntk.diagonal(), ntk.diagonal()))
-    advice = "Leave out duplicated samples, or give learning rates that are not 0."
-    if not size.all():
+def _singular(matrix: Array, values: Array) -> str:
+    diagonal = matrix.diagonal()
+    worst = int(np.argmin(diagonal))
+    if not diagonal[worst] > 0.0:
         return (
-            f"The mean training NTK has no inverse: sample {int(np.argmin(ntk.diagonal()))} has "
-            f"an NTK of 0 with itself. No parameter that learns moves its output. {advice}"
+            "The NTK or kernel of the training samples has no inverse: that of sample "
+            f"{worst} with itself is {diagonal[worst]:.3g}. Nothing that learns moves its output. "
+            "Leave it out, or give learning rates and variances that are not 0."
         )
-    i, j = np.unravel_index(np.argmax(np.tril(ntk / size, -1)), ntk.shape)
+    size = np.sqrt(np.outer(diagonal, diagonal))
+    alike = np.where(np.tri(len(matrix), k=-1), np.abs(matrix / size), -1.0)
+    i, j = np.unravel_index(np.argmax(alike), matrix.shape)
     return (
-        f"The mean training NTK has no inverse: its eigenvalues go from {values[0]:.3g} to "
-        f"{values[-1]:.3g}. Training samples {j} and {i} are the most alike; the network cannot "
-        f"tell them apart. {advice}"
+        "The NTK or kernel of the training samples has no inverse: its eigenvalues go from "
+        f"{values[0]:.3g} to {values[-1]:.3g}. Samples {j} and {i} depend on each other most, "
+        f"with a correlation of {matrix[i, j] / size[i, j]:.6g}. "
+        "Leave out duplicated samples, or those that are combinations of others, or rescale them."
     )

@@ -3,7 +3,6 @@
 import sys
 
 import numpy as np
-from matplotlib import pyplot
 
 from .test_against_networks import STORED, predicted
 
@@ -44,6 +43,8 @@ def over_width(axes):
 
 
 def draw(path):
+    from matplotlib import pyplot
+
     figure, (left, middle, right) = pyplot.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
     over_width(left)
     against_each_other(middle, "mean", "1/n of the mean")

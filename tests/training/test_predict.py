@@ -16,6 +16,8 @@ from symdlt.training import (
     predict,
     predict_infinite,
     predict_kernel,
+    projectors,
+    train_network,
     trained_ntk,
 )
 
@@ -139,21 +141,46 @@ def test_ntk_at_the_start():
     same(found, np.einsum("ab,ij->abij", layer.finite_width("H")[-1], np.eye(2)))
 
 
+LINEAR = MLP(activation="linear", widths=[9], C_b=0, C_W=1, lambda_b=0, lambda_W=1)
 TWICE = np.vstack([X, X[1:2]])
 REFUSED = {
     "y_train has the shape": lambda: predict(network(), X, Y[:2], TEST),
-    "n_L of the network": lambda: predict(network(), X, Y[:, :1], TEST),
+    "a network of that n_L": lambda: predict(network(), X, Y[:, :1], TEST),
     "columns": lambda: predict(network(), X, Y, TEST[:, :2]),
     "one row for each sample": lambda: predict(network(), X[0], Y, TEST),
-    "samples 1 and 3 are the most alike": lambda: predict(network(), TWICE, np.ones((4, 2)), TEST),
+    "Samples 1 and 3 depend on each other most": lambda: predict(
+        network(), TWICE, np.ones((4, 2)), TEST
+    ),
     "below": lambda: predict(network(), X, Y, TEST, GradientDescent(50.0)),
     "kink": lambda: predict(network(activation="relu"), X, Y, TEST),
     "y_train is nan at": lambda: predict(network(), X, Y * np.nan, TEST),
-    "No parameter that learns": lambda: predict(network(lambda_b=0.0, lambda_W=0.0), X, Y, TEST),
+    "Nothing that learns": lambda: predict(network(lambda_b=0.0, lambda_W=0.0), X, Y, TEST),
     "counts the steps": lambda: GradientDescent(0.1, steps=-1),
     "positive number": lambda: GradientDescent(0.0),
     "time of training": lambda: GradientFlow(float("nan")),
     "no projector": lambda: CustomAlgorithm({"Z": np.sin}),
+    "that of sample 0 with itself is 0": lambda: predict(
+        network(C_b=0.0, lambda_b=0.0), np.vstack([0 * X[:1], X]), np.ones((4, 2)), TEST
+    ),
+    "correlation of -1": lambda: predict_infinite(LINEAR, [[1.0], [-1.0]], [1, 2], [[2.0]]),
+    "itself is -1": lambda: predict_kernel(np.diag([1.0, -1.0, 1.0]), [1, 1]),
+    "mean overflows. Training diverges": lambda: predict(
+        network(), X, Y, TEST, GradientDescent(100.0, steps=5000)
+    ),
+    "mean overflows": lambda: predict_infinite(network(), X, Y, TEST, GradientDescent([1e90] * 9)),
+    "x_test is inf at": lambda: predict(network(), X, Y, TEST * np.inf),
+    "do not say how the NTK": lambda: trained_ntk(network(), X, Y, TEST, CustomAlgorithm({})),
+    "the shape of the NTK|NTK has the shape": lambda: train_network(
+        np.zeros((2, 2)), 5.0, 0.0, 0.0, 0.0, [[2.0, 1.0]]
+    ),
+    "dNTK-A failed": lambda: predict(
+        network(), X, Y, TEST, CustomAlgorithm({"dNTK-A": lambda a, b, c: a})
+    ),
+    "not finite": lambda: predict(
+        network(), X, Y, TEST, CustomAlgorithm({"dNTK-A": lambda a, b: a * np.nan})
+    ),
+    "a list with one for each step": lambda: GradientDescent([[0.1], [0.1, 0.2]]),
+    "Leave out its steps": lambda: projectors()["dNTK-A"].latex(GradientDescent(0.1, steps=3)),
     "not symmetric": lambda: predict_kernel([[1.0, 2.0], [0.0, 1.0]], [1.0]),
     "at least one of each": lambda: posterior(np.eye(2), [1.0, 2.0]),
 }
