@@ -23,6 +23,7 @@ from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters
 from symdlt.asymptotics._scale_invariant import scale_invariant, solve_scale_invariant
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics._solver import MANY, Schedule, critical_point, solve
+from symdlt.asymptotics._standing import solve_standing
 from symdlt.asymptotics._translation import Leading, Translation, leading, translation
 from symdlt.errors import SolutionError
 from symdlt.networks import BOOK, Correlator
@@ -46,6 +47,7 @@ def exponents(
     *,
     lambda_b: Any = None,
     lambda_W: Any = None,
+    at_fixed_point: bool = False,
 ) -> AsymptoticSolution:
     r"""Solve the single-input recursions at criticality for large depth.
 
@@ -58,6 +60,8 @@ def exponents(
         tensors: names of tensors; the thirteen of the book if left out.
         lambda_b: $\widetilde\lambda_b$ as a rational number, a symbol if left out.
         lambda_W: $\widetilde\lambda_W$ in the same way.
+        at_fixed_point: for K* > 0, the exact solution of a kernel that starts at K*, as `recipe`
+            says, in place of one that comes to it.
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
@@ -91,6 +95,8 @@ def exponents(
         )
     universality = located(classify(activation))
     system = derive_system(["G", "H", *wanted], inputs="one")
+    if at_fixed_point:
+        return solve_standing(universality, system, rates)
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
     return _solution(universality, system, live, given)

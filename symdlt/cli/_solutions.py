@@ -19,6 +19,9 @@ def register(commands: Commands) -> None:
     command.add_argument(
         "--order", type=int, default=1, help="of all tensors up to this power of 1/n (default 1)"
     )
+    command.add_argument(
+        "--at-fixed-point", action="store_true", help="for K* > 0: a kernel that starts there"
+    )
     command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
     _about(commands, "nearby", _nearby, "two nearby inputs at criticality")
@@ -50,7 +53,8 @@ def _exponents(options: argparse.Namespace) -> str:
     from symdlt.networks import correlators
 
     lower = [c for order in range(options.order) for c in correlators(order)]
-    solution = exponents(options.activation, [*lower, *correlators(options.order)])
+    wanted = [*lower, *correlators(options.order)]
+    solution = exponents(options.activation, wanted, at_fixed_point=options.at_fixed_point)
     if options.check is not None:
         from symdlt.mlp import check_exponents
 

@@ -17,7 +17,7 @@ from asymptotics.depth_iteration import (
 )
 from asymptotics.other_means import elu_means, smooth_means
 
-from symdlt import BOOK, criticality
+from symdlt import BOOK, MLP, criticality
 from symdlt.asymptotics import exponents
 from symdlt.asymptotics._derivatives import derivatives
 from symdlt.asymptotics._equations import Laurent
@@ -153,6 +153,29 @@ def test_gelu():
         (vertex, -1, float(solution["V"].coefficient)),
     ):
         assert fitted(found, exponent, orders, 1.3) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gelu", "swish", "z*(1 + sin(z))"])
+def test_kernels_that_start_at_the_fixed_point_stay(name):
+    """Exact at every layer, against the kernel for many inputs."""
+    solution, depth = exponents(name, at_fixed_point=True), 9
+    known = dict(solution.values) | dict(solution.hyperparameters)
+    C_b, C_W, K = (float(known[key]) for key in ("C_b", "C_W", "K*"))
+    rates = {"lambda_b": 0.7, "lambda_W": 1.1}
+    shared = {key: rate / depth for key, rate in rates.items()}
+    net = MLP(activation=name, widths=[1] * (depth - 1), C_b=C_b, C_W=C_W, **shared)
+    found = net.propagate([[math.sqrt((K - C_b) / C_W)]], [a.name for a in solution.tensors])
+    for asymptote in solution.tensors:
+        for layer in (1, 2, 5, 9):
+            values = rates | {"l": layer}
+            exact = asymptote.exact.subs({s: values[s.name] for s in asymptote.exact.free_symbols})
+            ours = found[asymptote.name][layer - 1].item() * depth**asymptote.edges
+            assert ours == pytest.approx(float(exact), rel=1e-11, abs=1e-12)
+
+
+def test_where_no_kernel_stays():
+    with pytest.raises(SolutionError, match="no critical point with K"):
+        exponents("tanh", at_fixed_point=True)
 
 
 @pytest.mark.parametrize("name", ["gelu", "swish", "mish"])
