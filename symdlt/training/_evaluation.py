@@ -94,10 +94,10 @@ class Training:
             return check_result("prediction", self._part(moving, order, carrier))
 
     def _part(self, moving: tuple[Response, ...], order: int, carrier: Array) -> Array:
-        weights = [self._weight(response) for response in moving]
+        weighted = [self._weight(response) for response in moving]
         rests: dict[Shape, Array] = {}
         for average, number in averages(moving, order).items():
-            shape, value = self._rest(moving, weights, average)
+            shape, value = self._rest(moving, weighted, average, carrier)
             scale = float(number) * len(self.targets) ** average.loops
             rests[shape] = rests.get(shape, 0.0) + scale * value
         outputs = sum(response.fixed for response in moving)
@@ -129,68 +129,96 @@ class Training:
         return np.concatenate([still - left, np.broadcast_to(still, (tests, *shape))]), True
 
     def _rest(
-        self, moving: tuple[Response, ...], weights: list[tuple[Array, bool]], average: Average
+        self,
+        moving: tuple[Response, ...],
+        weighted: list[tuple[Array, bool]],
+        average: Average,
+        carrier: Array,
     ) -> tuple[Shape, Array]:
-        """All factors of an average but the tensor of four axes, contracted in the modes."""
-        letters = dict(enumerate(OUTPUTS))
-        free = iter(MODES)
+        """All factors of an average but the tensor of four axes, contracted in the modes.
+
+        Outputs that are no axes of the tensor are carried over.
+        """
         operands: list[tuple[Array, str]] = []
-        for k, (response, (weight, decays)) in enumerate(zip(moving, weights, strict=True)):
-            for mode in response.modes:
-                letters[MODE * (k + 1) + mode] = next(free)
-            modes = "".join(letters[MODE * (k + 1) + mode] for mode in response.modes)
+        letters = dict(enumerate(OUTPUTS))
+        tensor, axes = "", ""
+        for name, labels in average.tensors:
+            if len(labels) > 2:
+                tensor = name
+                for label, axis in zip(labels, AXES, strict=True):
+                    axes += axis if label >= MODE else letters[label]
+                    if label >= MODE and letters.setdefault(label, axis) != axis:
+                        operands.append((np.eye(self.statistics.train), letters[label] + axis))
+        free = iter(MODES)
+        for k, (response, (weight, decays)) in enumerate(zip(moving, weighted, strict=True)):
+            modes = "".join(
+                letters.setdefault(MODE * (k + 1) + mode, next(free)) for mode in response.modes
+            )
             operands.append((weight, OUTPUTS[k] * decays + modes))
         gram = self.targets.T @ self.targets
         operands += [(gram, letters[a] + letters[b]) for a, b in average.grams]
         operands += [(self.targets, NEURONS[k] + letters[a]) for k, a in average.targets]
         operands += [(np.eye(len(self.targets)), NEURONS[i] + NEURONS[j]) for i, j in average.equal]
-        tensor, axes = "", ""
         for name, labels in average.tensors:
             if len(labels) == 2:
                 part = [slice(self.statistics.train) if a >= MODE else slice(None) for a in labels]
                 matrix = self.statistics.matrix(name)[part[0], part[1]]
                 operands.append((matrix, "".join(letters[a] for a in labels)))
-            else:
-                tensor = name
-                axes = "".join(
-                    AXES[place] if a >= MODE else letters[a] for place, a in enumerate(labels)
-                )
-                one = np.eye(self.statistics.train)
-                operands += [
-                    (one, AXES[place] + letters[a]) for place, a in enumerate(labels) if a >= MODE
-                ]
         present = set("".join(subscripts for _, subscripts in operands))
-        rest = "".join(c for c in AXES + OUTPUTS + NEURONS if c in present)
+        outputs = sum(response.fixed for response in moving)
+        for letter, final in zip(OUTPUTS[:outputs], FINAL, strict=False):
+            if letter not in axes:
+                operands.append((carrier, final + letter))
+                present = present - {letter} | {final}
+        rest = "".join(c for c in AXES + OUTPUTS + FINAL + NEURONS if c in present)
         return Shape(tensor, axes, rest), _einsum(operands, rest)
 
     def _joined(self, shape: Shape, rest: Array, outputs: int, carrier: Array) -> Array:
         """The rest contracted with its tensor, and carried over.
 
-        The rest is taken from modes to samples, which costs a power of N less than to take the
-        tensor from samples to modes.
+        The rest is rotated to samples, unless it depends on the mode of an output; then the tensor
+        is, along that axis.
         """
         statistics = self.statistics
-        letters, final = OUTPUTS[:outputs], FINAL[:outputs] + NEURONS[:outputs]
-        carriers = dict.fromkeys(letters, carrier)
-        operands = [(rest, shape.rest)]
-        if shape.tensor:
-            modes = [c for c in shape.axes if c in AXES]
-            vectors = [(statistics.spectrum[1], c.upper() + c) for c in modes]
-            sampled = "".join(c.upper() if c in modes else c for c in shape.rest)
-            rest = _einsum([*operands, *vectors], sampled)
-            every, train = np.arange(len(statistics.basis)), np.arange(statistics.train)
-            chosen = np.ix_(*(train if c in modes else every for c in shape.axes))
-            tensor = statistics.tensors[shape.tensor][chosen]
-            for axis, c in enumerate(shape.axes):
-                if c in shape.rest and c in letters:
-                    turned = np.tensordot(statistics.basis, tensor, (0, axis))
-                    tensor = np.moveaxis(turned, 0, axis)
-                elif c in letters:
-                    carriers[c] = carrier @ statistics.basis.T
-            joined = [(tensor, shape.axes.upper()), (rest, sampled)]
-            operands = [(_einsum(joined, letters + NEURONS[:outputs]), letters + NEURONS[:outputs])]
-        operands += [(carriers[c], u + c) for u, c in zip(FINAL, letters, strict=False)]
-        return _einsum(operands, final)
+        result = FINAL[:outputs] + NEURONS[:outputs]
+        if not shape.tensor:
+            return _einsum([(rest, shape.rest)], result)
+        for place, letter in enumerate(shape.rest):
+            if letter in AXES:
+                rest = _rotated(rest, place, statistics.basis[:, : statistics.train])
+        tensor, found = statistics.tensors[shape.tensor], result
+        operands: list[tuple[Array, str]] = []
+        for letter, final in zip(OUTPUTS, FINAL, strict=True):
+            if letter in shape.axes:
+                found = found.replace(final, letter)
+                if letter in shape.rest:
+                    tensor = _rotated(tensor, shape.axes.index(letter), statistics.basis.T)
+                    operands.append((carrier, final + letter))
+                else:
+                    operands.append((carrier @ statistics.basis.T, final + letter))
+        joined = _by_blocks(tensor, shape.axes, np.ascontiguousarray(rest), shape.rest, found)
+        return _einsum([(joined, found), *operands], result)
+
+
+def _by_blocks(tensor: Array, axes: str, rest: Array, subscripts: str, result: str) -> Array:
+    """A contraction done for each index of the first axis of a tensor: it never needs a copy."""
+    first, place = axes[0], subscripts.find(axes[0])
+    blocks = (
+        np.einsum(
+            f"{axes[1:]},{subscripts.replace(first, '')}->{result.replace(first, '')}",
+            block,
+            rest if place < 0 else rest.take(k, place),
+        )
+        for k, block in enumerate(tensor)
+    )
+    if first not in result:
+        return sum(blocks, np.zeros(()))
+    return np.moveaxis(np.array(list(blocks)), 0, result.index(first))
+
+
+def _rotated(array: Array, axis: int, matrix: Array) -> Array:
+    turned: Array = np.moveaxis(np.tensordot(matrix, array, (1, axis)), 0, axis)
+    return turned
 
 
 def _einsum(operands: list[tuple[Array, str]], result: str) -> Array:
