@@ -114,6 +114,7 @@ def exact_fourth(network, name, index):
     return sum(found.get(p, 0) * RATIO**k for k, p in enumerate(ORDERS))
 
 
+@pytest.mark.slow
 def test_fourth_layer():
     network = four_layers()
     below = third(network.below())

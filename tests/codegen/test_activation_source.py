@@ -245,6 +245,7 @@ def test_source_holds_nothing_of_the_text():
         activation_source("z#", 1)
 
 
+@pytest.mark.slow
 def test_source_is_the_same_whatever_the_hash_seed():
     code = (
         "from symdlt.codegen import activation_source as source; "

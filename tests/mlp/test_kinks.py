@@ -35,6 +35,7 @@ def smoothed(width, x, names):
     return MLP(activation=text, widths=[12, 18], **HYPER).propagate(x, names, tolerance=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("x", [X[:2], X[[0, 0]]], ids=["two", "the same twice"])
 def test_tensors_are_limits_of_those_of_a_smoothed_activation(x):
     relu = MLP(activation="relu", widths=[12, 18], **HYPER).propagate(x, FINITE)

@@ -108,7 +108,7 @@ def compare(result, overlap, blocks, names=ALL):
 
 
 @pytest.mark.usefixtures("invented")
-@pytest.mark.parametrize("samples", [2, 16, 17, 21])
+@pytest.mark.parametrize("samples", [2, 16, 17, pytest.param(21, marks=pytest.mark.slow)])
 def test_all_samples(samples):
     x = np.random.default_rng(samples).normal(size=(samples, 3))
     compare(MLP3.propagate(x, ALL), x @ x.T / 3, [range(samples)] * 4)

@@ -114,6 +114,7 @@ def exact_one_hidden_layer(ensemble, activation):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tanh", "swish"])
 def test_one_hidden_layer_has_its_exact_tensors(name):
     ensemble = one_hidden_layer()

@@ -84,6 +84,7 @@ def test_second_layer_with_three_pairs(correlator):
     assert engine_value(network, index, correlator, 0) == sum(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["X8", "X8_01_23", "X8_01_02_03_45", "X8_02_13_46"])
 def test_second_layer_with_four_pairs(name):
     correlator = tensor(name)
@@ -116,6 +117,7 @@ def test_third_layer_first_correction(correlator):
     assert engine_value(network, index, correlator, 1) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlator", SAMPLE[::2], ids=lambda c: c.name)
 def test_third_layer_with_three_pairs(correlator):
     network = random_network(25, (2, 1), (1, 2))
