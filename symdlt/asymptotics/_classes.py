@@ -81,7 +81,8 @@ def classify(what: Any) -> Universality:
         if squeezed.startswith("k*"):
             raise SolutionError(
                 f"There is no universality class {what[:40]!r} here. "
-                f"The solver knows {' and '.join(map(repr, CLASSES))}. Give one of them."
+                f"The solver knows {', '.join(map(repr, CLASSES))} and 'scale-invariant'. "
+                "Give one of them."
             )
     found = activation(what)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from numbers import Real
 from typing import Any
 
 import sympy as sp
@@ -25,7 +26,7 @@ from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics._solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics._standing import solve_standing
 from symdlt.asymptotics._translation import Leading, Translation, leading, translation
-from symdlt.errors import SolutionError
+from symdlt.errors import SolutionError, require
 from symdlt.networks import BOOK, Correlator
 from symdlt.progress import track
 from symdlt.recursions import RecursionSystem, derive_system
@@ -88,6 +89,7 @@ def exponents(
             "Both learning rates are zero, so there is no NTK and nothing to scale it by. "
             "lambda_b and lambda_W stand in the call. Leave one of them out."
         )
+    require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
     if straight is not None:
         return solve_scale_invariant(
@@ -105,7 +107,7 @@ def exponents(
 def _rate(value: Any, name: str) -> Any:
     if value is None:
         return None
-    number = sp.sympify(value) if not isinstance(value, str | bytes) else None
+    number = sp.sympify(value) if isinstance(value, Real | sp.Expr) else None
     if number is None or not number.is_number or not number.is_nonnegative:
         raise SolutionError(
             f"{name} = {str(value)[:40]} is not a learning rate. "

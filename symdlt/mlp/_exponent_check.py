@@ -18,6 +18,7 @@ from symdlt.kernels import single_input
 Array: TypeAlias = NDArray[np.float64]
 
 LEAST_DEPTH = 1000
+MOST_DEPTH = 10_000_000
 SPACING = 1.45
 ORDERS = 2
 RATES = (0.7, 1.3)
@@ -171,11 +172,16 @@ def check_exponents(
             "no limit to extrapolate. It was given as the solution. "
             "Compare `exact` of its tensors with MLP(...).propagate."
         )
-    if not solution.universality.startswith("K*=0") or "jump" in solution.universality:
+    if dict(solution.values).get("kernel_power", 2) != 2 or "K*" in dict(solution.values):
         raise SolutionError(
             f"The solution for {solution.activation[:40]!r} is of the class "
-            f"{solution.universality}. The kernel that is iterated is for smooth activations, from "
-            "K = 1 down to K* = 0. Iterate others with MLP(...).propagate."
+            f"{solution.universality}. What is iterated are smooth activations whose kernel falls "
+            "from 1 to 0 as 1/l. Iterate others with MLP(...).propagate."
+        )
+    if depth > MOST_DEPTH:
+        raise KernelError(
+            f"depth = {depth} is too large to iterate. Every layer of every tensor is kept. "
+            f"Give at most {MOST_DEPTH}."
         )
     if depth < LEAST_DEPTH:
         raise KernelError(

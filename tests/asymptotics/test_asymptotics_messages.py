@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 from symdlt.asymptotics import exponents
-from symdlt.errors import ActivationError, SolutionError, UnknownTensorError
+from symdlt.errors import ActivationError, InputError, SolutionError, UnknownTensorError
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,8 @@ from symdlt.errors import ActivationError, SolutionError, UnknownTensorError
         (
             "K*=1",
             "There is no universality class 'K*=1' here. "
-            "The solver knows 'K*=0, odd' and 'K*=0, general'. Give one of them.",
+            "The solver knows 'K*=0, odd', 'K*=0, general' and 'scale-invariant'. "
+            "Give one of them.",
         ),
     ],
 )
@@ -66,3 +67,14 @@ def test_unknown_tensor():
 def test_complex_activation():
     with pytest.raises(ActivationError):
         exponents("sqrt(0 - 1)*z")
+
+
+@pytest.mark.parametrize("rate", [[1], object(), "1", True + 0j])
+def test_learning_rates_that_are_none(rate):
+    with pytest.raises(SolutionError, match="not a learning rate"):
+        exponents("tanh", lambda_b=rate)
+
+
+def test_tensors_that_are_no_list():
+    with pytest.raises(InputError, match="not a list of tensors"):
+        exponents("tanh", 5)
