@@ -147,7 +147,8 @@ class Phase:
                 lines.append(f"  {label:<14} {text(value)}{error}")
         lines += ["", self._kernel_sentence(), self._correlation_sentence(), self._ntk_sentence()]
         for other in self.others:
-            kind = "stable" if other.stable else "unstable"
+            marginal = "marginal" if other.chi_parallel == 1 else "unstable"
+            kind = "stable" if other.stable else marginal
             lines.append(
                 f"There is a fixed point K = {brief(other.K)} as well, {kind}, with "
                 f"chi_parallel = {brief(other.chi_parallel)}."
@@ -165,6 +166,8 @@ class Phase:
                 f"{origin} explodes by a factor {brief(self.chi_parallel)} a layer, e-fold in "
                 f"{brief(self.xi_parallel)} layers: there is no fixed point."
             )
+        if self.chi_parallel > 1:
+            return f"{origin} is at an unstable fixed point; any other start leads away from it."
         if self.chi_parallel == 0:
             return f"{origin} goes to K*, faster than exponentially."
         if self.xi_parallel == sp.oo:
@@ -200,7 +203,7 @@ class Phase:
             law = f" as l exp(-l/xi), xi = {scale}" if resonant else f" as exp(-l/xi), xi = {scale}"
             return f"The NTK goes to {brief(self.ntk)}{law} layers."
         if self.side == CRITICAL or self.chi_perp == 1:
-            return "The NTK grows by a power of the depth."
+            return "The NTK changes slower than exponentially; `exponents` tells how."
         if self.chi_perp == sp.oo:
             return "The NTK explodes, faster than exponentially."
         return (

@@ -161,7 +161,7 @@ def test_critical_networks_are_called_critical(name):
     found = phase(name, 2 if name == "relu" else 1)
     assert found.side == "critical"
     assert found.xi_parallel == sp.oo
-    assert "power of the depth" in str(found)
+    assert "slower than exponentially" in str(found)
 
 
 @pytest.mark.parametrize(
