@@ -142,11 +142,12 @@ def check_exponents(
     *,
     lambda_b: float = RATES[0],
     lambda_W: float = RATES[1],
+    start: float = 1.0,
 ) -> ExponentCheck:
     r"""Iterate the generated single-input kernel and hold its tensors against their asymptotes.
 
     The network has the hyperparameters of the solution, with the learning rates of each layer and
-    a kernel of 1 at the first. From the values at several depths the factor of
+    the kernel `start` at the first. From the values at several depths the factor of
     $\ell^{-p}\log^j\ell$ is extrapolated in powers of 1/ℓ with their logarithms.
 
     Args:
@@ -154,6 +155,7 @@ def check_exponents(
         depth: the number of layers.
         lambda_b: $\widetilde\lambda_b$.
         lambda_W: $\widetilde\lambda_W$.
+        start: the kernel of the first layer; a smaller one where the kernel would leave from 1.
 
     Raises:
         SolutionError: for a whole class, and for coefficients that depend on the input.
@@ -194,7 +196,10 @@ def check_exponents(
             "It is that of the solution. Give exponents('tanh'), for instance."
         )
     rates = _rates(lambda_b, lambda_W)
-    values = _iterated(solution, int(depth), rates)
+    require(start, int | float, "a kernel", "Give a positive number such as 0.1.")
+    if not 0.0 < start < float("inf"):
+        raise KernelError(f"start is {start}. A kernel is positive. Give a number such as 0.1.")
+    values = _iterated(solution, int(depth), rates, float(start))
     tensors = tuple(_compared(a, values[a.name], rates) for a in solution.tensors)
     return ExponentCheck(solution, rates, int(depth), tensors)
 
@@ -214,7 +219,7 @@ def _rates(lambda_b: Any, lambda_W: Any) -> tuple[float, float]:
 
 
 def _iterated(
-    solution: AsymptoticSolution, depth: int, rates: tuple[float, float]
+    solution: AsymptoticSolution, depth: int, rates: tuple[float, float], start: float
 ) -> dict[str, Array]:
     missing = [a.name for a in solution.tensors if a.name not in ("G", *single_input.RECURSIONS)]
     if missing:
@@ -229,7 +234,7 @@ def _iterated(
     try:
         return single_input.propagate(
             functions,
-            (1.0 - C_b) / C_W,
+            (start - C_b) / C_W,
             depth,
             C_b=C_b,
             C_W=C_W,
@@ -237,7 +242,9 @@ def _iterated(
             lambda_W=given["lambda_W(l)"],
         )
     except single_input.KernelInputError as reason:
-        raise KernelError(str(reason)) from None
+        raise KernelError(
+            f"From K = {start:g}: {reason} If the kernel does not fall, give a smaller start."
+        ) from None
 
 
 def _per_layer(value: Any, layers: Array, rates: tuple[float, float]) -> Array:

@@ -88,3 +88,13 @@ def test_the_command_line(capsys):
     assert "against iteration at layer 1000" in capsys.readouterr().out
     assert main(["exponents", "tanh", "--check", "1000", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["depth"] == 1000
+
+
+def test_a_start_within_the_basin_of_the_fixed_point():
+    """The kernel of z - z^3 falls from below 0.4 only."""
+    solution = exponents("z - z**3", ["V"])
+    with pytest.raises(KernelError, match="smaller start"):
+        check_exponents(solution, 2000)
+    assert abs(check_exponents(solution, 2000, start=0.1)["V"].difference) < 1e-4
+    with pytest.raises(KernelError, match="kernel is positive"):
+        check_exponents(solution, 2000, start=-1.0)
