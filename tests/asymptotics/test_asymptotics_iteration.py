@@ -78,6 +78,7 @@ def test_constant_of_integration_is_that_of_the_ntk():
             assert limit == pytest.approx(expected, rel=1e-4), (name, K)
 
 
+@pytest.mark.slow
 @given(
     second=st.sampled_from([-6, -4, -2, 0, 0, 0, 2, 4, 6]),
     third=st.integers(6, 20),

@@ -33,6 +33,7 @@ SMOOTH_FAMILIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH_FAMILIES)
 @pytest.mark.parametrize("K", VARIANCES)
 def test_smooth_families_against_quadrature(name, K):

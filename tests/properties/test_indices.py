@@ -389,6 +389,7 @@ def neuron_terms(draw):
     return Term(sums, others.coefficient, factors)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(neuron_terms())
 def test_average_over_neurons_has_the_value_of_independent_neurons(term):

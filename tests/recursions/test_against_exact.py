@@ -76,6 +76,7 @@ ORDER_TWO = correlators(2)
 SAMPLE = [c for k, c in enumerate(ORDER_TWO) if k % 3 == 0 or not c.forest.edges]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlator", ORDER_TWO, ids=lambda c: c.name)
 def test_second_layer_with_three_pairs(correlator):
     network = random_network(21, (3, 2, 3, 2, 2, 3))
