@@ -13,14 +13,13 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W
+from symdlt.asymptotics._parameters import DEPTH, LAMBDA_B, LAMBDA_W, LAYER
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics._solver import MANY
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.progress import track
 from symdlt.recursions import Bracket, Recursion, Term, piece_name
 
-LAYER, DEPTH = sp.Symbol("l", positive=True), sp.Symbol("L", positive=True)
-MANY = 20
 DIGITS = 30
 
 Polynomial = tuple[Any, ...]
@@ -220,7 +219,6 @@ def _leading(exact: Any) -> tuple[Any, Any]:
     """The highest power of ℓ and its coefficient; minus infinity for zero."""
     if exact == 0:
         return -sp.oo, sp.Integer(0)
-    highest = sp.Poly(sp.expand(exact), LAYER)
-    return sp.Integer(highest.degree()), highest.LC() if exact.has(sp.Float) else sp.factor(
-        highest.LC()
-    )
+    polynomial = sp.Poly(sp.expand(exact), LAYER)
+    leading = polynomial.LC()
+    return sp.Integer(polynomial.degree()), leading if exact.has(sp.Float) else sp.factor(leading)

@@ -20,7 +20,7 @@ from symdlt.asymptotics._expansions import (
 )
 from symdlt.asymptotics._layer import Solution, UndeterminedError
 from symdlt.asymptotics._located import located
-from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W, Parameters
+from symdlt.asymptotics._parameters import DEPTH, LAMBDA_B, LAMBDA_W, LAYER, Parameters
 from symdlt.asymptotics._scale_invariant import scale_invariant, solve_scale_invariant
 from symdlt.asymptotics._solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics._solver import MANY, Schedule, critical_point, solve
@@ -38,8 +38,6 @@ INFINITE = (
     "functions. The slope of the activation jumps. Ask for other tensors, or give a smoother "
     "activation."
 )
-LAYER = sp.Symbol("l", positive=True)
-DEPTH = sp.Symbol("L", positive=True)
 
 
 def exponents(

@@ -17,6 +17,7 @@ SIGMA_1 = sp.Symbol("sigma_1", positive=True)
 A_1 = sp.Symbol("a_1", negative=True)
 INVERSE = sp.Symbol("m", positive=True)
 P_PERP = sp.Symbol("p_perp", real=True)
+LAYER, DEPTH = sp.Symbol("l", positive=True), sp.Symbol("L", positive=True)
 LAMBDA_B = sp.Symbol("lambda_b", positive=True)
 LAMBDA_W = sp.Symbol("lambda_W", positive=True)
 

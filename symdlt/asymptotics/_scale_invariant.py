@@ -7,12 +7,12 @@ from layer to layer by its sources alone, which are polynomials in the depth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 from sympy.polys.fields import field
+from sympy.polys.orthopolys import hermite_prob_poly
 
 from symdlt.asymptotics._equations import double_factorial
 from symdlt.asymptotics._exact_layers import StandingKernel, exact_solution, solve_exactly
@@ -106,23 +106,12 @@ class HomogeneousMeans:
                 f"The mean {bracket} is odd under a change of sign of z. Recursions have no such "
                 "means. This is a fault of symdlt; please report it."
             )
+        hermite = hermite_prob_poly(inserted, polys=True)
         moment = sum(
-            number * double_factorial(degree + power - 1) for power, number in _hermite(inserted)
+            number * double_factorial(degree + power - 1) for (power,), number in hermite.terms()
         )
         sides = self.right ** len(orders) + self.left ** len(orders)
         return sides * moment / 2 * self.kernel ** ((degree - inserted) // 2)
-
-
-def _hermite(order: int) -> Iterator[tuple[int, int]]:
-    """Powers and coefficients of the Hermite polynomial of the Gaussian weight."""
-    before: dict[int, int] = {}
-    polynomial = {0: 1}
-    for k in range(order):
-        shifted = {power + 1: number for power, number in polynomial.items()}
-        for power, number in before.items():
-            shifted[power] = shifted.get(power, 0) - k * number
-        before, polynomial = polynomial, shifted
-    return iter(polynomial.items())
 
 
 def solve_scale_invariant(

@@ -245,6 +245,26 @@ class CustomAlgorithm:
         return _checked(response.name, function, h) if function else 0.0
 
 
+def weights(
+    algorithm: Algorithm, response: Response, eigenvalues: Array
+) -> tuple[Array, Array | None]:
+    """The weights of a response along its modes, and what outputs in the training set are short of.
+
+    An output in the training set decays while it is moved; what is left of it at the end has an
+    axis for its mode before the others. There is none if training goes to the end.
+    """
+    count, size = len(response.modes), len(eigenvalues)
+    h = {
+        mode: eigenvalues.reshape((-1,) + (1,) * (count - 1 - k))
+        for k, mode in enumerate(response.modes)
+    }
+    still = np.broadcast_to(algorithm.weight(response, h), (size,) * count)
+    if algorithm.finished or response.fixed > 1:
+        return still, None
+    outer = eigenvalues.reshape((-1,) + (1,) * count)
+    return still, np.broadcast_to(algorithm.weight(response, h, outer), (size,) * (count + 1))
+
+
 def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
     """The algorithm; gradient flow to the end if there is none.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.networks import Forest
-from symdlt.training._algorithms import Algorithm
+from symdlt.training._algorithms import Algorithm, weights
 from symdlt.training._averages import MODE, Average, averages
 from symdlt.training._data import check_result
 from symdlt.training._responses import Response, moved, responses
@@ -107,26 +108,22 @@ class Training:
         total /= self.statistics.width**order
         return total
 
+    @cached_property
+    def _known(self) -> dict[Response, tuple[Array, bool]]:
+        return {}
+
     def _weight(self, response: Response) -> tuple[Array, bool]:
         """The weights of a response along its modes, and whether an axis of outputs is before them.
 
-        An output in the training set decays while it is moved; what it is short of at the end of
-        training does not reach the test outputs.
+        What outputs in the training set are short of does not reach the test outputs.
         """
-        values, _ = self.statistics.spectrum
-        count = len(response.modes)
-        h = {
-            mode: values.reshape((-1,) + (1,) * (count - 1 - k))
-            for k, mode in enumerate(response.modes)
-        }
-        shape = (len(values),) * count
-        still = np.broadcast_to(self.algorithm.weight(response, h), shape)
-        if self.algorithm.finished or response.fixed > 1:
-            return still, False
-        outer = values.reshape((-1,) + (1,) * count)
-        left = np.broadcast_to(self.algorithm.weight(response, h, outer), (len(values), *shape))
-        tests = len(self.statistics.propagator)
-        return np.concatenate([still - left, np.broadcast_to(still, (tests, *shape))]), True
+        if response not in self._known:
+            still, left = weights(self.algorithm, response, self.statistics.spectrum[0])
+            if left is not None:
+                tests = (len(self.statistics.propagator), *still.shape)
+                still = np.concatenate([still - left, np.broadcast_to(still, tests)])
+            self._known[response] = still, left is not None
+        return self._known[response]
 
     def _rest(
         self,

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.errors import TrainingError
 from symdlt.mlp._numbers import real_numbers
 from symdlt.networks import OBSERVABLES, Forest
-from symdlt.training._algorithms import Algorithm, check_algorithm
-from symdlt.training._data import check_finite, check_targets
+from symdlt.training._algorithms import Algorithm, check_algorithm, weights
+from symdlt.training._data import check_finite, check_square, check_targets
 from symdlt.training._responses import Response, moved
 from symdlt.training._statistics import Statistics
 
@@ -76,8 +76,8 @@ def train_network(
         OBSERVABLES[name]: _check_tree(name, value, outputs.shape)
         for name, value in zip(TREES, given, strict=True)
     }
-    ntk, *_ = trees.values()
-    statistics = Statistics({"H": (ntk + ntk.T) / 2}, train * neurons, 1)
+    ntk = check_square("H", trees[OBSERVABLES["NTK"]])
+    statistics = Statistics({"H": ntk}, train * neurons, 1)
     values, vectors = statistics.spectrum
     algorithm.check(values)
     errors = vectors.T @ (outputs[:train] - targets).ravel()
@@ -103,16 +103,11 @@ def _moved_by(
     for axis in range(1, count + 1):
         inner = np.take(tree, range(train), axis)
         tree = np.moveaxis(np.tensordot(vectors, inner, (0, axis)), 0, axis)
-    h = {}
-    for k, mode in enumerate(response.modes):
-        shape = (-1,) + (1,) * (count - 1 - k)
-        h[mode] = values.reshape(shape)
-        tree = tree * errors.reshape(shape)
-    still = algorithm.weight(response, h)
-    weight = np.broadcast_to(still, (len(tree), *(train,) * count)).copy()
-    if not algorithm.finished:
-        outer = values.reshape((-1,) + (1,) * count)
-        weight[:train] -= algorithm.weight(response, h, outer)
+        tree = tree * errors.reshape((-1,) + (1,) * (count - axis))
+    still, left = weights(algorithm, response, values)
+    weight = np.broadcast_to(still, tree.shape).copy()
+    if left is not None:
+        weight[:train] -= left
     added: Array = statistics.propagator @ (weight * tree).reshape(len(tree), -1).sum(axis=1)
     return added
 

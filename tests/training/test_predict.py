@@ -181,7 +181,10 @@ REFUSED = {
     ),
     "a list with one for each step": lambda: GradientDescent([[0.1], [0.1, 0.2]]),
     "Leave out its steps": lambda: projectors()["dNTK-A"].latex(GradientDescent(0.1, steps=3)),
-    "not symmetric": lambda: predict_kernel([[1.0, 2.0], [0.0, 1.0]], [1.0]),
+    "H is not symmetric": lambda: train_network(
+        [0.0, 0.1], [[1.0, 0.9], [0.1, 1.0]], *map(np.zeros, (3 * (2,), 4 * (2,), 4 * (2,))), [1.0]
+    ),
+    "ntk is not symmetric": lambda: predict_kernel([[1.0, 2.0], [0.0, 1.0]], [1.0]),
     "at least one of each": lambda: posterior(np.eye(2), [1.0, 2.0]),
 }
 
