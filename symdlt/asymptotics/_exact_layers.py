@@ -21,6 +21,7 @@ from symdlt.progress import track
 from symdlt.recursions import Bracket, Recursion, Term, piece_name
 
 DIGITS = 30
+ROUNDING = 1e-12
 
 Polynomial = tuple[Any, ...]
 
@@ -201,6 +202,11 @@ def _asymptote(recursion: Recursion, exact: dict[str, Any], inexact: bool) -> As
         _leading(exact[name]) for name in (recursion.name, "H")
     )
     ratio = coefficient * exact["G"] ** (edges - pairs) / ntk**edges
+    number = _multiple(coefficient, ntk**edges) if inexact else None
+    if number is not None:
+        ratio = number * exact["G"] ** (edges - pairs)
+        lead = sp.Poly(ntk).LC() if ntk.free_symbols else ntk
+        coefficient = number * lead**edges * sp.expand(ntk / lead) ** edges
     return Asymptote(
         name=recursion.name,
         edges=edges,
@@ -213,6 +219,19 @@ def _asymptote(recursion: Recursion, exact: dict[str, Any], inexact: bool) -> As
         ratio_coefficient=ratio.evalf(DIGITS) if inexact else sp.factor(ratio),
         exact=exact[recursion.name],
     )
+
+
+def _multiple(value: Any, unit: Any) -> Any | None:
+    """The number of units that a polynomial with rounded coefficients is, if it is one."""
+    symbols = sorted(unit.free_symbols, key=str)
+    if not symbols or value == 0:
+        return None
+    own, one = (dict(sp.Poly(sp.expand(x), *symbols).terms()) for x in (value, unit))
+    if own.keys() != one.keys():
+        return None
+    first, *others = (own[powers] / one[powers] for powers in one)
+    same = all(abs(other / first - 1) < ROUNDING for other in others)
+    return first if same else None
 
 
 def _leading(exact: Any) -> tuple[Any, Any]:

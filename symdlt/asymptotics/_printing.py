@@ -69,11 +69,13 @@ def _short(expression: Any) -> Any:
     """With ten digits of what is in floating point."""
     expression = sp.sympify(expression)
     rounded = {x: sp.Float(x, SHOWN) for x in expression.atoms(sp.Float)}
-    return expression.xreplace({x: sp.Integer(1) if y == 1 else y for x, y in rounded.items()})
+    return expression.xreplace(
+        {x: sp.Integer(1) if float(y) == 1.0 else y for x, y in rounded.items()}
+    )
 
 
 def latex(solution: AsymptoticSolution) -> str:
-    """An aligned block: each tensor, and its dimensionless ratio if it is suppressed by 1/n."""
+    """A display: each tensor, and its dimensionless ratio if it is suppressed by 1/n."""
     names = {
         symbol: LATEX_NAMES[symbol.name]
         for symbol in sorted(_symbols(solution), key=str)
@@ -93,7 +95,7 @@ def latex(solution: AsymptoticSolution) -> str:
             ratio = _latex_factor(a.ratio_coefficient, names)
             rows.append(_latex_row(_latex_ratio(a), [ratio, _latex_scale(a), *logs]))
     body = " \\\\\n".join(rows)
-    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
 def _latex_factor(value: Any, names: dict[Any, str]) -> str:

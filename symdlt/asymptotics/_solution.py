@@ -138,13 +138,13 @@ class AsymptoticSolution:
         return table(self)
 
     def latex(self) -> str:
-        """The same as LaTeX, an aligned block in the notation of the book."""
+        """The same as LaTeX, an `align*` environment in the notation of the book."""
         from symdlt.asymptotics._printing import latex
 
         return latex(self)
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        return f"$\\displaystyle {self.latex().replace('{align*}', '{aligned}')}$"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, integers and strings; numbers are exact.

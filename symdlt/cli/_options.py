@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
@@ -89,11 +90,21 @@ def _repeated(part: str) -> Iterator[int]:
     return iter([int(width)] * times)
 
 
+def number(text: str) -> float:
+    """Read one number, such as 1.5 or 3/2."""
+    try:
+        return float(Fraction(text) if "/" in text else text)
+    except (ValueError, ArithmeticError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r:.40} is no number; give one such as 1.5 or 3/2"
+        ) from None
+
+
 def numbers(text: str) -> float | list[float]:
     """Read one number, or several as 1,1,2."""
     try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
+        found = [number(part) for part in text.split(",")]
+    except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"{text!r:.40} are no numbers; give one, or several as 1,1,2"
         ) from None

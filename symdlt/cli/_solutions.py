@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from symdlt.cli._options import Commands, add_command, add_format, whole_numbers
+from symdlt.cli._options import Commands, add_command, add_format, number, whole_numbers
 
 
 def register(commands: Commands) -> None:
@@ -26,8 +26,9 @@ def register(commands: Commands) -> None:
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
     _about(commands, "nearby", _nearby, "two nearby inputs at criticality")
     command = _about(commands, "phase", _phase, "ordered or chaotic, and how fast")
-    for symbol, needed in (("C-W", True), ("C-b", False)):
-        command.add_argument(f"--{symbol}", type=float, required=needed, default=0.0, metavar="X")
+    for symbol, needed in (("C_W", True), ("C_b", False)):
+        names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
+        command.add_argument(*names, type=number, required=needed, default=0.0, metavar="X")
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
     command = _about(commands, "recipe", _recipe, "critical initialisation, layer by layer")
     command.add_argument(

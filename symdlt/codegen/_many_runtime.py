@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from numbers import Integral
 from reprlib import repr as short_repr
@@ -22,7 +22,7 @@ from symdlt.codegen._runtime_input import (
     width_ratios,
 )
 from symdlt.codegen._runtime_tuples import closed_samples, fill, independent_tuples
-from symdlt.means._closed_layers import Blocks, whole_blocks
+from symdlt.means._closed import PairTables
 from symdlt.means._grids import (
     TINY,
     Array,
@@ -106,9 +106,8 @@ def checked_problem(
     used = {name for one in kept.values() for name in one.hyperparameters}
     refuse_large(kept, len(dots), int(depth), samples)
     values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
-    ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
-    rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
-    layers = [Layer(*row) for row in rows]
+    ratios = [1.0, *width_ratios(widths, int(depth)).tolist()]
+    layers = [Layer(*row) for row in zip(*values, ratios, strict=True)]
     refuse_large_variance(layers[0].C_b, layers[0].C_W, float(dots.diagonal().max()))
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
@@ -116,9 +115,15 @@ def checked_problem(
         name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
     }
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
-    everywhere = np.ix_(*[np.arange(len(dots))] * 2)
     tables = list(map(table_name, means))
-    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, everywhere)
+    pairs = all_pairs(len(dots))
+    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, pairs)
+
+
+@lru_cache(maxsize=8)
+def all_pairs(count: int) -> Samples:
+    """The numbers of both samples of all pairs."""
+    return np.ix_(*[np.arange(count)] * 2)
 
 
 def needed_recursions(
@@ -165,6 +170,8 @@ def checked_overlap(overlap: Array) -> Array:
             "Give an array of shape (N, N) with N at least 1, such as x @ x.T / n_0."
         )
     with np.errstate(all="ignore"):
+        if (dots == dots.T).all() and no_negative_eigenvalue(dots):
+            return dots
         scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
         bound = np.outer(scale, scale)
         possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
@@ -177,16 +184,22 @@ def checked_overlap(overlap: Array) -> Array:
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    try:
-        even = dots.copy()
-        even.ravel()[:: len(dots) + 1] += ROUGH * dots.diagonal() + TINY
-        np.linalg.cholesky(even)
-    except np.linalg.LinAlgError as reason:
+    if not no_negative_eigenvalue(dots):
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
-        ) from reason
+        )
     return dots
+
+
+def no_negative_eigenvalue(overlap: Array) -> bool:
+    """Whether a symmetric matrix is finite and, up to rounding, a covariance."""
+    even = overlap.copy()
+    even.ravel()[:: len(even) + 1] += ROUGH * overlap.diagonal() + TINY
+    try:
+        return bool(np.isfinite(np.linalg.cholesky(even).diagonal()).all())
+    except np.linalg.LinAlgError:
+        return False
 
 
 def refuse_large(
@@ -231,7 +244,7 @@ def layers_of(
             raise KernelInputError(f"{name} overflows at layer 1. Give smaller learning rates.")
     advance = partial(advance_all, problem, means)
     if not problem.tuples:
-        advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
+        advance = partial(advance_pairs, problem, pair_tables_of(problem, means))
     for layer, h in enumerate(problem.layers[1:], 1):
         below = {name: values[layer - 1] for name, values in result.items()}
         above = {name: values[layer] for name, values in result.items()}
@@ -246,12 +259,12 @@ def layers_of(
     return result
 
 
-def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
+def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
     """What gives the means of all pairs; ours do not check again that K is a covariance."""
-    if hasattr(means, "pair_blocks"):
-        blocks: Blocks = means.pair_blocks(problem.means)
-        return blocks
-    return whole_blocks(partial(tables_of_means, problem, means))
+    if hasattr(means, "pair_tables"):
+        tables: PairTables = means.pair_tables(problem.means)
+        return tables
+    return partial(tables_of_means, problem, means)
 
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
@@ -291,9 +304,9 @@ def located(
 
 
 def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
-    """Name the first tensor over pairs that is not finite in the layers that are done."""
-    whole = (values[:done].ravel() for values in result.values())
-    if problem.tuples or all(math.isfinite(values @ values) for values in whole):
+    """Name the first tensor over pairs that is not finite; it never becomes finite again."""
+    last = (values[done - 1].ravel() for values in result.values())
+    if problem.tuples or all(math.isfinite(values @ values) for values in last):
         return
     for layer, (name, values) in product(range(done), result.items()):
         if not np.isfinite(values[layer]).all():
@@ -302,18 +315,12 @@ def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
 
 
 def advance_pairs(
-    problem: Problem, blocks: Blocks, h: Layer, below: Tables, above: Mapping[str, Array]
+    problem: Problem, tables: PairTables, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
-    """Write the tensors of the next layer, block by block; those over pairs are local in pairs."""
-    for rows, columns, tables in blocks(below["G"]):
-        named = dict(zip(problem.tables, tables, strict=True))
-        here = {name: values[rows, columns] for name, values in below.items()}
-        for name, one in problem.recursions.items():
-            found = one.advance(h, named, here, problem.everywhere)
-            above[name][rows, columns] = found
-            if rows != columns:
-                height = len(found)
-                above[name][columns, rows][height:] = found[:, height:].T
+    """Write the tensors of the next layer, all of them over pairs."""
+    named = dict(zip(problem.tables, tables(below["G"]), strict=True))
+    for name, one in problem.recursions.items():
+        above[name][...] = one.advance(h, named, below, problem.everywhere)
 
 
 def table_name(orders: tuple[int, ...]) -> str:

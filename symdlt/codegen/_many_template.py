@@ -13,6 +13,7 @@ from symdlt.codegen._printer import COLUMNS, assignment, expression_text
 RUNTIME = (
     "symdlt.means._grids",
     "symdlt.means._spectra",
+    "symdlt.means._series",
     "symdlt.means._pairs",
     "symdlt.means._lines",
     "symdlt.means._nodes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from reprlib import repr as short_repr
@@ -19,9 +20,11 @@ def real_numbers(name: str, value: Any) -> Array:
     """A number or numbers as an array; text, complex numbers, True and None are none."""
     try:
         given = np.asarray(value)
-        kind = given.dtype.kind
+        kind, masked = given.dtype.kind, isinstance(value, np.ma.MaskedArray)
+        if given.dtype == np.float64 and not masked:
+            return given
         real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
-        if real and not isinstance(value, np.ma.MaskedArray):
+        if real and not masked:
             with np.errstate(over="ignore"):
                 return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -32,7 +35,7 @@ def real_numbers(name: str, value: Any) -> Array:
     )
 
 
-def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
+def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> list[float]:
     """A hyperparameter as one number for each layer."""
     if value is None:
         if needed:
@@ -40,24 +43,23 @@ def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Ar
                 f"{name} is missing. The recursions of this kernel contain it. "
                 f"Give a number, or one number for each of the {depth} layers."
             )
-        return np.zeros(depth)
+        return [0.0] * depth
     numbers = real_numbers(name, value)
-    if numbers.ndim == 0:
-        numbers = np.full(depth, float(numbers))
-    if numbers.shape != (depth,):
+    if numbers.shape not in ((), (depth,)):
         raise KernelInputError(
             f"{name} has shape {numbers.shape}. The network has {depth} layers. "
             f"Give a number, or one number for each of the {depth} layers."
         )
-    bad = ~np.isfinite(numbers) | (name.startswith("C_") & (numbers < 0.0))
-    if bad.any():
-        layer = int(np.argmax(bad))
-        raise KernelInputError(
-            f"{name} is {numbers[layer]} at layer {layer + 1}. "
-            "Variances must be finite and not negative, learning rates finite. "
-            "Correct the value."
-        )
-    return numbers
+    least = 0.0 if name.startswith("C_") else -math.inf
+    listed: list[float] = numbers.ravel().tolist()
+    for layer, number in enumerate(listed, 1):
+        if not (math.isfinite(number) and number >= least):
+            raise KernelInputError(
+                f"{name} is {number} at layer {layer}. "
+                "Variances must be finite and not negative, learning rates finite. "
+                "Correct the value."
+            )
+    return listed if numbers.ndim else listed * depth
 
 
 def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:

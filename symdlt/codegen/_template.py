@@ -63,14 +63,14 @@ def propagate(
     given = zip(HYPERPARAMETERS, (C_b, C_W, lambda_b, lambda_W), strict=True)
     values = [per_layer(name, value, depth, name in NEEDED) for name, value in given]
     ratios = width_ratios(widths, depth)
-    refuse_large_variance(float(values[0][0]), float(values[1][0]), overlap)
+    refuse_large_variance(values[0][0], values[1][0], overlap)
     with np.errstate(all="ignore"):
-        first = first_layer(overlap, *(float(value[0]) for value in values))
+        first = first_layer(overlap, *(value[0] for value in values))
         for name, value in first.items():
             check_finite(name, np.array([value]), np.array([first["G"]]))
         if depth == 1:
             return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
-        h = Hyperparameters._make([*(value[1:] for value in values), ratios])
+        h = Hyperparameters._make([*(np.array(value[1:]) for value in values), ratios])
         quadrature = Quadrature(activation, plain_means)
         K = variances(quadrature, advance_g, first["G"], h.C_b, h.C_W)
         m = shared_factors(h, quadrature.means(K[:-1]))

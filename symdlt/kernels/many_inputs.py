@@ -27,9 +27,10 @@ returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import combinations, combinations_with_replacement, permutations, product
+from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
 from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
@@ -43,7 +44,6 @@ REACH = 10.0
 FAR = 12.0
 SHIFT = 0.5 * (math.sqrt(5.0) - 1.0)
 FIRST_STEP = 0.5
-GAUSSIAN_STEP = 0.43
 LEAST_STEP = 1e-3
 STEPS_PER_OCTAVE = 8
 AGREEMENT = 1e-8
@@ -223,12 +223,6 @@ def searched_step(
     )
 
 
-def rescaled(step: float, ratio: float) -> float:
-    """The same from the ratio of the standard deviations."""
-    own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
-    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * ratio))
-
-
 def rounded(step: float) -> float:
     """The next lower step of a fixed set, so that tables are used again."""
     return math.exp2(math.floor(STEPS_PER_OCTAVE * math.log2(step)) / STEPS_PER_OCTAVE)
@@ -321,23 +315,49 @@ NARROW = 0.4
 DIGITS = 37.0
 SETTLED = 1e-14
 UNSEEN = 1e-12
+LIVELY = 0.25
+
+
+class Wanted(NamedTuple):
+    """The functions in use, and by their numbers the pairs to sum and those that are asked for.
+
+    Slopes are tasks whose functions are the derivatives of those of another, from that to those.
+    """
+
+    used: list[int]
+    tasks: list[tuple[int, int]]
+    asked: list[tuple[int, int]]
+    slopes: dict[int, int]
+
+
+class Row(NamedTuple):
+    """The even or odd part of the series of a task, and the slope that has the same coefficients.
+
+    Price's theorem: <f_a' f_b'> is the derivative of <f_a f_b> with respect to the covariance.
+    """
+
+    task: int
+    parity: int
+    slope: int | None
 
 
 class Spectra(NamedTuple):
-    """Hermite coefficients (k, m, place) of derivatives in use; means at each sample by task.
+    """Hermite coefficients (m, place) by function and parity of m; means at each sample by task.
 
-    rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
-    coefficients of any places in any task, in units of their norms, and end that of the last or,
-    if larger, of what is beyond. Places are the samples, unless a matrix from places to samples
-    is given.
+    Functions are in units of powers of the standard deviation. bound[m] is the largest product of
+    two coefficients of any places in any task, in units of their norms, and end that of the last
+    or, if larger, of what is beyond; length is that of the series at the largest correlation.
+    Places are the samples, unless a matrix from places to samples is given.
     """
 
     step: float
-    coefficients: Array
+    pieces: Mapping[tuple[int, int], Array]
+    powers: list[int]
     diagonals: Array
-    rows: list[tuple[int, int]]
+    rows: list[Row]
     bound: Array
     end: float
+    length: int
     spread: Array | None = None
 
 
@@ -351,14 +371,13 @@ class Places(NamedTuple):
 
 def resolved_spectra(
     activation: Sequence[Function],
-    used: list[int],
+    wanted: Wanted,
     roots: Array,
     most: float,
-    tasks: Tasks,
     step: float | None,
 ) -> Spectra:
     """The coefficients, on a grid that resolves every function at every variance."""
-    chain = activation[: used[-1] + 1]
+    chain = activation[: wanted.used[-1] + 1]
     if step is None:
         step = tested_step(chain, float(roots.max()) ** 2)
     elif not (isinstance(step, (int, float)) and math.isfinite(step) and step > 0.0):
@@ -369,7 +388,7 @@ def resolved_spectra(
     step = min(step, FIRST_STEP)
     places = few_places(roots)
     while True:
-        found = spectra_at(activation, used, roots, most, tasks, step, places)
+        found = spectra_at(activation, wanted, roots, most, step, places)
         if isinstance(found, Spectra):
             return found
         if found is None:
@@ -412,10 +431,9 @@ def chebyshev(count: int) -> tuple[Array, Array, Array]:
 
 def spectra_at(
     activation: Sequence[Function],
-    used: list[int],
+    wanted: Wanted,
     roots: Array,
     most: float,
-    tasks: Tasks,
     step: float,
     places: Places | None,
 ) -> Spectra | float | None:
@@ -426,9 +444,9 @@ def spectra_at(
     """
     skip = len(PROBES)
     points = roots if places is None else places.roots
-    values, weighted, norms = sampled(activation, used, points, step)
+    values, weighted, norms = sampled(activation, wanted.used, points, step)
     largest = int(np.argmax(points))
-    if moves(activation, used, float(points[largest]), step, values[:, largest]):
+    if moves(activation, wanted.used, float(points[largest]), step, values[:, largest]):
         return float(points[largest])
     resolvable = 2 * int(0.5 * (math.pi / step) ** 2)
     terms = min(FEWEST_TERMS, resolvable)
@@ -439,36 +457,67 @@ def spectra_at(
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
         coefficients = both[:, skip:]
-        rows, bound, end = bounds(coefficients, norms, tasks)
+        rows, bound, end = bounds(coefficients, norms, wanted)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
         if terms == resolvable:
             return float(points[largest])
         terms = min(2 * terms, resolvable, MOST_TERMS)
-    diagonals = coincident_products(weighted, values, tasks)
-    found = Spectra(step, coefficients, diagonals, rows, bound, end)
-    return found if places is None else at_all_samples(found, norms, places, tasks)
+    diagonals = coincident_products(weighted, values, wanted.tasks)
+    pieces = by_parity(coefficients)
+    powers = [0] * len(wanted.used)
+    length = series_length(bound, most)
+    found = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
+    if places is None:
+        return found
+    if not settled(coefficients, norms, diagonals, places, wanted.tasks):
+        return None
+    return found._replace(diagonals=diagonals @ places.spread, spread=places.spread)
 
 
-def bounds(
-    coefficients: Array, norms: Array, tasks: Tasks
-) -> tuple[list[tuple[int, int]], Array, float]:
+def by_parity(coefficients: Array) -> dict[tuple[int, int], Array]:
+    """The even and the odd ones of each function."""
+    return {(k, p): one[p::2] for k, one in enumerate(coefficients) for p in (0, 1)}
+
+
+def bounds(coefficients: Array, norms: Array, wanted: Wanted) -> tuple[list[Row], Array, float]:
     """The rows, bound and end of spectra.
 
     A series may begin where the coefficients that are known end; Parseval's sum tells.
     """
-    first, second = np.array(tasks).T
+    first, second = np.array(wanted.tasks).T
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
     terms = sizes[first] * sizes[second]
-    matter = terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE
-    rows = [(index, p) for index, both in enumerate(matter.tolist()) for p in (0, 1) if both[p]]
+    matter = terms.reshape(len(first), -1, 2).sum(axis=1) > NEGLIGIBLE
     bound = terms.max(axis=0)
-    seen = np.einsum("kmi,kmi->ki", relative, relative)
-    unseen = ((norms > 0.0) - seen).max(axis=1)
+    relative *= relative
+    degrees = np.arange(bound.size, dtype=np.float64)
+    lively = ((degrees @ relative).min(axis=1) > LIVELY) & (norms.min(axis=1) > TINY)
+    unseen = ((norms > 0.0) - relative.sum(axis=1)).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    return rows, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    return rows_of(matter.tolist(), lively.tolist(), wanted), bound, end
+
+
+def rows_of(matter: list[list[bool]], lively: list[bool], wanted: Wanted) -> list[Row]:
+    """The rows that matter; slopes go with their tasks where this costs no digits.
+
+    The coefficients of f are right to a part of its norm, and the norm of s f' is not small next
+    to it if f is lively: if it changes as much as it is large.
+    """
+    rows = []
+    done = set()
+    for task, (a, b) in enumerate(wanted.tasks):
+        if task in done:
+            continue
+        slope = wanted.slopes.get(task) if lively[a] and lively[b] else None
+        for parity in (0, 1):
+            if matter[task][parity] or (slope is not None and matter[slope][1 - parity]):
+                rows.append(Row(task, parity, slope))
+        done.add(slope)
+    return rows
 
 
 def tested_step(chain: Sequence[Function], variance: float) -> float:
@@ -507,23 +556,22 @@ def series_length(bound: Array, rho: float) -> int:
     return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
 
 
-def needed(bound: Array, rho: Array) -> NDArray[np.intp]:
-    """How many terms matter at each rho."""
-    terms = bound * rho[:, None] ** np.arange(bound.size)
-    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
+def needed(bound: Array, powers: Array) -> NDArray[np.intp]:
+    """How many terms matter at each rho, with the powers of each in a row."""
+    left = np.cumsum((bound * powers)[:, ::-1], axis=1)
     counts: NDArray[np.intp] = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
     return counts
 
 
-def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -> Spectra | None:
-    """The spectra of the samples from those of the places, if the highest degrees vanish."""
+def settled(
+    coefficients: Array, norms: Array, diagonals: Array, places: Places, tasks: Tasks
+) -> bool:
+    """Whether the highest degrees of the polynomials that give all samples vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)
-    above = np.abs(found.coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
-    squares = np.abs(found.diagonals @ places.ends).max(axis=1)
-    if above.any() or (squares > SETTLED * scale[first] * scale[second]).any():
-        return None
-    return found._replace(diagonals=found.diagonals @ places.spread, spread=places.spread)
+    above = np.abs(coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
+    squares = np.abs(diagonals @ places.ends).max(axis=1) > SETTLED * scale[first] * scale[second]
+    return not (above.any() or squares.any())
 
 
 def moves(
@@ -576,35 +624,142 @@ def rest(rho: float, terms: int) -> float:
     return float(rho**terms * min(terms, 1.0 / max(1.0 - rho, 1e-9)))
 
 
+LEAST_ROOT = 1e-162
+TOGETHER = 1 << 11
+
+
+class Pairs(NamedTuple):
+    """Some pairs: covariances, correlations and squares, and both standard deviations."""
+
+    K: Array
+    rho: Array
+    square: Array
+    first: Array
+    second: Array
+
+
+class Series(NamedTuple):
+    """Series in rho^2, row by row: the coefficients (t, sample) of both functions.
+
+    The factors (1 or 2, t) make of their products those of the task and of its slope.
+    """
+
+    rows: list[Row]
+    powers: list[tuple[int, int]]
+    length: int
+    factors: list[Array]
+    left: list[Array]
+    right: list[Array]
+
+
+def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
+    """The series up to a certain rho, without what is negligible."""
+    length = spectra.length if rho == most else series_length(spectra.bound, rho)
+    found = Series(spectra.rows, [], length + 1, [], [], [])
+    for row in spectra.rows:
+        ours, theirs = wanted.tasks[row.task]
+        terms = length + (row.slope is not None and not row.parity)
+        a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
+        if spectra.spread is not None:
+            a = a @ spectra.spread
+            b = a if ours == theirs else b @ spectra.spread
+        found.powers.append((spectra.powers[ours], spectra.powers[theirs]))
+        found.factors.append(factors(row.parity, len(a), row.slope is not None))
+        found.left.append(a)
+        found.right.append(b)
+    return found._replace(length=max(map(len, found.right), default=1))
+
+
+@lru_cache(maxsize=64)
+def factors(parity: int, terms: int, sloping: bool) -> Array:
+    """What makes of products of coefficients those of the task and of the slope."""
+    degrees = np.arange(parity, 2 * terms, 2.0)
+    return np.array([np.ones(terms), degrees] if sloping else [np.ones(terms)])
+
+
+def power_table(square: Array, table: Array) -> None:
+    """square^t for t = 0, 1, …; where these are few numbers, a power of two at a time."""
+    table[0] = 1.0
+    if square.size > TOGETHER:
+        for below, here in pairwise(table):
+            np.multiply(below, square, out=here)
+        return
+    done, power = 1, square
+    while done < len(table):
+        more = min(done, len(table) - done)
+        np.multiply(table[:more], power, out=table[done : done + more])
+        done += more
+        if done < len(table):
+            power = power * power
+
+
+def add_series(
+    totals: Array,
+    found: Series,
+    left: list[Array],
+    right: list[Array],
+    pairs: Pairs,
+    space: Array | None = None,
+) -> None:
+    """The sums of all tasks, for each row from right (t, …, n) and left (w, t) or (w, h, 1, t).
+
+    These are products of coefficients and factors, or coefficients and coefficients with factors.
+    """
+    shape = (found.length, *pairs.square.shape)
+    size = math.prod(shape)
+    table, work = (np.empty((2, size)) if space is None else space[:, :size]).reshape(2, *shape)
+    power_table(pairs.square, table)
+    fresh = set(range(len(totals)))
+    for row, units, one, other in zip(found.rows, found.powers, left, right, strict=True):
+        part = np.multiply(table[: len(other)], other, out=work[: len(other)])
+        for task, less in ((row.task, 0), (row.slope, 1))[: len(one)]:
+            total = totals[task] if task in fresh else np.empty_like(totals[task])
+            if one.ndim == 2:
+                np.dot(one[less], part.reshape(len(other), -1), out=total.reshape(-1))
+            else:
+                np.matmul(one[less], part.transpose(1, 0, 2), out=total[:, None])
+            for unit in units_of(pairs, units[0] - less, units[1] - less, row.parity - less):
+                total *= unit
+            if task not in fresh:
+                totals[task] += total
+            fresh.discard(task)
+    for task in fresh:
+        totals[task] = 0.0
+
+
+def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:
+    """Powers of both standard deviations and one, from -1 to 1, of the correlation, as factors."""
+    if first == second == degree >= 0:
+        return [pairs.K] if degree else []
+    roots = ((pairs.first, first), (pairs.second, second))
+    units = [root**power for root, power in roots if power]
+    if degree > 0:
+        units.append(pairs.rho)
+    if degree < 0:
+        units.append(1.0 / np.where(np.abs(pairs.rho) < LEAST_ROOT, 1.0, pairs.rho))
+    return units
+
+
 Indices = NDArray[np.intp]
 ROUNDING = 1e-10
-LEAST_ROOT = 1e-162
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
 LISTING = 250
 SAMPLED = 32
 BLOCK = 1 << 17
+STRIP = 64
+FEW = 32
 
 
 class Correlations(NamedTuple):
-    """Standard deviations, correlations without the diagonal, and the largest of these."""
+    """K, standard deviations, correlations without the diagonal, their squares, the largest."""
 
+    K: Array
     roots: Array
     rho: Array
+    square: Array
     most: float
-
-
-class Series(NamedTuple):
-    """Series in rho^2, row by row: coefficients (sample, t) and (t, sample).
-
-    Each row is the even or the odd part of the series of a task.
-    """
-
-    rows: list[tuple[int, int]]
-    length: int
-    left: list[Array]
-    right: list[Array]
 
 
 def pair_means(
@@ -634,37 +789,75 @@ def means_of(
     activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
 ) -> list[Array]:
     """The means from a checked K."""
-    used, tasks, wanted = tasks_of(tuple(orders))
-    spectra = resolved_spectra(activation, used, given.roots, given.most, tasks, step)
-    return means_by(activation, given, spectra, used, tasks, wanted)
+    wanted = wanted_by(tuple(orders))
+    spectra = resolved_spectra(activation, wanted, given.roots, given.most, step)
+    return means_by(activation, given, spectra, wanted)
 
 
 @lru_cache(maxsize=64)
-def tasks_of(orders: Tasks) -> tuple[list[int], Tasks, Tasks]:
-    """The functions in use, and by their numbers the pairs to sum, and those of the orders."""
+def wanted_by(orders: Tasks) -> Wanted:
+    """What is to be summed for some orders."""
     used = sorted({k for order in orders for k in order})
-    wanted = [(used.index(a), used.index(b)) for a, b in orders]
-    return used, sorted({task for a, b in wanted for task in ((a, b), (b, a))}), wanted
+    asked = [(used.index(a), used.index(b)) for a, b in orders]
+    tasks = sorted({task for a, b in asked for task in ((a, b), (b, a))})
+    known = {(used[a], used[b]): index for index, (a, b) in enumerate(tasks)}
+    slopes = {
+        index: known[a + 1, b + 1] for (a, b), index in known.items() if (a + 1, b + 1) in known
+    }
+    return Wanted(used, tasks, asked, slopes)
 
 
 def means_by(
-    activation: Sequence[Function],
-    given: Correlations,
-    spectra: Spectra,
-    used: list[int],
-    tasks: Tasks,
-    wanted: Tasks,
+    activation: Sequence[Function], given: Correlations, spectra: Spectra, wanted: Wanted
 ) -> list[Array]:
-    """The means by the series, and by sums where it converges too slowly."""
-    upper = np.empty((len(tasks), *given.rho.shape))
+    """The means as matrices."""
     bulk, limit = thresholds(given, spectra)
-    fill_bulk(upper, given, spectra, tasks, bulk)
-    if bulk < limit:
-        fill_listed(upper, given, spectra, tasks, bulk, limit)
+    upper = upper_sums(given, spectra, wanted, bulk, limit)
     if limit < given.most:
-        functions = [activation[k] for k in used]
-        fill_direct(upper, functions, given, spectra, tasks, limit)
-    return [mirrored(upper, tasks, spectra, task) for task in wanted]
+        fill_direct(upper, activation, given, spectra.step, wanted, limit)
+    return mirrored(upper, wanted, spectra.diagonals)
+
+
+def upper_sums(
+    given: Correlations, spectra: Spectra, wanted: Wanted, bulk: float, limit: float
+) -> Array:
+    """For all pairs i <= j the sums of all tasks, one by one above a certain |rho| up to a limit.
+
+    The others are taken together: for few samples at once, else for some rows, from the diagonal
+    on, that fit into the cache.
+    """
+    found = series(spectra, wanted, bulk, given.most)
+    count = len(given.roots)
+    upper = np.empty((len(wanted.tasks), count, count))
+    if count <= FEW:
+        pairs = Pairs(given.K, given.rho, given.square, given.roots[:, None], given.roots)
+        products = [
+            a[:, :, None] * b[:, None] for a, b in zip(found.left, found.right, strict=True)
+        ]
+        add_series(upper, found, found.factors, products, pairs)
+        return upper
+    height = max(1, min(STRIP, BLOCK // (count * found.length)))
+    height = -(-count // -(-count // height))
+    space = np.empty((2, found.length * height * count))
+    weights = [
+        np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
+        for f, a in zip(found.factors, found.left, strict=True)
+    ]
+    for start in range(0, count, height):
+        rows, columns = slice(start, start + height), slice(start, count)
+        pairs = Pairs(
+            given.K[rows, columns],
+            given.rho[rows, columns],
+            given.square[rows, columns],
+            given.roots[rows, None],
+            given.roots[columns],
+        )
+        left = [one[:, rows, None] for one in weights]
+        right = [other[:, None, columns] for other in found.right]
+        add_series(upper[:, rows, columns], found, left, right, pairs, space)
+    if bulk < limit:
+        fill_listed(upper, given, series(spectra, wanted, limit, given.most), bulk)
+    return upper
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -716,14 +909,15 @@ def correlations(K: Any) -> Correlations:
         found = split(given)
     if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
-    roots, rho, most = found
+    _, roots, rho, square, most = found
     if not (given == given.T).all():
         if not (np.abs(rho - rho.T) <= ROUNDING).all():
             raise refusal("is not symmetric, or not finite")
         rho = 0.5 * (rho + rho.T)
+        square = rho * rho
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    return clipped(Correlations(roots, rho, most))
+    return clipped(Correlations(given, roots, rho, square, most))
 
 
 def split(K: Array) -> Correlations:
@@ -732,15 +926,17 @@ def split(K: Array) -> Correlations:
     inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
     rho = K * inverse[:, None]
     rho *= inverse
-    np.fill_diagonal(rho, 0.0)
-    return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
+    rho.ravel()[:: len(rho) + 1] = 0.0
+    square = rho * rho
+    return Correlations(K, roots, rho, square, math.sqrt(square.max()))
 
 
 def clipped(given: Correlations) -> Correlations:
     """Correlations that rounding took beyond one moved to it."""
     if given.most <= 1.0:
         return given
-    return given._replace(rho=np.clip(given.rho, -1.0, 1.0), most=1.0)
+    rho = np.clip(given.rho, -1.0, 1.0)
+    return given._replace(rho=rho, square=rho * rho, most=1.0)
 
 
 def refusal(what: str) -> KernelInputError:
@@ -767,72 +963,10 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     candidates = limit * np.array(FRACTIONS)
     some = np.abs(given.rho[:: count // SAMPLED])
     shares = np.array([np.count_nonzero(some > c) for c in candidates]) / some.size
-    lengths = needed(spectra.bound, candidates)
+    lengths = needed(spectra.bound, candidates[:, None] ** np.arange(terms))
     costs = lengths + LISTED * lengths[0] * shares
     costs[1:] += (LISTING / count) ** 2
     return float(candidates[np.argmin(costs)]), limit
-
-
-def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
-    """The series up to a certain rho, without what is negligible."""
-    length = series_length(spectra.bound, rho)
-    found = Series(spectra.rows, length, [], [])
-    for index, parity in spectra.rows:
-        part = slice(parity, 2 * length, 2)
-        a, b = (spectra.coefficients[k, part] for k in tasks[index])
-        if spectra.spread is not None:
-            a = a @ spectra.spread
-            b = a if tasks[index][0] == tasks[index][1] else b @ spectra.spread
-        found.left.append(np.ascontiguousarray(a.T))
-        found.right.append(b)
-    return found
-
-
-def power_table(square: Array, out: Array) -> None:
-    """square^t in out[t]."""
-    out[0] = 1.0
-    done = 1
-    while done < len(out):
-        more = min(done, len(out) - done)
-        np.multiply(out[:more], square, out=out[done : done + more])
-        square = square * square
-        done += more
-
-
-def summed(
-    totals: Array, found: Series, left: list[Array], right: list[Array], rho: Array, space: Array
-) -> None:
-    """The sums of all tasks at rho (h, n), for left (h, t) and right (t, …, n) of each row."""
-    shape = (found.length, *rho.shape)
-    powers, work = space[:, : math.prod(shape)].reshape(2, *shape)
-    power_table(rho * rho, powers)
-    done = set()
-    for (index, parity), one, other in zip(found.rows, left, right, strict=True):
-        np.multiply(powers, other, out=work)
-        total = np.empty_like(rho) if index in done else totals[index]
-        np.matmul(one[:, None], work.transpose(1, 0, 2), out=total[:, None])
-        if parity:
-            total *= rho
-        if index in done:
-            totals[index] += total
-        done.add(index)
-    for index in set(range(len(totals))) - done:
-        totals[index] = 0.0
-
-
-def fill_bulk(
-    upper: Array, given: Correlations, spectra: Spectra, tasks: Tasks, rho: float
-) -> None:
-    """All pairs i <= j, right up to a certain |rho|."""
-    found = series(spectra, tasks, rho)
-    count = len(given.roots)
-    height = min(count, max(1, BLOCK // (count * found.length)))
-    space = np.empty((2, height * found.length * count))
-    for start in range(0, count, height):
-        part = slice(start, start + height)
-        left = [one[part] for one in found.left]
-        right = [other[:, None, start:] for other in found.right]
-        summed(upper[:, part, start:], found, left, right, given.rho[part, start:], space)
 
 
 def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
@@ -842,29 +976,26 @@ def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
     return first[ordered], second[ordered]
 
 
-def fill_listed(
-    upper: Array, given: Correlations, spectra: Spectra, tasks: Tasks, rho: float, limit: float
-) -> None:
-    """The few pairs above a certain |rho|, right up to a limit."""
-    found = series(spectra, tasks, limit)
-    first, second = above(given, rho)
-    height = min(first.size, max(1, BLOCK // found.length))
-    space = np.empty((2, height * found.length))
-    for start in range(0, first.size, height):
-        i, j = first[start : start + height], second[start : start + height]
-        totals = np.empty((len(tasks), i.size, 1))
-        left = [one[i] for one in found.left]
-        right = [other[:, j, None] for other in found.right]
-        summed(totals, found, left, right, given.rho[i, j][:, None], space)
-        upper[:, i, j] = totals[..., 0]
+def fill_listed(upper: Array, given: Correlations, found: Series, rho: float) -> None:
+    """The few pairs above a certain |rho|."""
+    rows, columns = above(given, rho)
+    height = max(1, BLOCK // found.length)
+    for start in range(0, rows.size, height):
+        i, j = rows[start : start + height], columns[start : start + height]
+        totals = np.empty((len(upper), i.size))
+        products = [a[:, i] * b[:, j] for a, b in zip(found.left, found.right, strict=True)]
+        cells = given.K[i, j], given.rho[i, j], given.square[i, j]
+        pairs = Pairs(*cells, given.roots[i], given.roots[j])
+        add_series(totals, found, found.factors, products, pairs)
+        upper[:, i, j] = totals
 
 
 def fill_direct(
     upper: Array,
-    functions: Sequence[Function],
+    activation: Sequence[Function],
     given: Correlations,
-    spectra: Spectra,
-    tasks: Tasks,
+    step: float,
+    wanted: Wanted,
     rho: float,
 ) -> None:
     """Pairs too near to |rho| = 1 for the series, by two-dimensional sums.
@@ -872,19 +1003,17 @@ def fill_direct(
     With z_i = s_i x and z_j = s_j (rho x + c y), c = sqrt(1 - rho^2), s_j <= s_i, the functions
     of y are smooth as c is small: few nodes do.
     """
-    nodes, weights, _ = probed_grid(spectra.step)
+    nodes, weights, _ = probed_grid(step)
     for i, j in zip(*above(given, rho), strict=True):
         turned = given.roots[i] < given.roots[j]
         wide, narrow = (j, i) if turned else (i, j)
         c = math.sqrt((1.0 - given.rho[i, j]) * (1.0 + given.rho[i, j]))
-        y, w = trapezoid(1.0 / (1.4 + c / spectra.step))
+        y, w = trapezoid(1.0 / (1.4 + c / step))
         z = given.roots[narrow] * (given.rho[i, j] * nodes[:, None] + c * y)
-        inner = [evaluate(function, k, z) @ w for k, function in enumerate(functions)]
-        outer = [
-            evaluate(function, k, given.roots[wide] * nodes) * weights
-            for k, function in enumerate(functions)
-        ]
-        for index, task in enumerate(tasks):
+        inner = [evaluate(activation[k], k, z) @ w for k in wanted.used]
+        far = given.roots[wide] * nodes
+        outer = [evaluate(activation[k], k, far) * weights for k in wanted.used]
+        for index, task in enumerate(wanted.tasks):
             a, b = task[::-1] if turned else task
             upper[index, i, j] = outer[a] @ inner[b]
 
@@ -895,14 +1024,23 @@ def below_diagonal(count: int) -> NDArray[np.bool_]:
     return np.tri(count, k=-1, dtype=bool)
 
 
-def mirrored(upper: Array, tasks: Tasks, spectra: Spectra, task: tuple[int, int]) -> Array:
-    """The means of one task from its upper triangle and that of the reversed task."""
-    a, b = task
-    means: Array = upper[tasks.index(task)]
-    if a != b:
-        means = means.copy()
-    np.copyto(means, upper[tasks.index((b, a))].T, where=below_diagonal(len(means)))
-    means.ravel()[:: len(means) + 1] = spectra.diagonals[tasks.index((min(task), max(task)))]
+def mirrored(upper: Array, wanted: Wanted, diagonals: Array) -> list[Array]:
+    """The means of the tasks that are asked for, from the upper triangles of all."""
+    count = upper.shape[1]
+    means = []
+    for a, b in wanted.asked:
+        mean = upper[wanted.tasks.index((a, b))]
+        if a != b:
+            mean = mean.copy()
+        other = upper[wanted.tasks.index((b, a))]
+        for start in range(0, count, STRIP):
+            rows, beyond = slice(start, start + STRIP), slice(start + STRIP, count)
+            square = mean[rows, rows]
+            np.copyto(square, other[rows, rows].T, where=below_diagonal(len(square)))
+            if start + STRIP < count:
+                mean[beyond, rows] = other[rows, beyond].T
+        mean.ravel()[:: count + 1] = diagonals[wanted.tasks.index((min(a, b), max(a, b)))]
+        means.append(mean)
     return means
 
 
@@ -1685,78 +1823,175 @@ MESHES = (
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
 )
-EVERY = slice(None)
-Blocks = Callable[[Array], Iterable[tuple[slice, slice, Sequence[Array]]]]
+LOWEST = 0.25
+MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
+PLACES = 38
+POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
+STEPS = 64
+GROUP = 4
+LEVELS = 10
+TRIED = np.linspace(-4.0, 4.0, 33)
 
 
-def whole_blocks(means: Callable[[Array], list[Array]]) -> Blocks:
-    """All pairs as one block."""
-    return lambda K: [(EVERY, EVERY, means(K))]
+class Range(NamedTuple):
+    """The spectra at Chebyshev points of the standard deviation, right up to a correlation.
 
+    Functions are in units of powers of the standard deviation. The table has, place by place, the
+    pieces, the diagonals, and ones. Bounds of the series, and lengths by steps of the correlation,
+    are those of a few places, from the lowest on, and all below. Tried are values that tell whether
+    the functions are still the same.
+    """
 
-class Tested(NamedTuple):
-    """A step and a number of terms that are right up to a standard deviation and a correlation."""
-
-    root: float
+    high: float
     most: float
-    step: float
-    terms: int
+    spectra: Spectra
+    table: Array
+    places: list[float]
+    bounds: Array
+    lengths: list[list[int]]
+    tried: Array
+
+    def holds(self, lowest: float, highest: float, most: float) -> bool:
+        """Whether all standard deviations and correlations are in it."""
+        return self.high * LOWEST <= lowest and highest <= self.high and most <= self.most
 
 
-def trusted_means(activation: Sequence[Function], orders: Tasks) -> Callable[[Array], list[Array]]:
+def trusted_tables(activation: Sequence[Function], orders: Tasks) -> PairTables:
     """What gives the means of pairs, called with one kernel after the other.
 
-    A grid and a length of the series are tested again only where variances or correlations grow:
-    functions are smoother where the variance is smaller.
+    What was found and tested for a range of variances and correlations serves all kernels in it.
     """
-    used, tasks, wanted = tasks_of(tuple(orders))
-    known: Tested | None = None
+    wanted = wanted_by(tuple(orders))
+    known: Range | None = None
 
-    def means(K: Array) -> list[Array]:
+    def tables(K: Array) -> list[Array]:
         nonlocal known
         given = clipped(split(K))
-        root = float(given.roots.max())
-        if known is None or not (root <= known.root and given.most <= known.most):
-            known = tested(activation, used, tasks, root, given.most)
-        spectra = smoother_spectra(activation, used, given.roots, given.most, tasks, known)
-        return means_by(activation, given, spectra, used, tasks, wanted)
+        lowest, highest = float(given.roots.min()), float(given.roots.max())
+        if known is None or not known.holds(lowest, highest, given.most):
+            known = range_for(activation, wanted, lowest, highest, given.most)
+        if known is None:
+            return means_of(activation, given, orders, None)
+        return means_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
 
-    return means
-
-
-def tested(
-    activation: Sequence[Function], used: list[int], tasks: Tasks, root: float, most: float
-) -> Tested:
-    """Test at the largest standard deviation, with some room for correlations to grow."""
-    room = max(0.5 * (1.0 + most), 0.5)
-    found = resolved_spectra(activation, used, np.array([root]), room, tasks, None)
-    return Tested(root, room, found.step, found.bound.size)
+    return tables
 
 
-def smoother_spectra(
-    activation: Sequence[Function],
-    used: list[int],
-    roots: Array,
-    most: float,
-    tasks: Tasks,
-    known: Tested,
-) -> Spectra:
-    """The coefficients below what was tested, as many as matter."""
-    step, largest = known.step, float(roots.max())
-    if 0.0 < largest < known.root:
-        wider = min(rescaled(step, largest / known.root), FIRST_STEP)
-        step = wider if known.terms <= (math.pi / wider) ** 2 - 2.0 else step
-    table = whole_table(step, known.terms)[len(PROBES) :][: first_terms(most, known.terms)]
+def range_for(
+    activation: Sequence[Function], wanted: Wanted, lowest: float, highest: float, most: float
+) -> Range | None:
+    """A range that holds all, if there is one."""
+    if not TINY / LOWEST < highest < 1.0 / TINY or not most <= 1.0:
+        return None
+    high = math.exp2(math.ceil(2.0 * math.log2(highest)) / 2.0)
+    if lowest < high * LOWEST:
+        return None
+    level = math.ceil(-math.log2(1.0 - most)) if most < 1.0 else math.inf
+    upto = 1.0 - 2.0 ** -max(1, level) if level <= LEVELS else 1.0
+    chain = tuple(activation[: wanted.used[-1] + 1])
+    orders = tuple((wanted.used[a], wanted.used[b]) for a, b in wanted.asked)
+    try:
+        found = kept_range(chain, orders, high, upto)
+    except TypeError:
+        return new_range(chain, orders, high, upto)
+    if found is not None and not np.array_equal(tried(chain, wanted, high), found.tried):
+        return new_range(chain, orders, high, upto)
+    return found
 
-    def at(points: Array) -> tuple[Spectra, Array]:
-        values, weighted, norms = sampled(activation, used, points, step)
-        coefficients = table @ values.transpose(0, 2, 1)
-        diagonals = coincident_products(weighted, values, tasks)
-        return Spectra(step, coefficients, diagonals, *bounds(coefficients, norms, tasks)), norms
 
-    places = few_places(roots)
-    everywhere = places and at_all_samples(*at(places.roots), places, tasks)
-    return everywhere or at(roots)[0]
+def tried(chain: Sequence[Function], wanted: Wanted, high: float) -> Array:
+    """The functions in use at some places."""
+    return np.array([evaluate(chain[k], k, high * TRIED) for k in wanted.used])
+
+
+def new_range(chain: Sequence[Function], orders: Tasks, high: float, most: float) -> Range | None:
+    """The range below a standard deviation, if polynomials resolve it."""
+    wanted = wanted_by(orders)
+    roots = high * (MIDDLE + HALF * POINTS)
+    try:
+        found = resolved_spectra(chain, wanted, roots, most, None)
+    except KernelInputError:
+        return None
+    both = np.array([[found.pieces[k, p] for p in (0, 1)] for k in range(len(wanted.used))])
+    norms = np.sqrt((both**2).sum(axis=(1, 2)))
+    ratios = np.maximum(norms[:, 0], TINY) / np.maximum(norms[:, -1], TINY)
+    powers = np.rint(np.log(ratios) / math.log(roots[0] / roots[-1])).astype(int).tolist()
+    units = np.array([roots**power for power in powers])
+    scales = (norms / units).max(axis=1)
+    first, second = np.array(wanted.tasks).T
+    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
+    pieces = {(k, p): both[k, p, : found.length + 1] / units[k] for k, p in names}
+    diagonals = found.diagonals / (units[first] * units[second])
+    settled = all(
+        (np.abs(values @ ENDS) <= SETTLED * scale).all()
+        for values, scale in zip(
+            [*pieces.values(), *diagonals],
+            [*(scales[k] for k, _ in names), *scales[first] * scales[second]],
+            strict=True,
+        )
+    )
+    if not settled:
+        return None
+    return Range(
+        high,
+        most,
+        found._replace(pieces=pieces, powers=powers, diagonals=diagonals),
+        np.concatenate([*pieces.values(), diagonals, np.ones((1, PLACES))]),
+        roots[::-1].tolist(),
+        *lengths_upto(both, norms, wanted, most),
+        tried(chain, wanted, high),
+    )
+
+
+kept_range = lru_cache(maxsize=16)(new_range)
+
+
+def lengths_upto(
+    both: Array, norms: Array, wanted: Wanted, most: float
+) -> tuple[Array, list[list[int]]]:
+    """From coefficients (k, parity, t, place) the bounds and lengths of some places and below."""
+    first, second = np.array(wanted.tasks).T
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
+    relative = np.abs(both) * inverse[:, None, None]
+    upto = np.maximum.accumulate(relative[..., ::-1], axis=-1)
+    terms = (upto[first] * upto[second]).max(axis=0)
+    last = [*range(GROUP - 1, PLACES - 1, GROUP), PLACES - 1]
+    bounds = terms[..., last].transpose(2, 1, 0).reshape(len(last), -1)
+    powers = (most * np.arange(STEPS + 1) / STEPS)[:, None] ** np.arange(bounds.shape[1])
+    return bounds, [((needed(bound, powers) + 1) // 2).tolist() for bound in bounds]
+
+
+def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted) -> Spectra:
+    """The spectra at all samples, by barycentric interpolation."""
+    apart = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF - POINTS[:, None]
+    apart += TINY
+    values = known.table @ (WEIGHTS[:, None] / apart)
+    found, start = known.spectra, 0
+    values = values[:-1] / values[-1]
+    pieces = {}
+    for name, piece in found.pieces.items():
+        pieces[name] = values[start : start + len(piece)]
+        start += len(piece)
+    diagonals = values[start:]
+    for (a, b), one in zip(wanted.tasks, diagonals, strict=True):
+        power = found.powers[a] + found.powers[b]
+        if power:
+            one *= given.roots**power
+    place = min(bisect_left(known.places, highest), PLACES - 1) // GROUP
+    length = known.lengths[place][math.ceil(STEPS * given.most / known.most)]
+    return Spectra(
+        found.step,
+        pieces,
+        found.powers,
+        diagonals,
+        found.rows,
+        known.bounds[place],
+        found.end,
+        length,
+    )
+
+
+PairTables = Callable[[Array], list[Array]]
 
 
 def powers(roots: Array, exponent: int) -> Array:
@@ -1801,9 +2036,9 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Tasks) -> Blocks:
-        """What gives the tables block by block, for K that are known to be covariances."""
-        return whole_blocks(trusted_means(self.activation, orders))
+    def pair_tables(self, orders: Tasks) -> PairTables:
+        """What gives the tables of pairs, for K that are known to be covariances."""
+        return trusted_tables(self.activation, orders)
 
 
 def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
@@ -1826,9 +2061,11 @@ def real_numbers(name: str, value: Any) -> Array:
     """A number or numbers as an array; text, complex numbers, True and None are none."""
     try:
         given = np.asarray(value)
-        kind = given.dtype.kind
+        kind, masked = given.dtype.kind, isinstance(value, np.ma.MaskedArray)
+        if given.dtype == np.float64 and not masked:
+            return given
         real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
-        if real and not isinstance(value, np.ma.MaskedArray):
+        if real and not masked:
             with np.errstate(over="ignore"):
                 return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -1839,7 +2076,7 @@ def real_numbers(name: str, value: Any) -> Array:
     )
 
 
-def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
+def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> list[float]:
     """A hyperparameter as one number for each layer."""
     if value is None:
         if needed:
@@ -1847,24 +2084,23 @@ def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Ar
                 f"{name} is missing. The recursions of this kernel contain it. "
                 f"Give a number, or one number for each of the {depth} layers."
             )
-        return np.zeros(depth)
+        return [0.0] * depth
     numbers = real_numbers(name, value)
-    if numbers.ndim == 0:
-        numbers = np.full(depth, float(numbers))
-    if numbers.shape != (depth,):
+    if numbers.shape not in ((), (depth,)):
         raise KernelInputError(
             f"{name} has shape {numbers.shape}. The network has {depth} layers. "
             f"Give a number, or one number for each of the {depth} layers."
         )
-    bad = ~np.isfinite(numbers) | (name.startswith("C_") & (numbers < 0.0))
-    if bad.any():
-        layer = int(np.argmax(bad))
-        raise KernelInputError(
-            f"{name} is {numbers[layer]} at layer {layer + 1}. "
-            "Variances must be finite and not negative, learning rates finite. "
-            "Correct the value."
-        )
-    return numbers
+    least = 0.0 if name.startswith("C_") else -math.inf
+    listed: list[float] = numbers.ravel().tolist()
+    for layer, number in enumerate(listed, 1):
+        if not (math.isfinite(number) and number >= least):
+            raise KernelInputError(
+                f"{name} is {number} at layer {layer}. "
+                "Variances must be finite and not negative, learning rates finite. "
+                "Correct the value."
+            )
+    return listed if numbers.ndim else listed * depth
 
 
 def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
@@ -2023,9 +2259,8 @@ def checked_problem(
     used = {name for one in kept.values() for name in one.hyperparameters}
     refuse_large(kept, len(dots), int(depth), samples)
     values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
-    ratios = np.concatenate([np.ones(1), width_ratios(widths, int(depth))])
-    rows = zip(*(numbers.tolist() for numbers in (*values, ratios)), strict=True)
-    layers = [Layer(*row) for row in rows]
+    ratios = [1.0, *width_ratios(widths, int(depth)).tolist()]
+    layers = [Layer(*row) for row in zip(*values, ratios, strict=True)]
     refuse_large_variance(layers[0].C_b, layers[0].C_W, float(dots.diagonal().max()))
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
@@ -2033,9 +2268,15 @@ def checked_problem(
         name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
     }
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
-    everywhere = np.ix_(*[np.arange(len(dots))] * 2)
     tables = list(map(table_name, means))
-    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, everywhere)
+    pairs = all_pairs(len(dots))
+    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, pairs)
+
+
+@lru_cache(maxsize=8)
+def all_pairs(count: int) -> Samples:
+    """The numbers of both samples of all pairs."""
+    return np.ix_(*[np.arange(count)] * 2)
 
 
 def needed_recursions(
@@ -2082,6 +2323,8 @@ def checked_overlap(overlap: Array) -> Array:
             "Give an array of shape (N, N) with N at least 1, such as x @ x.T / n_0."
         )
     with np.errstate(all="ignore"):
+        if (dots == dots.T).all() and no_negative_eigenvalue(dots):
+            return dots
         scale = LARGEST_OVERLAP * np.sqrt(dots.diagonal())
         bound = np.outer(scale, scale)
         possible = np.isfinite(scale).all() and (np.abs(dots) <= bound).all()
@@ -2094,16 +2337,22 @@ def checked_overlap(overlap: Array) -> Array:
             "on the diagonal, larger than |x_i| |x_j|/n_0, or not symmetric. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0 of finite inputs."
         )
-    try:
-        even = dots.copy()
-        even.ravel()[:: len(dots) + 1] += ROUGH * dots.diagonal() + TINY
-        np.linalg.cholesky(even)
-    except np.linalg.LinAlgError as reason:
+    if not no_negative_eigenvalue(dots):
         raise KernelInputError(
             "The overlap has a negative eigenvalue. No inputs have such overlaps. It is the matrix "
             "x_i.x_j/n_0. Give x @ x.T / n_0, with all its digits."
-        ) from reason
+        )
     return dots
+
+
+def no_negative_eigenvalue(overlap: Array) -> bool:
+    """Whether a symmetric matrix is finite and, up to rounding, a covariance."""
+    even = overlap.copy()
+    even.ravel()[:: len(even) + 1] += ROUGH * overlap.diagonal() + TINY
+    try:
+        return bool(np.isfinite(np.linalg.cholesky(even).diagonal()).all())
+    except np.linalg.LinAlgError:
+        return False
 
 
 def refuse_large(
@@ -2148,7 +2397,7 @@ def layers_of(
             raise KernelInputError(f"{name} overflows at layer 1. Give smaller learning rates.")
     advance = partial(advance_all, problem, means)
     if not problem.tuples:
-        advance = partial(advance_pairs, problem, pair_blocks_of(problem, means))
+        advance = partial(advance_pairs, problem, pair_tables_of(problem, means))
     for layer, h in enumerate(problem.layers[1:], 1):
         below = {name: values[layer - 1] for name, values in result.items()}
         above = {name: values[layer] for name, values in result.items()}
@@ -2163,12 +2412,12 @@ def layers_of(
     return result
 
 
-def pair_blocks_of(problem: Problem, means: LayerMeans) -> Blocks:
+def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
     """What gives the means of all pairs; ours do not check again that K is a covariance."""
-    if hasattr(means, "pair_blocks"):
-        blocks: Blocks = means.pair_blocks(problem.means)
-        return blocks
-    return whole_blocks(partial(tables_of_means, problem, means))
+    if hasattr(means, "pair_tables"):
+        tables: PairTables = means.pair_tables(problem.means)
+        return tables
+    return partial(tables_of_means, problem, means)
 
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
@@ -2208,9 +2457,9 @@ def located(
 
 
 def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
-    """Name the first tensor over pairs that is not finite in the layers that are done."""
-    whole = (values[:done].ravel() for values in result.values())
-    if problem.tuples or all(math.isfinite(values @ values) for values in whole):
+    """Name the first tensor over pairs that is not finite; it never becomes finite again."""
+    last = (values[done - 1].ravel() for values in result.values())
+    if problem.tuples or all(math.isfinite(values @ values) for values in last):
         return
     for layer, (name, values) in product(range(done), result.items()):
         if not np.isfinite(values[layer]).all():
@@ -2219,18 +2468,12 @@ def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
 
 
 def advance_pairs(
-    problem: Problem, blocks: Blocks, h: Layer, below: Tables, above: Mapping[str, Array]
+    problem: Problem, tables: PairTables, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
-    """Write the tensors of the next layer, block by block; those over pairs are local in pairs."""
-    for rows, columns, tables in blocks(below["G"]):
-        named = dict(zip(problem.tables, tables, strict=True))
-        here = {name: values[rows, columns] for name, values in below.items()}
-        for name, one in problem.recursions.items():
-            found = one.advance(h, named, here, problem.everywhere)
-            above[name][rows, columns] = found
-            if rows != columns:
-                height = len(found)
-                above[name][columns, rows][height:] = found[:, height:].T
+    """Write the tensors of the next layer, all of them over pairs."""
+    named = dict(zip(problem.tables, tables(below["G"]), strict=True))
+    for name, one in problem.recursions.items():
+        above[name][...] = one.advance(h, named, below, problem.everywhere)
 
 
 def table_name(orders: tuple[int, ...]) -> str:

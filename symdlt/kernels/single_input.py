@@ -142,9 +142,11 @@ def real_numbers(name: str, value: Any) -> Array:
     """A number or numbers as an array; text, complex numbers, True and None are none."""
     try:
         given = np.asarray(value)
-        kind = given.dtype.kind
+        kind, masked = given.dtype.kind, isinstance(value, np.ma.MaskedArray)
+        if given.dtype == np.float64 and not masked:
+            return given
         real = kind in "iuf" or (kind == "O" and all(isinstance(x, Real) for x in given.flat))
-        if real and not isinstance(value, np.ma.MaskedArray):
+        if real and not masked:
             with np.errstate(over="ignore"):
                 return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -155,7 +157,7 @@ def real_numbers(name: str, value: Any) -> Array:
     )
 
 
-def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Array:
+def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> list[float]:
     """A hyperparameter as one number for each layer."""
     if value is None:
         if needed:
@@ -163,24 +165,23 @@ def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> Ar
                 f"{name} is missing. The recursions of this kernel contain it. "
                 f"Give a number, or one number for each of the {depth} layers."
             )
-        return np.zeros(depth)
+        return [0.0] * depth
     numbers = real_numbers(name, value)
-    if numbers.ndim == 0:
-        numbers = np.full(depth, float(numbers))
-    if numbers.shape != (depth,):
+    if numbers.shape not in ((), (depth,)):
         raise KernelInputError(
             f"{name} has shape {numbers.shape}. The network has {depth} layers. "
             f"Give a number, or one number for each of the {depth} layers."
         )
-    bad = ~np.isfinite(numbers) | (name.startswith("C_") & (numbers < 0.0))
-    if bad.any():
-        layer = int(np.argmax(bad))
-        raise KernelInputError(
-            f"{name} is {numbers[layer]} at layer {layer + 1}. "
-            "Variances must be finite and not negative, learning rates finite. "
-            "Correct the value."
-        )
-    return numbers
+    least = 0.0 if name.startswith("C_") else -math.inf
+    listed: list[float] = numbers.ravel().tolist()
+    for layer, number in enumerate(listed, 1):
+        if not (math.isfinite(number) and number >= least):
+            raise KernelInputError(
+                f"{name} is {number} at layer {layer}. "
+                "Variances must be finite and not negative, learning rates finite. "
+                "Correct the value."
+            )
+    return listed if numbers.ndim else listed * depth
 
 
 def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
@@ -928,14 +929,14 @@ def propagate(
     given = zip(HYPERPARAMETERS, (C_b, C_W, lambda_b, lambda_W), strict=True)
     values = [per_layer(name, value, depth, name in NEEDED) for name, value in given]
     ratios = width_ratios(widths, depth)
-    refuse_large_variance(float(values[0][0]), float(values[1][0]), overlap)
+    refuse_large_variance(values[0][0], values[1][0], overlap)
     with np.errstate(all="ignore"):
-        first = first_layer(overlap, *(float(value[0]) for value in values))
+        first = first_layer(overlap, *(value[0] for value in values))
         for name, value in first.items():
             check_finite(name, np.array([value]), np.array([first["G"]]))
         if depth == 1:
             return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
-        h = Hyperparameters._make([*(value[1:] for value in values), ratios])
+        h = Hyperparameters._make([*(np.array(value[1:]) for value in values), ratios])
         quadrature = Quadrature(activation, plain_means)
         K = variances(quadrature, advance_g, first["G"], h.C_b, h.C_W)
         m = shared_factors(h, quadrature.means(K[:-1]))

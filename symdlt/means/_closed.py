@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from symdlt.means._closed_layers import (
-    Blocks,
     PairLayer,
     erf_layer,
     gelu_layer,
-    layer_blocks,
     relu_layer,
     whole_layer,
 )
@@ -26,6 +24,7 @@ from symdlt.means._steps import TOUCHING, Moment, single_moment, step_moments
 
 MOST_ORDERS = 12
 FamilyMeans = Callable[..., list[Array]]
+PairTables = Callable[[Array], list[Array]]
 
 
 def relu_means(
@@ -194,17 +193,15 @@ def closed_pair_means(
     return all_finite(found, float(given.roots.max()) ** 2)
 
 
-def closed_pair_blocks(family: str, orders: Tasks, **parameters: float) -> Blocks:
-    """The same block by block, for K that were checked before; the family must have a layer."""
-    blocks = layer_blocks(partial(LAYERS[family], **parameters), [a for a, _ in orders])
-    if family != "relu":
-        return blocks
+def closed_pair_tables(family: str, orders: Tasks, **parameters: float) -> PairTables:
+    """The same for K that were checked before; the family must have a layer."""
+    layer, wanted = partial(LAYERS[family], **parameters), [a for a, _ in orders]
 
-    def checked(K: Array) -> Iterable[tuple[slice, slice, Sequence[Array]]]:
+    def tables(K: Array) -> list[Array]:
         check_kink(family, K.diagonal(), orders)
-        return blocks(K)
+        return whole_layer(layer, K, wanted)
 
-    return checked
+    return tables
 
 
 def has_layer(family: str, orders: Tasks) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,9 +13,8 @@ from symdlt.means._steps import TOUCHING
 STRIPED = 96
 SMALLEST = math.ulp(0.0)
 STRIPS = 4
-EVERY = slice(None)
+CACHED = 1 << 14
 PairLayer = Callable[[Array, Array, Array], tuple[Array, Array]]
-Blocks = Callable[[Array], Iterable[tuple[slice, slice, Sequence[Array]]]]
 
 
 def inverse_roots(one: Array, two: Array, noise: float) -> tuple[Array, Array]:
@@ -92,39 +90,19 @@ def relu_layer(
     return kernel, slopes
 
 
-@lru_cache(maxsize=8)
-def strips(count: int) -> list[tuple[slice, slice]]:
-    """Rows and columns of blocks that cover the upper triangle, small enough for the cache."""
-    if count < STRIPED:
-        return [(EVERY, EVERY)]
-    height = -(-count // STRIPS)
-    return [(slice(i, i + height), slice(i, count)) for i in range(0, count, height)]
-
-
-def layer_blocks(layer: PairLayer, orders: Sequence[int]) -> Blocks:
-    """What gives the rows and the columns of each block, and there the matrices of some orders."""
-
-    def blocks(K: Array) -> Iterator[tuple[slice, slice, Sequence[Array]]]:
-        variances = K.diagonal()
-        for rows, columns in strips(variances.size):
-            one = variances[rows]
-            two = one if rows == columns else variances[columns]
-            both = layer(K[rows, columns], one, two)
-            yield rows, columns, [both[order] for order in orders]
-
-    return blocks
-
-
-def whole_blocks(means: Callable[[Array], list[Array]]) -> Blocks:
-    """All pairs as one block."""
-    return lambda K: [(EVERY, EVERY, means(K))]
-
-
 def whole_layer(layer: PairLayer, K: Array, orders: Sequence[int]) -> list[Array]:
-    """The matrices of some orders for all pairs."""
+    """The matrices of some orders for all pairs, from blocks of the upper triangle in the cache."""
+    variances = K.diagonal()
+    count = variances.size
+    if count < STRIPED:
+        both = layer(K, variances, variances)
+        return [both[order] for order in orders]
     found = [np.empty_like(K) for _ in orders]
-    for rows, columns, block in layer_blocks(layer, orders)(K):
-        for matrix, part in zip(found, block, strict=True):
-            matrix[columns, rows] = part.T
-            matrix[rows, columns] = part
+    height = -(-count // max(STRIPS, -(-count * count // CACHED)))
+    for start in range(0, count, height):
+        rows, columns = slice(start, start + height), slice(start, count)
+        both = layer(K[rows, columns], variances[rows], variances[columns])
+        for matrix, order in zip(found, orders, strict=True):
+            matrix[columns, rows] = both[order].T
+            matrix[rows, columns] = both[order]
     return found

@@ -16,10 +16,10 @@ from symdlt.means._pairs import (
     above,
     check_orders,
     correlations,
-    fill_bulk,
-    fill_listed,
     mirrored,
     thresholds,
+    upper_sums,
+    wanted_by,
 )
 from symdlt.means._panels import (
     BEYOND,
@@ -34,7 +34,15 @@ from symdlt.means._panels import (
     panels,
     with_ends,
 )
-from symdlt.means._spectra import Spectra, Tasks, bounds, first_terms
+from symdlt.means._spectra import (
+    Spectra,
+    Tasks,
+    Wanted,
+    bounds,
+    by_parity,
+    first_terms,
+    series_length,
+)
 
 KINKED_TERMS = 256
 COEFFICIENT_NODES = 128
@@ -96,31 +104,25 @@ def kinked_means(
     activation: Sequence[Function], kinks: Kinks, given: Correlations, orders: Tasks
 ) -> list[Array]:
     """The means from a checked K."""
-    used = sorted({k for order in orders for k in order})
-    where = {k: index for index, k in enumerate(used)}
-    wanted = [(where[a], where[b]) for a, b in orders]
-    tasks = sorted({task for a, b in wanted for task in ((a, b), (b, a))})
-    named = [(used[a], used[b]) for a, b in tasks]
+    wanted = wanted_by(tuple(orders))._replace(slopes={})
+    named = [(wanted.used[a], wanted.used[b]) for a, b in wanted.tasks]
     count = panel_nodes(activation, kinks, float(given.roots.max()))
-    spectra = kinked_spectra(activation, used, kinks, given, tasks)
+    spectra = kinked_spectra(activation, wanted, kinks, given)
     diagonals = coincident_means(activation, kinks, named, given.roots, given.roots, count)
     spectra = spectra._replace(diagonals=diagonals)
-    upper = np.empty((len(tasks), *given.rho.shape))
     bulk, limit = thresholds(given, spectra)
-    fill_bulk(upper, given, spectra, tasks, bulk)
-    if bulk < limit:
-        fill_listed(upper, given, spectra, tasks, bulk, limit)
+    upper = upper_sums(given, spectra, wanted, bulk, limit)
     if limit < given.most:
         fill_near(upper, activation, kinks, given, named, limit, count)
-    return [mirrored(upper, tasks, spectra, task) for task in wanted]
+    return mirrored(upper, wanted, spectra.diagonals)
 
 
 def kinked_spectra(
-    activation: Sequence[Function], used: list[int], kinks: Kinks, given: Correlations, tasks: Tasks
+    activation: Sequence[Function], wanted: Wanted, kinks: Kinks, given: Correlations
 ) -> Spectra:
     """Hermite coefficients, which fall off slowly: the series is for correlations not near one."""
     terms = first_terms(given.most, KINKED_TERMS)
-    roots = given.roots
+    roots, used = given.roots, wanted.used
     x, w = panels(with_ends(in_units(kinks.places, roots)), COEFFICIENT_NODES)
     values = np.array([w * evaluate(activation[k], k, roots[:, None] * x) for k in used])
     smooth = np.empty((terms, *values.shape[:2]))
@@ -131,8 +133,9 @@ def kinked_spectra(
         coefficients = coefficients + delta_coefficients(used, kinks, roots, terms)
     coefficients = np.ascontiguousarray(coefficients)
     norms = np.sqrt((coefficients[:, :64] ** 2).sum(axis=1))
-    rows, bound, end = bounds(coefficients, norms, tasks)
-    return Spectra(0.0, coefficients, norms, rows, bound, 16.0 * end)
+    rows, bound, end = bounds(coefficients, norms, wanted)
+    powers, length = [0] * len(used), series_length(bound, given.most)
+    return Spectra(0.0, by_parity(coefficients), powers, norms, rows, bound, 16.0 * end, length)
 
 
 def hermites(x: Array, terms: int) -> Iterator[Array]:

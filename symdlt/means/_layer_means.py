@@ -9,12 +9,12 @@ import numpy as np
 
 from symdlt.means._blocks import Together
 from symdlt.means._closed import (
+    PairTables,
     check_family,
-    closed_pair_blocks,
     closed_pair_means,
+    closed_pair_tables,
     has_layer,
 )
-from symdlt.means._closed_layers import Blocks, whole_blocks
 from symdlt.means._grids import (
     Array,
     Function,
@@ -24,7 +24,7 @@ from symdlt.means._grids import (
 )
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
-from symdlt.means._layers import trusted_means
+from symdlt.means._layers import trusted_tables
 from symdlt.means._pairs import (
     Indices,
     check_orders,
@@ -78,9 +78,9 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Tasks) -> Blocks:
-        """What gives the tables block by block, for K that are known to be covariances."""
-        return whole_blocks(trusted_means(self.activation, orders))
+    def pair_tables(self, orders: Tasks) -> PairTables:
+        """What gives the tables of pairs, for K that are known to be covariances."""
+        return trusted_tables(self.activation, orders)
 
 
 class ClosedMeans(SmoothMeans):
@@ -110,11 +110,11 @@ class ClosedMeans(SmoothMeans):
             found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Tasks) -> Blocks:
-        """What gives the tables block by block, for K that are known to be covariances."""
+    def pair_tables(self, orders: Tasks) -> PairTables:
+        """What gives the tables of pairs, for K that are known to be covariances."""
         if has_layer(self.family, orders):
-            return closed_pair_blocks(self.family, orders, **self.parameters)
-        return whole_blocks(lambda K: self(K, orders))
+            return closed_pair_tables(self.family, orders, **self.parameters)
+        return lambda K: self(K, orders)
 
 
 class KinkedMeans:
@@ -149,12 +149,12 @@ class KinkedMeans:
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_blocks(self, orders: Tasks) -> Blocks:
-        """What gives the tables block by block, for K that are known to be covariances."""
+    def pair_tables(self, orders: Tasks) -> PairTables:
+        """What gives the tables of pairs, for K that are known to be covariances."""
         if self.slopes is None or not has_layer("relu", orders):
-            return whole_blocks(lambda K: self(K, orders))
+            return lambda K: self(K, orders)
         left, right = self.slopes
-        return closed_pair_blocks("relu", orders, left=left, right=right)
+        return closed_pair_tables("relu", orders, left=left, right=right)
 
     def relu_tables(
         self,

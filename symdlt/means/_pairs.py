@@ -20,46 +20,38 @@ from symdlt.means._grids import (
     probed_grid,
     trapezoid,
 )
+from symdlt.means._series import LEAST_ROOT, Pairs, Series, add_series, series
 from symdlt.means._spectra import (
     NEGLIGIBLE,
     Spectra,
     Tasks,
+    Wanted,
     needed,
     resolved_spectra,
     rest,
-    series_length,
 )
 
 Indices = NDArray[np.intp]
 
 ROUNDING = 1e-10
-LEAST_ROOT = 1e-162
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
 LISTING = 250
 SAMPLED = 32
 BLOCK = 1 << 17
+STRIP = 64
+FEW = 32
 
 
 class Correlations(NamedTuple):
-    """Standard deviations, correlations without the diagonal, and the largest of these."""
+    """K, standard deviations, correlations without the diagonal, their squares, the largest."""
 
+    K: Array
     roots: Array
     rho: Array
+    square: Array
     most: float
-
-
-class Series(NamedTuple):
-    """Series in rho^2, row by row: coefficients (sample, t) and (t, sample).
-
-    Each row is the even or the odd part of the series of a task.
-    """
-
-    rows: list[tuple[int, int]]
-    length: int
-    left: list[Array]
-    right: list[Array]
 
 
 def pair_means(
@@ -89,37 +81,75 @@ def means_of(
     activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
 ) -> list[Array]:
     """The means from a checked K."""
-    used, tasks, wanted = tasks_of(tuple(orders))
-    spectra = resolved_spectra(activation, used, given.roots, given.most, tasks, step)
-    return means_by(activation, given, spectra, used, tasks, wanted)
+    wanted = wanted_by(tuple(orders))
+    spectra = resolved_spectra(activation, wanted, given.roots, given.most, step)
+    return means_by(activation, given, spectra, wanted)
 
 
 @lru_cache(maxsize=64)
-def tasks_of(orders: Tasks) -> tuple[list[int], Tasks, Tasks]:
-    """The functions in use, and by their numbers the pairs to sum, and those of the orders."""
+def wanted_by(orders: Tasks) -> Wanted:
+    """What is to be summed for some orders."""
     used = sorted({k for order in orders for k in order})
-    wanted = [(used.index(a), used.index(b)) for a, b in orders]
-    return used, sorted({task for a, b in wanted for task in ((a, b), (b, a))}), wanted
+    asked = [(used.index(a), used.index(b)) for a, b in orders]
+    tasks = sorted({task for a, b in asked for task in ((a, b), (b, a))})
+    known = {(used[a], used[b]): index for index, (a, b) in enumerate(tasks)}
+    slopes = {
+        index: known[a + 1, b + 1] for (a, b), index in known.items() if (a + 1, b + 1) in known
+    }
+    return Wanted(used, tasks, asked, slopes)
 
 
 def means_by(
-    activation: Sequence[Function],
-    given: Correlations,
-    spectra: Spectra,
-    used: list[int],
-    tasks: Tasks,
-    wanted: Tasks,
+    activation: Sequence[Function], given: Correlations, spectra: Spectra, wanted: Wanted
 ) -> list[Array]:
-    """The means by the series, and by sums where it converges too slowly."""
-    upper = np.empty((len(tasks), *given.rho.shape))
+    """The means as matrices."""
     bulk, limit = thresholds(given, spectra)
-    fill_bulk(upper, given, spectra, tasks, bulk)
-    if bulk < limit:
-        fill_listed(upper, given, spectra, tasks, bulk, limit)
+    upper = upper_sums(given, spectra, wanted, bulk, limit)
     if limit < given.most:
-        functions = [activation[k] for k in used]
-        fill_direct(upper, functions, given, spectra, tasks, limit)
-    return [mirrored(upper, tasks, spectra, task) for task in wanted]
+        fill_direct(upper, activation, given, spectra.step, wanted, limit)
+    return mirrored(upper, wanted, spectra.diagonals)
+
+
+def upper_sums(
+    given: Correlations, spectra: Spectra, wanted: Wanted, bulk: float, limit: float
+) -> Array:
+    """For all pairs i <= j the sums of all tasks, one by one above a certain |rho| up to a limit.
+
+    The others are taken together: for few samples at once, else for some rows, from the diagonal
+    on, that fit into the cache.
+    """
+    found = series(spectra, wanted, bulk, given.most)
+    count = len(given.roots)
+    upper = np.empty((len(wanted.tasks), count, count))
+    if count <= FEW:
+        pairs = Pairs(given.K, given.rho, given.square, given.roots[:, None], given.roots)
+        products = [
+            a[:, :, None] * b[:, None] for a, b in zip(found.left, found.right, strict=True)
+        ]
+        add_series(upper, found, found.factors, products, pairs)
+        return upper
+    height = max(1, min(STRIP, BLOCK // (count * found.length)))
+    height = -(-count // -(-count // height))
+    space = np.empty((2, found.length * height * count))
+    weights = [
+        np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
+        for f, a in zip(found.factors, found.left, strict=True)
+    ]
+    for start in range(0, count, height):
+        rows, columns = slice(start, start + height), slice(start, count)
+        pairs = Pairs(
+            given.K[rows, columns],
+            given.rho[rows, columns],
+            given.square[rows, columns],
+            given.roots[rows, None],
+            given.roots[columns],
+        )
+        left = [one[:, rows, None] for one in weights]
+        right = [other[:, None, columns] for other in found.right]
+        add_series(upper[:, rows, columns], found, left, right, pairs, space)
+    if bulk < limit:
+        fill_listed(upper, given, series(spectra, wanted, limit, given.most), bulk)
+    return upper
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -171,14 +201,15 @@ def correlations(K: Any) -> Correlations:
         found = split(given)
     if not found.roots.all() and given[found.roots == 0.0].any():
         raise refusal("has samples of variance zero that are correlated with others")
-    roots, rho, most = found
+    _, roots, rho, square, most = found
     if not (given == given.T).all():
         if not (np.abs(rho - rho.T) <= ROUNDING).all():
             raise refusal("is not symmetric, or not finite")
         rho = 0.5 * (rho + rho.T)
+        square = rho * rho
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    return clipped(Correlations(roots, rho, most))
+    return clipped(Correlations(given, roots, rho, square, most))
 
 
 def split(K: Array) -> Correlations:
@@ -187,15 +218,17 @@ def split(K: Array) -> Correlations:
     inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
     rho = K * inverse[:, None]
     rho *= inverse
-    np.fill_diagonal(rho, 0.0)
-    return Correlations(roots, rho, max(float(rho.max()), -float(rho.min())))
+    rho.ravel()[:: len(rho) + 1] = 0.0
+    square = rho * rho
+    return Correlations(K, roots, rho, square, math.sqrt(square.max()))
 
 
 def clipped(given: Correlations) -> Correlations:
     """Correlations that rounding took beyond one moved to it."""
     if given.most <= 1.0:
         return given
-    return given._replace(rho=np.clip(given.rho, -1.0, 1.0), most=1.0)
+    rho = np.clip(given.rho, -1.0, 1.0)
+    return given._replace(rho=rho, square=rho * rho, most=1.0)
 
 
 def refusal(what: str) -> KernelInputError:
@@ -222,72 +255,10 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     candidates = limit * np.array(FRACTIONS)
     some = np.abs(given.rho[:: count // SAMPLED])
     shares = np.array([np.count_nonzero(some > c) for c in candidates]) / some.size
-    lengths = needed(spectra.bound, candidates)
+    lengths = needed(spectra.bound, candidates[:, None] ** np.arange(terms))
     costs = lengths + LISTED * lengths[0] * shares
     costs[1:] += (LISTING / count) ** 2
     return float(candidates[np.argmin(costs)]), limit
-
-
-def series(spectra: Spectra, tasks: Tasks, rho: float) -> Series:
-    """The series up to a certain rho, without what is negligible."""
-    length = series_length(spectra.bound, rho)
-    found = Series(spectra.rows, length, [], [])
-    for index, parity in spectra.rows:
-        part = slice(parity, 2 * length, 2)
-        a, b = (spectra.coefficients[k, part] for k in tasks[index])
-        if spectra.spread is not None:
-            a = a @ spectra.spread
-            b = a if tasks[index][0] == tasks[index][1] else b @ spectra.spread
-        found.left.append(np.ascontiguousarray(a.T))
-        found.right.append(b)
-    return found
-
-
-def power_table(square: Array, out: Array) -> None:
-    """square^t in out[t]."""
-    out[0] = 1.0
-    done = 1
-    while done < len(out):
-        more = min(done, len(out) - done)
-        np.multiply(out[:more], square, out=out[done : done + more])
-        square = square * square
-        done += more
-
-
-def summed(
-    totals: Array, found: Series, left: list[Array], right: list[Array], rho: Array, space: Array
-) -> None:
-    """The sums of all tasks at rho (h, n), for left (h, t) and right (t, …, n) of each row."""
-    shape = (found.length, *rho.shape)
-    powers, work = space[:, : math.prod(shape)].reshape(2, *shape)
-    power_table(rho * rho, powers)
-    done = set()
-    for (index, parity), one, other in zip(found.rows, left, right, strict=True):
-        np.multiply(powers, other, out=work)
-        total = np.empty_like(rho) if index in done else totals[index]
-        np.matmul(one[:, None], work.transpose(1, 0, 2), out=total[:, None])
-        if parity:
-            total *= rho
-        if index in done:
-            totals[index] += total
-        done.add(index)
-    for index in set(range(len(totals))) - done:
-        totals[index] = 0.0
-
-
-def fill_bulk(
-    upper: Array, given: Correlations, spectra: Spectra, tasks: Tasks, rho: float
-) -> None:
-    """All pairs i <= j, right up to a certain |rho|."""
-    found = series(spectra, tasks, rho)
-    count = len(given.roots)
-    height = min(count, max(1, BLOCK // (count * found.length)))
-    space = np.empty((2, height * found.length * count))
-    for start in range(0, count, height):
-        part = slice(start, start + height)
-        left = [one[part] for one in found.left]
-        right = [other[:, None, start:] for other in found.right]
-        summed(upper[:, part, start:], found, left, right, given.rho[part, start:], space)
 
 
 def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
@@ -297,29 +268,26 @@ def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
     return first[ordered], second[ordered]
 
 
-def fill_listed(
-    upper: Array, given: Correlations, spectra: Spectra, tasks: Tasks, rho: float, limit: float
-) -> None:
-    """The few pairs above a certain |rho|, right up to a limit."""
-    found = series(spectra, tasks, limit)
-    first, second = above(given, rho)
-    height = min(first.size, max(1, BLOCK // found.length))
-    space = np.empty((2, height * found.length))
-    for start in range(0, first.size, height):
-        i, j = first[start : start + height], second[start : start + height]
-        totals = np.empty((len(tasks), i.size, 1))
-        left = [one[i] for one in found.left]
-        right = [other[:, j, None] for other in found.right]
-        summed(totals, found, left, right, given.rho[i, j][:, None], space)
-        upper[:, i, j] = totals[..., 0]
+def fill_listed(upper: Array, given: Correlations, found: Series, rho: float) -> None:
+    """The few pairs above a certain |rho|."""
+    rows, columns = above(given, rho)
+    height = max(1, BLOCK // found.length)
+    for start in range(0, rows.size, height):
+        i, j = rows[start : start + height], columns[start : start + height]
+        totals = np.empty((len(upper), i.size))
+        products = [a[:, i] * b[:, j] for a, b in zip(found.left, found.right, strict=True)]
+        cells = given.K[i, j], given.rho[i, j], given.square[i, j]
+        pairs = Pairs(*cells, given.roots[i], given.roots[j])
+        add_series(totals, found, found.factors, products, pairs)
+        upper[:, i, j] = totals
 
 
 def fill_direct(
     upper: Array,
-    functions: Sequence[Function],
+    activation: Sequence[Function],
     given: Correlations,
-    spectra: Spectra,
-    tasks: Tasks,
+    step: float,
+    wanted: Wanted,
     rho: float,
 ) -> None:
     """Pairs too near to |rho| = 1 for the series, by two-dimensional sums.
@@ -327,19 +295,17 @@ def fill_direct(
     With z_i = s_i x and z_j = s_j (rho x + c y), c = sqrt(1 - rho^2), s_j <= s_i, the functions
     of y are smooth as c is small: few nodes do.
     """
-    nodes, weights, _ = probed_grid(spectra.step)
+    nodes, weights, _ = probed_grid(step)
     for i, j in zip(*above(given, rho), strict=True):
         turned = given.roots[i] < given.roots[j]
         wide, narrow = (j, i) if turned else (i, j)
         c = math.sqrt((1.0 - given.rho[i, j]) * (1.0 + given.rho[i, j]))
-        y, w = trapezoid(1.0 / (1.4 + c / spectra.step))
+        y, w = trapezoid(1.0 / (1.4 + c / step))
         z = given.roots[narrow] * (given.rho[i, j] * nodes[:, None] + c * y)
-        inner = [evaluate(function, k, z) @ w for k, function in enumerate(functions)]
-        outer = [
-            evaluate(function, k, given.roots[wide] * nodes) * weights
-            for k, function in enumerate(functions)
-        ]
-        for index, task in enumerate(tasks):
+        inner = [evaluate(activation[k], k, z) @ w for k in wanted.used]
+        far = given.roots[wide] * nodes
+        outer = [evaluate(activation[k], k, far) * weights for k in wanted.used]
+        for index, task in enumerate(wanted.tasks):
             a, b = task[::-1] if turned else task
             upper[index, i, j] = outer[a] @ inner[b]
 
@@ -350,12 +316,21 @@ def below_diagonal(count: int) -> NDArray[np.bool_]:
     return np.tri(count, k=-1, dtype=bool)
 
 
-def mirrored(upper: Array, tasks: Tasks, spectra: Spectra, task: tuple[int, int]) -> Array:
-    """The means of one task from its upper triangle and that of the reversed task."""
-    a, b = task
-    means: Array = upper[tasks.index(task)]
-    if a != b:
-        means = means.copy()
-    np.copyto(means, upper[tasks.index((b, a))].T, where=below_diagonal(len(means)))
-    means.ravel()[:: len(means) + 1] = spectra.diagonals[tasks.index((min(task), max(task)))]
+def mirrored(upper: Array, wanted: Wanted, diagonals: Array) -> list[Array]:
+    """The means of the tasks that are asked for, from the upper triangles of all."""
+    count = upper.shape[1]
+    means = []
+    for a, b in wanted.asked:
+        mean = upper[wanted.tasks.index((a, b))]
+        if a != b:
+            mean = mean.copy()
+        other = upper[wanted.tasks.index((b, a))]
+        for start in range(0, count, STRIP):
+            rows, beyond = slice(start, start + STRIP), slice(start + STRIP, count)
+            square = mean[rows, rows]
+            np.copyto(square, other[rows, rows].T, where=below_diagonal(len(square)))
+            if start + STRIP < count:
+                mean[beyond, rows] = other[rows, beyond].T
+        mean.ravel()[:: count + 1] = diagonals[wanted.tasks.index((min(a, b), max(a, b)))]
+        means.append(mean)
     return means

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,23 +37,49 @@ NARROW = 0.4
 DIGITS = 37.0
 SETTLED = 1e-14
 UNSEEN = 1e-12
+LIVELY = 0.25
+
+
+class Wanted(NamedTuple):
+    """The functions in use, and by their numbers the pairs to sum and those that are asked for.
+
+    Slopes are tasks whose functions are the derivatives of those of another, from that to those.
+    """
+
+    used: list[int]
+    tasks: list[tuple[int, int]]
+    asked: list[tuple[int, int]]
+    slopes: dict[int, int]
+
+
+class Row(NamedTuple):
+    """The even or odd part of the series of a task, and the slope that has the same coefficients.
+
+    Price's theorem: <f_a' f_b'> is the derivative of <f_a f_b> with respect to the covariance.
+    """
+
+    task: int
+    parity: int
+    slope: int | None
 
 
 class Spectra(NamedTuple):
-    """Hermite coefficients (k, m, place) of derivatives in use; means at each sample by task.
+    """Hermite coefficients (m, place) by function and parity of m; means at each sample by task.
 
-    rows are the tasks with the parities of m that matter, bound[m] is the largest product of two
-    coefficients of any places in any task, in units of their norms, and end that of the last or,
-    if larger, of what is beyond. Places are the samples, unless a matrix from places to samples
-    is given.
+    Functions are in units of powers of the standard deviation. bound[m] is the largest product of
+    two coefficients of any places in any task, in units of their norms, and end that of the last
+    or, if larger, of what is beyond; length is that of the series at the largest correlation.
+    Places are the samples, unless a matrix from places to samples is given.
     """
 
     step: float
-    coefficients: Array
+    pieces: Mapping[tuple[int, int], Array]
+    powers: list[int]
     diagonals: Array
-    rows: list[tuple[int, int]]
+    rows: list[Row]
     bound: Array
     end: float
+    length: int
     spread: Array | None = None
 
 
@@ -67,14 +93,13 @@ class Places(NamedTuple):
 
 def resolved_spectra(
     activation: Sequence[Function],
-    used: list[int],
+    wanted: Wanted,
     roots: Array,
     most: float,
-    tasks: Tasks,
     step: float | None,
 ) -> Spectra:
     """The coefficients, on a grid that resolves every function at every variance."""
-    chain = activation[: used[-1] + 1]
+    chain = activation[: wanted.used[-1] + 1]
     if step is None:
         step = tested_step(chain, float(roots.max()) ** 2)
     elif not (isinstance(step, (int, float)) and math.isfinite(step) and step > 0.0):
@@ -85,7 +110,7 @@ def resolved_spectra(
     step = min(step, FIRST_STEP)
     places = few_places(roots)
     while True:
-        found = spectra_at(activation, used, roots, most, tasks, step, places)
+        found = spectra_at(activation, wanted, roots, most, step, places)
         if isinstance(found, Spectra):
             return found
         if found is None:
@@ -128,10 +153,9 @@ def chebyshev(count: int) -> tuple[Array, Array, Array]:
 
 def spectra_at(
     activation: Sequence[Function],
-    used: list[int],
+    wanted: Wanted,
     roots: Array,
     most: float,
-    tasks: Tasks,
     step: float,
     places: Places | None,
 ) -> Spectra | float | None:
@@ -142,9 +166,9 @@ def spectra_at(
     """
     skip = len(PROBES)
     points = roots if places is None else places.roots
-    values, weighted, norms = sampled(activation, used, points, step)
+    values, weighted, norms = sampled(activation, wanted.used, points, step)
     largest = int(np.argmax(points))
-    if moves(activation, used, float(points[largest]), step, values[:, largest]):
+    if moves(activation, wanted.used, float(points[largest]), step, values[:, largest]):
         return float(points[largest])
     resolvable = 2 * int(0.5 * (math.pi / step) ** 2)
     terms = min(FEWEST_TERMS, resolvable)
@@ -155,36 +179,67 @@ def spectra_at(
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
         coefficients = both[:, skip:]
-        rows, bound, end = bounds(coefficients, norms, tasks)
+        rows, bound, end = bounds(coefficients, norms, wanted)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
         if terms == resolvable:
             return float(points[largest])
         terms = min(2 * terms, resolvable, MOST_TERMS)
-    diagonals = coincident_products(weighted, values, tasks)
-    found = Spectra(step, coefficients, diagonals, rows, bound, end)
-    return found if places is None else at_all_samples(found, norms, places, tasks)
+    diagonals = coincident_products(weighted, values, wanted.tasks)
+    pieces = by_parity(coefficients)
+    powers = [0] * len(wanted.used)
+    length = series_length(bound, most)
+    found = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
+    if places is None:
+        return found
+    if not settled(coefficients, norms, diagonals, places, wanted.tasks):
+        return None
+    return found._replace(diagonals=diagonals @ places.spread, spread=places.spread)
 
 
-def bounds(
-    coefficients: Array, norms: Array, tasks: Tasks
-) -> tuple[list[tuple[int, int]], Array, float]:
+def by_parity(coefficients: Array) -> dict[tuple[int, int], Array]:
+    """The even and the odd ones of each function."""
+    return {(k, p): one[p::2] for k, one in enumerate(coefficients) for p in (0, 1)}
+
+
+def bounds(coefficients: Array, norms: Array, wanted: Wanted) -> tuple[list[Row], Array, float]:
     """The rows, bound and end of spectra.
 
     A series may begin where the coefficients that are known end; Parseval's sum tells.
     """
-    first, second = np.array(tasks).T
+    first, second = np.array(wanted.tasks).T
     inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0.0)
     relative = np.abs(coefficients) * inverse[:, None]
     sizes = relative.max(axis=2)
     terms = sizes[first] * sizes[second]
-    matter = terms.reshape(len(tasks), -1, 2).sum(axis=1) > NEGLIGIBLE
-    rows = [(index, p) for index, both in enumerate(matter.tolist()) for p in (0, 1) if both[p]]
+    matter = terms.reshape(len(first), -1, 2).sum(axis=1) > NEGLIGIBLE
     bound = terms.max(axis=0)
-    seen = np.einsum("kmi,kmi->ki", relative, relative)
-    unseen = ((norms > 0.0) - seen).max(axis=1)
+    relative *= relative
+    degrees = np.arange(bound.size, dtype=np.float64)
+    lively = ((degrees @ relative).min(axis=1) > LIVELY) & (norms.min(axis=1) > TINY)
+    unseen = ((norms > 0.0) - relative.sum(axis=1)).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
-    return rows, bound, max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
+    return rows_of(matter.tolist(), lively.tolist(), wanted), bound, end
+
+
+def rows_of(matter: list[list[bool]], lively: list[bool], wanted: Wanted) -> list[Row]:
+    """The rows that matter; slopes go with their tasks where this costs no digits.
+
+    The coefficients of f are right to a part of its norm, and the norm of s f' is not small next
+    to it if f is lively: if it changes as much as it is large.
+    """
+    rows = []
+    done = set()
+    for task, (a, b) in enumerate(wanted.tasks):
+        if task in done:
+            continue
+        slope = wanted.slopes.get(task) if lively[a] and lively[b] else None
+        for parity in (0, 1):
+            if matter[task][parity] or (slope is not None and matter[slope][1 - parity]):
+                rows.append(Row(task, parity, slope))
+        done.add(slope)
+    return rows
 
 
 def tested_step(chain: Sequence[Function], variance: float) -> float:
@@ -223,23 +278,22 @@ def series_length(bound: Array, rho: float) -> int:
     return max(1, (bound.size - int(left.searchsorted(NEGLIGIBLE, "right")) + 1) // 2)
 
 
-def needed(bound: Array, rho: Array) -> NDArray[np.intp]:
-    """How many terms matter at each rho."""
-    terms = bound * rho[:, None] ** np.arange(bound.size)
-    left = np.cumsum(terms[:, ::-1], axis=1)[:, ::-1]
+def needed(bound: Array, powers: Array) -> NDArray[np.intp]:
+    """How many terms matter at each rho, with the powers of each in a row."""
+    left = np.cumsum((bound * powers)[:, ::-1], axis=1)
     counts: NDArray[np.intp] = np.maximum(1, np.count_nonzero(left > NEGLIGIBLE, axis=1))
     return counts
 
 
-def at_all_samples(found: Spectra, norms: Array, places: Places, tasks: Tasks) -> Spectra | None:
-    """The spectra of the samples from those of the places, if the highest degrees vanish."""
+def settled(
+    coefficients: Array, norms: Array, diagonals: Array, places: Places, tasks: Tasks
+) -> bool:
+    """Whether the highest degrees of the polynomials that give all samples vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)
-    above = np.abs(found.coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
-    squares = np.abs(found.diagonals @ places.ends).max(axis=1)
-    if above.any() or (squares > SETTLED * scale[first] * scale[second]).any():
-        return None
-    return found._replace(diagonals=found.diagonals @ places.spread, spread=places.spread)
+    above = np.abs(coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
+    squares = np.abs(diagonals @ places.ends).max(axis=1) > SETTLED * scale[first] * scale[second]
+    return not (above.any() or squares.any())
 
 
 def moves(

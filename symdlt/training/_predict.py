@@ -162,5 +162,6 @@ def _refuse_kinks(net: MLP) -> None:
         raise TrainingError(
             f"The activation {net.activation.name[:40]!r} has a kink. The change of the NTK in a "
             "step is expanded in the step size, and the mean ddNTK of a kinked activation is "
-            "infinite. Use predict_infinite, or a smooth activation such as GELU."
+            "infinite. Use predict_infinite (on the command line --infinite), or a smooth "
+            "activation such as GELU."
         )

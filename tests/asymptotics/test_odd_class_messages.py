@@ -64,7 +64,7 @@ def test_views_are_bounded_and_whole():
     solution = exponents("tanh")
     assert len(repr(solution)) < 100
     assert str(solution) == solution.table()
-    assert solution.latex().startswith(r"\begin{aligned}")
+    assert solution.latex().startswith(r"\begin{align*}")
     for name in ("V", "A", "B", "D", "F", "P", "Q", "R", "S", "T", "U"):
         assert f"\n{name} " in solution.table()
         assert f"\n{name}^" in solution.latex()

@@ -202,3 +202,13 @@ def test_the_command_line(capsys):
     assert main(["phase", "relu", "--C-W", "1", "--C-b", "0.1", "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["side"], data["kernel"]["K"], data["rho_slope"]) == ("ordered", "1/5", "1/2")
+
+
+def test_the_command_line_takes_fractions_and_both_spellings(capsys):
+    for name, number in (("--C-W", "3/2"), ("--C_W", "1.5")):
+        assert main(["phase", "tanh", name, number]) == 0
+    first, second = capsys.readouterr().out.split("tanh: ")[1:]
+    assert first == second
+    with pytest.raises(SystemExit):
+        main(["phase", "tanh", "--C-W", "3/0"])
+    assert "'3/0' is no number; give one such as 1.5 or 3/2" in capsys.readouterr().err

@@ -173,6 +173,18 @@ def test_kernels_that_start_at_the_fixed_point_stay(name):
             assert ours == pytest.approx(float(exact), rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["gelu", "swish"])
+def test_ratios_at_the_fixed_point_do_not_depend_on_the_learning_rates(name):
+    """At leading order each edge carries one factor Θ, whatever both learning rates are."""
+    solution = exponents(name, at_fixed_point=True)
+    for a in solution.tensors:
+        assert not a.ratio_coefficient.free_symbols, a.name
+        for given in ({"lambda_b": 0}, {"lambda_b": 3, "lambda_W": 2}):
+            other = exponents(name, [a.name], at_fixed_point=True, **given)[a.name]
+            assert other.ratio_coefficient == pytest.approx(float(a.ratio_coefficient), rel=1e-12)
+    assert "1.0*" not in solution.table()
+
+
 def test_where_no_kernel_stays():
     with pytest.raises(SolutionError, match="no critical point with K"):
         exponents("tanh", at_fixed_point=True)

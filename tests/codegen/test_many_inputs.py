@@ -328,6 +328,14 @@ def test_overflow_of_tensors_over_pairs_is_named():
         propagate(SINE, 10.0 * overlap(X), 4, C_b=0.0, C_W=C_W, tensors=["G"], means=means)
 
 
+def test_kernels_may_decay_to_nothing():
+    found = propagate(
+        SINE[:2], overlap(X), 400, C_b=0.0, C_W=0.1, lambda_b=0.0, lambda_W=1.0, tensors="H"
+    )
+    assert np.isfinite(found["H"]).all()
+    assert (found["G"][-1] == 0.0).all()
+
+
 def test_overflow_says_at_which_layer():
     square = [np.square, lambda z: 2.0 * z, *[lambda z: 2.0 + 0.0 * z] * 1, *[np.zeros_like] * 3]
     with pytest.raises(KernelInputError, match=r"on the way to layer \d+ of 40; the largest .*C_W"):

@@ -219,25 +219,80 @@ def test_chosen_steps_are_right_for_products(powers):
     assert choose_step(f, 2.0, powers + 1) <= step
 
 
-def one_block(blocks, K):
-    """The tables of a K, from means that give all pairs as one block."""
-    ((rows, columns, tables),) = blocks(K)
-    assert rows == columns == slice(None)
-    return tables
-
-
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("count", [3, 60])
 def test_kernels_one_after_the_other_are_those_of_their_own(name, count):
     """What was tested at the first serves the smaller ones, and is tested again at larger ones."""
     f = functions(SMOOTH[name], 6)
     near = 0.9 * np.ones((count, count)) + 0.1 * np.eye(count)
-    blocks = SmoothMeans(f).pair_blocks(ORDERS)
+    tables = SmoothMeans(f).pair_tables(ORDERS)
     for K in (correlated(count, 40), 0.3 * near, 1e-6 * near, 4.0 * correlated(count, 40, 1)):
-        for order, found, own in zip(
-            ORDERS, one_block(blocks, K), pair_means(f, K, ORDERS), strict=True
-        ):
+        for order, found, own in zip(ORDERS, tables(K), pair_means(f, K, ORDERS), strict=True):
             assert np.abs(found - own).max() <= 1e-13 * norms(f, K, order).max(), order
+
+
+def cosine(order, z, lib):
+    return sin(order + 1, z, lib)
+
+
+def seventh(order, z, lib):
+    return (z + z**7, 1 + 7 * z**6, 42 * z**5, 210 * z**4)[order]
+
+
+def half_tilted(order, z, lib):
+    """Neither odd nor even, and lively at each variance."""
+    return sin(order, z, lib) + (z * z / 2, z, 1 + 0 * z, 0 * z)[order]
+
+
+TOGETHER = [(0, 0), (0, 2), (1, 1), (1, 3), (2, 2)]
+
+
+@pytest.mark.parametrize("f", [*SMOOTH.values(), cosine, seventh, half_tilted])
+@pytest.mark.parametrize("count", [7, 150])
+@pytest.mark.parametrize("K", [1e-8, 1.0])
+def test_slopes_by_prices_theorem_are_those_of_their_own_coefficients(f, count, K):
+    """Together <f'f'> may come with <f f>; each for itself has no other to come with."""
+    f = functions(f, 4)
+    given = K * correlated(count, 60)
+    step = choose_step(f, given.diagonal().max())
+    for order, found in zip(TOGETHER, pair_means(f, given, TOGETHER, step), strict=True):
+        (own,) = pair_means(f, given, [order], step)
+        assert (np.abs(found - own) <= 1e-14 * norms(f, given, order)).all(), order
+
+
+@pytest.mark.parametrize("f", [tanh, swish, sigmoid, cosine, seventh, half_tilted])
+@pytest.mark.parametrize("count", [5, 40, 150, 300])
+def test_one_range_of_variances_serves_many_kernels(f, count):
+    """Kernels that grow and shrink, with duplicates and strong correlations, out of any order."""
+    f = functions(f, 4)
+    orders = [(0, 0), (1, 1)]
+    tables = SmoothMeans(f).pair_tables(orders)
+    near = correlated(count, 3, 1)
+    near[1:3] = near[0]
+    near[:, 1:3] = near[:, :1]
+    near[1:3, 1:3] = near[0, 0]
+    far = correlated(count, 50, 2)
+    far[0] *= 100.0
+    far[:, 0] *= 100.0
+    for K in (correlated(count, 50), 0.4 * near, 1e-7 * near, 0.1 * far, 0.03 * near, 0.9 * near):
+        for order, found, own in zip(orders, tables(K), pair_means(f, K, orders), strict=True):
+            scale = norms(f, K, order)
+            assert (np.abs(found - own) <= 2e-13 * scale).all(), order
+            assert np.array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("f", [tanh, sigmoid, cosine])
+@pytest.mark.parametrize("K", [1e-285, 1e-299, 1e-301, 1e-305, 1e-310, 0.0])
+def test_variances_that_are_nearly_zero(f, K):
+    """Functions are straight lines there; coefficients and their squares may underflow."""
+    f = functions(f, 4)
+    given = K * np.array([[1.0, 0.5, -1.0], [0.5, 2.0, -0.5], [-1.0, -0.5, 1.0]])
+    tables = SmoothMeans(f).pair_tables([(0, 0), (1, 1)])
+    (value,), (slope,) = f[0](np.zeros(1)), f[1](np.zeros(1))
+    for values, slopes in (tables(given), pair_means(f, given, [(0, 0), (1, 1)])):
+        expected = value**2 + slope**2 * given
+        assert np.abs(values - expected).max() <= 1e-13 * np.abs(expected).max() + 1e-322
+        assert np.abs(slopes - slope**2).max() <= 1e-13 + 1e-6 * slope**2 * (K < 1e-300)
 
 
 @pytest.mark.parametrize("frequency", [7.0, 20.0])
@@ -245,20 +300,20 @@ def test_functions_that_change_between_calls_are_tested_anew(frequency):
     scale = 1.0
     f = [lambda z: np.sin(scale * z), lambda z: scale * np.cos(scale * z)]
     K = two(1.0, 0.9, 0.99)
-    one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)
+    SmoothMeans(f).pair_tables([(0, 0)])(K)
     scale = frequency
-    found = one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)[0]
+    found = SmoothMeans(f).pair_tables([(0, 0)])(K)[0]
     near, far = (np.exp(-(frequency**2) * (0.95 - sign * K[0, 1])) for sign in (1, -1))
     assert abs(found[0, 1] - (near - far) / 2) < 1e-12
     wrong = [f[0], np.cos]
     with pytest.raises(KernelInputError, match="not the derivative"):
-        one_block(SmoothMeans(wrong).pair_blocks([(1, 1)]), two(1e-2, 1e-2, 0.5))
+        SmoothMeans(wrong).pair_tables([(1, 1)])(two(1e-2, 1e-2, 0.5))
 
 
 def test_an_even_part_that_is_small_at_the_largest_variance_is_kept():
     f = [lambda z: 1e-8 + z, np.ones_like]
     K = np.array([[1.0, 1e-9], [1e-9, 1e-16]])
-    found = one_block(SmoothMeans(f).pair_blocks([(0, 0)]), K)[0]
+    found = SmoothMeans(f).pair_tables([(0, 0)])(K)[0]
     np.testing.assert_allclose(found, K + 1e-16, rtol=1e-14)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symdlt import BOOK, Forest, derive, derive_system, forward_equation
+from symdlt.asymptotics import exponents
 from symdlt.networks import OBSERVABLES
 from symdlt.recursions import FORMS
 from symdlt.typesetting import Conventions, document, estimated_width, to_latex
@@ -138,3 +139,25 @@ def test_forward_equations_are_well_formed(forest, use):
 )
 def test_recursions_are_well_formed(name, form, inputs, use):
     check_well_formed(to_latex(derive(name, form=form, inputs=inputs), conventions=use))
+
+
+SOLVED = {
+    "tanh": lambda: exponents("tanh"),
+    "a quadratic part": lambda: exponents("sin(z) + z**2/5 + z**3/9"),
+    "relu": lambda: exponents("relu"),
+    "elu": lambda: exponents("elu"),
+    "gelu": lambda: exponents("gelu"),
+    "gelu at its fixed point": lambda: exponents("gelu", at_fixed_point=True),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOLVED)
+def test_solutions_compile_as_they_stand(name, tmp_path):
+    """Displays of exponents and coefficients, which may break over pages."""
+    solution = SOLVED[name]()
+    assert solution._repr_latex_().count("aligned") == 2
+    start = r"\documentclass{article}\usepackage{amsmath}\allowdisplaybreaks\begin{document}"
+    end = r"\end{document}"  # noqa: RUF027
+    log = run_pdflatex(f"{start}\n{solution.latex()}\n{end}", tmp_path)
+    assert "Overfull" not in log
