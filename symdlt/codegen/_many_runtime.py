@@ -39,6 +39,7 @@ Samples = tuple[Indices, ...]
 SLICE = 1 << 15
 LARGEST_OVERLAP = 1.0 + 0.5e-10
 ROUGH = 1e-9
+VAST = 10**300
 
 
 class Layer(NamedTuple):
@@ -211,13 +212,13 @@ def refuse_large(
     work = sum(count ** len(mean) for mean in tables)
     four = max((one.axes for one in kept.values()), default=2) == 4
     listed = (50 if samples is None else 8) * count**4 * four
-    needed = 8.0 * (depth * sum(sizes) + work + listed)
+    needed = 8 * (depth * sum(sizes) + work + listed)
     if needed > MOST_BYTES:
         raise KernelInputError(
-            f"{len(kept)} tensors of {count} samples at {depth} layers would take about "
-            f"{needed / 1e9:.2g} GB of memory, and this kernel takes {MOST_BYTES / 1e9:.2g} GB at "
-            "most. Give fewer samples or layers, ask for fewer tensors, or go block by block with "
-            "the samples of a block alone."
+            f"{len(kept)} tensors of {count} samples at {short_repr(depth)} layers would take "
+            f"about {min(needed, VAST) / 1e9:.2g} GB of memory, and this kernel takes "
+            f"{MOST_BYTES / 1e9:.2g} GB at most. Give fewer samples or layers, ask for fewer "
+            "tensors, or go block by block with the samples of a block alone."
         )
 
 

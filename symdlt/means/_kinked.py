@@ -133,7 +133,7 @@ def kinked_spectra(
         coefficients = coefficients + delta_coefficients(used, kinks, roots, terms)
     coefficients = np.ascontiguousarray(coefficients)
     norms = np.sqrt((coefficients[:, :64] ** 2).sum(axis=1))
-    rows, bound, end = bounds(coefficients, norms, wanted)
+    rows, bound, end = bounds(coefficients, norms, wanted, roots, given.most)
     powers, length = [0] * len(used), series_length(bound, given.most)
     return Spectra(0.0, by_parity(coefficients), powers, norms, rows, bound, 16.0 * end, length)
 

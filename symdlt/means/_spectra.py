@@ -37,7 +37,7 @@ NARROW = 0.4
 DIGITS = 37.0
 SETTLED = 1e-14
 UNSEEN = 1e-12
-LIVELY = 0.25
+LOSSLESS = 1e-14
 
 
 class Wanted(NamedTuple):
@@ -179,7 +179,7 @@ def spectra_at(
         if misfit.max() > TINY:
             return float(points[np.argmax(misfit.max(axis=0))])
         coefficients = both[:, skip:]
-        rows, bound, end = bounds(coefficients, norms, wanted)
+        rows, bound, end = bounds(coefficients, norms, wanted, points, most)
         if end * rest(most, bound.size) <= NEGLIGIBLE or terms == MOST_TERMS:
             break
         if terms == resolvable:
@@ -202,7 +202,9 @@ def by_parity(coefficients: Array) -> dict[tuple[int, int], Array]:
     return {(k, p): one[p::2] for k, one in enumerate(coefficients) for p in (0, 1)}
 
 
-def bounds(coefficients: Array, norms: Array, wanted: Wanted) -> tuple[list[Row], Array, float]:
+def bounds(
+    coefficients: Array, norms: Array, wanted: Wanted, roots: Array, most: float
+) -> tuple[list[Row], Array, float]:
     """The rows, bound and end of spectra.
 
     A series may begin where the coefficients that are known end; Parseval's sum tells.
@@ -214,27 +216,37 @@ def bounds(coefficients: Array, norms: Array, wanted: Wanted) -> tuple[list[Row]
     terms = sizes[first] * sizes[second]
     matter = terms.reshape(len(first), -1, 2).sum(axis=1) > NEGLIGIBLE
     bound = terms.max(axis=0)
-    relative *= relative
-    degrees = np.arange(bound.size, dtype=np.float64)
-    lively = ((degrees @ relative).min(axis=1) > LIVELY) & (norms.min(axis=1) > TINY)
-    unseen = ((norms > 0.0) - relative.sum(axis=1)).max(axis=1)
+    unseen = ((norms > 0.0) - np.einsum("kmi,kmi->ki", relative, relative)).max(axis=1)
     left = math.sqrt(max(0.0, float((unseen[first] * unseen[second]).max())))
     end = max(float(bound[-8:].max()), left if left > UNSEEN else 0.0)
-    return rows_of(matter.tolist(), lively.tolist(), wanted), bound, end
+    pairs = {(k, k + 1) for task in wanted.slopes for k in wanted.tasks[task]}
+    clean = {k for k, j in pairs if agree(coefficients[k], coefficients[j], norms[j], roots, most)}
+    return rows_of(matter.tolist(), clean, wanted), bound, end
 
 
-def rows_of(matter: list[list[bool]], lively: list[bool], wanted: Wanted) -> list[Row]:
-    """The rows that matter; slopes go with their tasks where this costs no digits.
+def agree(below: Array, above: Array, norms: Array, roots: Array, most: float) -> bool:
+    """Whether the coefficients of f tell those of f' without loss: sqrt(m) f_m = s f'_(m-1).
 
-    The coefficients of f are right to a part of its norm, and the norm of s f' is not small next
-    to it if f is lively: if it changes as much as it is large.
+    Those of f are right to a part of its norm, or of larger numbers that f is made of; next to
+    them s f' may be small. What counts is the error in the sum over m.
     """
+    if not roots.min() > TINY or not norms.min() > 0.0:
+        return False
+    degrees = np.arange(1.0, len(below))
+    misfits = np.abs(np.sqrt(degrees)[:, None] * below[1:] / roots - above[:-1]) / norms
+    misfits = np.minimum(misfits, 1.0)
+    errors = misfits * (np.abs(above[:-1]) / norms + misfits)
+    return bool((most ** (degrees - 1.0) @ errors <= LOSSLESS).all())
+
+
+def rows_of(matter: list[list[bool]], clean: set[int], wanted: Wanted) -> list[Row]:
+    """The rows that matter; slopes go with their tasks where this costs no digits."""
     rows = []
     done = set()
     for task, (a, b) in enumerate(wanted.tasks):
         if task in done:
             continue
-        slope = wanted.slopes.get(task) if lively[a] and lively[b] else None
+        slope = wanted.slopes.get(task) if a in clean and b in clean else None
         for parity in (0, 1):
             if matter[task][parity] or (slope is not None and matter[slope][1 - parity]):
                 rows.append(Row(task, parity, slope))

@@ -259,6 +259,7 @@ def test_systems_that_have_no_kernel(system, message):
         ({"overlap": "x"}, "overlap is 'x'. It must consist of real numbers"),
         ({"depth": 0}, "The depth is 0"),
         ({"depth": True}, "The depth is True"),
+        ({"depth": 10**400}, "layers would take about 1e\\+291 GB of memory"),
         ({"depth": 10**9}, "GB of memory, and this kernel takes 8 GB at most. Give fewer samples"),
         ({"activation": SINE[:3]}, "given by 3 functions. The tensors G H B P R need 4"),
         ({"activation": [1, 2, 3, 4]}, "Its members are called with arrays"),

@@ -261,7 +261,7 @@ def test_slopes_by_prices_theorem_are_those_of_their_own_coefficients(f, count, 
 
 
 @pytest.mark.parametrize("f", [tanh, swish, sigmoid, cosine, seventh, half_tilted])
-@pytest.mark.parametrize("count", [5, 40, 150, 300])
+@pytest.mark.parametrize("count", [5, 40, 300])
 def test_one_range_of_variances_serves_many_kernels(f, count):
     """Kernels that grow and shrink, with duplicates and strong correlations, out of any order."""
     f = functions(f, 4)
@@ -279,6 +279,26 @@ def test_one_range_of_variances_serves_many_kernels(f, count):
             scale = norms(f, K, order)
             assert (np.abs(found - own) <= 2e-13 * scale).all(), order
             assert np.array_equal(found, found.T)
+
+
+NOISY = {
+    "sigmoid less a half": [
+        lambda z: 1.0 / (1.0 + np.exp(-z)) - 0.5,
+        lambda z: np.exp(-z) / (1.0 + np.exp(-z)) ** 2,
+    ],
+    "exponential less one": [lambda z: np.exp(z) - 1.0, np.exp],
+}
+
+
+@pytest.mark.parametrize("f", NOISY.values(), ids=NOISY)
+@pytest.mark.parametrize("count", [2, 40])
+@pytest.mark.parametrize("K", [1e-16, 1e-12, 1e-8])
+def test_slopes_have_more_digits_than_functions_made_of_larger_numbers(f, count, K):
+    given = K * correlated(count, 30)
+    (own,) = pair_means(f, given, [(1, 1)])
+    for found in (pair_means, lambda *asked: SmoothMeans(f).pair_tables(asked[2])(asked[1])):
+        slopes = found(f, given, [(0, 0), (1, 1)])[1]
+        np.testing.assert_allclose(slopes, own, rtol=1e-13)
 
 
 @pytest.mark.parametrize("f", [tanh, sigmoid, cosine])
