@@ -410,12 +410,18 @@ def few_places(roots: Array) -> Places | None:
     count = 4 + math.ceil(DIGITS / math.log(ratio + math.sqrt(ratio**2 - 1.0)))
     if 2 * count > roots.size:
         return None
-    places, weights, highest = chebyshev(count)
-    apart = (roots - middle) / half - places[:, None]
-    apart[apart == 0.0] = TINY
-    spread = weights[:, None] / apart
+    places, _, highest = chebyshev(count)
+    spread = barycentric((roots - middle) / half, count)
     spread /= spread.sum(axis=0)
     return Places(middle + half * places, spread, highest)
+
+
+def barycentric(x: Array, count: int) -> Array:
+    """What interpolates from Chebyshev points (place, x), once divided by its sum over places."""
+    places, weights, _ = chebyshev(count)
+    apart: Array = x - places[:, None]
+    apart += TINY
+    return weights[:, None] / apart
 
 
 @lru_cache(maxsize=32)
@@ -470,7 +476,7 @@ def spectra_at(
     found = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
     if places is None:
         return found
-    if not settled(coefficients, norms, diagonals, places, wanted.tasks):
+    if not settled(coefficients, norms, diagonals, places.ends, wanted.tasks):
         return None
     return found._replace(diagonals=diagonals @ places.spread, spread=places.spread)
 
@@ -575,14 +581,12 @@ def needed(bound: Array, powers: Array) -> NDArray[np.intp]:
     return counts
 
 
-def settled(
-    coefficients: Array, norms: Array, diagonals: Array, places: Places, tasks: Tasks
-) -> bool:
+def settled(coefficients: Array, norms: Array, diagonals: Array, ends: Array, tasks: Tasks) -> bool:
     """Whether the highest degrees of the polynomials that give all samples vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)
-    above = np.abs(coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
-    squares = np.abs(diagonals @ places.ends).max(axis=1) > SETTLED * scale[first] * scale[second]
+    above = np.abs(coefficients @ ends).max(axis=(1, 2)) > SETTLED * scale
+    squares = np.abs(diagonals @ ends).max(axis=1) > SETTLED * scale[first] * scale[second]
     return not (above.any() or squares.any())
 
 
@@ -1838,7 +1842,7 @@ MESHES = (
 LOWEST = 0.25
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
 PLACES = 38
-POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
+POINTS, _, ENDS = chebyshev(PLACES)
 STEPS = 64
 GROUP = 4
 LEVELS = 10
@@ -1929,21 +1933,14 @@ def new_range(chain: Sequence[Function], orders: Tasks, high: float, most: float
     ratios = np.maximum(norms[:, 0], TINY) / np.maximum(norms[:, -1], TINY)
     powers = np.rint(np.log(ratios) / math.log(roots[0] / roots[-1])).astype(int).tolist()
     units = np.array([roots**power for power in powers])
-    scales = (norms / units).max(axis=1)
     first, second = np.array(wanted.tasks).T
-    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
-    pieces = {(k, p): both[k, p, : found.length + 1] / units[k] for k, p in names}
+    known = both[:, :, : found.length + 1] / units[:, None, None]
     diagonals = found.diagonals / (units[first] * units[second])
-    settled = all(
-        (np.abs(values @ ENDS) <= SETTLED * scale).all()
-        for values, scale in zip(
-            [*pieces.values(), *diagonals],
-            [*(scales[k] for k, _ in names), *scales[first] * scales[second]],
-            strict=True,
-        )
-    )
-    if not settled:
+    coefficients = known.reshape(len(known), -1, PLACES)
+    if not settled(coefficients, norms / units, diagonals, ENDS, wanted.tasks):
         return None
+    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
+    pieces = {(k, p): known[k, p] for k, p in names}
     return Range(
         high,
         most,
@@ -1975,9 +1972,8 @@ def lengths_upto(
 
 def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted) -> Spectra:
     """The spectra at all samples, by barycentric interpolation."""
-    apart = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF - POINTS[:, None]
-    apart += TINY
-    values = known.table @ (WEIGHTS[:, None] / apart)
+    x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
+    values = known.table @ barycentric(x, PLACES)
     found, start = known.spectra, 0
     values = values[:-1] / values[-1]
     pieces = {}

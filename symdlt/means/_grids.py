@@ -207,13 +207,8 @@ def rescaled_step(step: float, variance: float, other: float) -> float:
     """
     for name, number in (("step", step), ("variance", variance), ("other variance", other)):
         check_positive(name, number)
-    return rescaled(step, math.sqrt(other / variance))
-
-
-def rescaled(step: float, ratio: float) -> float:
-    """The same from the ratio of the standard deviations."""
     own = max(0.0, 1.0 / step - 1.0 / GAUSSIAN_STEP)
-    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * ratio))
+    return rounded(1.0 / (1.0 / GAUSSIAN_STEP + own * math.sqrt(other / variance)))
 
 
 def rounded(step: float) -> float:

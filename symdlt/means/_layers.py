@@ -21,19 +21,20 @@ from symdlt.means._pairs import (
     wanted_by,
 )
 from symdlt.means._spectra import (
-    SETTLED,
     Spectra,
     Tasks,
     Wanted,
+    barycentric,
     chebyshev,
     needed,
     resolved_spectra,
+    settled,
 )
 
 LOWEST = 0.25
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
 PLACES = 38
-POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
+POINTS, _, ENDS = chebyshev(PLACES)
 STEPS = 64
 GROUP = 4
 LEVELS = 10
@@ -124,21 +125,14 @@ def new_range(chain: Sequence[Function], orders: Tasks, high: float, most: float
     ratios = np.maximum(norms[:, 0], TINY) / np.maximum(norms[:, -1], TINY)
     powers = np.rint(np.log(ratios) / math.log(roots[0] / roots[-1])).astype(int).tolist()
     units = np.array([roots**power for power in powers])
-    scales = (norms / units).max(axis=1)
     first, second = np.array(wanted.tasks).T
-    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
-    pieces = {(k, p): both[k, p, : found.length + 1] / units[k] for k, p in names}
+    known = both[:, :, : found.length + 1] / units[:, None, None]
     diagonals = found.diagonals / (units[first] * units[second])
-    settled = all(
-        (np.abs(values @ ENDS) <= SETTLED * scale).all()
-        for values, scale in zip(
-            [*pieces.values(), *diagonals],
-            [*(scales[k] for k, _ in names), *scales[first] * scales[second]],
-            strict=True,
-        )
-    )
-    if not settled:
+    coefficients = known.reshape(len(known), -1, PLACES)
+    if not settled(coefficients, norms / units, diagonals, ENDS, wanted.tasks):
         return None
+    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
+    pieces = {(k, p): known[k, p] for k, p in names}
     return Range(
         high,
         most,
@@ -170,9 +164,8 @@ def lengths_upto(
 
 def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted) -> Spectra:
     """The spectra at all samples, by barycentric interpolation."""
-    apart = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF - POINTS[:, None]
-    apart += TINY
-    values = known.table @ (WEIGHTS[:, None] / apart)
+    x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
+    values = known.table @ barycentric(x, PLACES)
     found, start = known.spectra, 0
     values = values[:-1] / values[-1]
     pieces = {}

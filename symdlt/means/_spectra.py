@@ -132,12 +132,18 @@ def few_places(roots: Array) -> Places | None:
     count = 4 + math.ceil(DIGITS / math.log(ratio + math.sqrt(ratio**2 - 1.0)))
     if 2 * count > roots.size:
         return None
-    places, weights, highest = chebyshev(count)
-    apart = (roots - middle) / half - places[:, None]
-    apart[apart == 0.0] = TINY
-    spread = weights[:, None] / apart
+    places, _, highest = chebyshev(count)
+    spread = barycentric((roots - middle) / half, count)
     spread /= spread.sum(axis=0)
     return Places(middle + half * places, spread, highest)
+
+
+def barycentric(x: Array, count: int) -> Array:
+    """What interpolates from Chebyshev points (place, x), once divided by its sum over places."""
+    places, weights, _ = chebyshev(count)
+    apart: Array = x - places[:, None]
+    apart += TINY
+    return weights[:, None] / apart
 
 
 @lru_cache(maxsize=32)
@@ -192,7 +198,7 @@ def spectra_at(
     found = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
     if places is None:
         return found
-    if not settled(coefficients, norms, diagonals, places, wanted.tasks):
+    if not settled(coefficients, norms, diagonals, places.ends, wanted.tasks):
         return None
     return found._replace(diagonals=diagonals @ places.spread, spread=places.spread)
 
@@ -297,14 +303,12 @@ def needed(bound: Array, powers: Array) -> NDArray[np.intp]:
     return counts
 
 
-def settled(
-    coefficients: Array, norms: Array, diagonals: Array, places: Places, tasks: Tasks
-) -> bool:
+def settled(coefficients: Array, norms: Array, diagonals: Array, ends: Array, tasks: Tasks) -> bool:
     """Whether the highest degrees of the polynomials that give all samples vanish."""
     first, second = np.array(tasks).T
     scale = norms.max(axis=1)
-    above = np.abs(coefficients @ places.ends).max(axis=(1, 2)) > SETTLED * scale
-    squares = np.abs(diagonals @ places.ends).max(axis=1) > SETTLED * scale[first] * scale[second]
+    above = np.abs(coefficients @ ends).max(axis=(1, 2)) > SETTLED * scale
+    squares = np.abs(diagonals @ ends).max(axis=1) > SETTLED * scale[first] * scale[second]
     return not (above.any() or squares.any())
 
 
