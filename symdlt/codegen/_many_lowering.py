@@ -74,6 +74,12 @@ class ManyFunction:
         """The tensors of the layer below that it reads."""
         return tuple(sorted({e.table for e in self.entries if not e.orders}))
 
+    @property
+    def local(self) -> bool:
+        """Whether it is a symmetric matrix that reads those at the same pair of samples alone."""
+        same = all(e.samples == self.samples and len({*e.orders}) < 2 for e in self.entries)
+        return same and len(self.samples) == len(self.symmetries) == 2
+
 
 @dataclass(frozen=True, slots=True)
 class ManyKernelModule:

@@ -12,6 +12,8 @@ from symdlt.codegen._printer import COLUMNS, assignment, expression_text
 
 RUNTIME = (
     "symdlt.means._grids",
+    "symdlt.means._triangle",
+    "symdlt.means._correlations",
     "symdlt.means._spectra",
     "symdlt.means._series",
     "symdlt.means._pairs",
@@ -34,6 +36,7 @@ RUNTIME = (
     "symdlt.means._layer_means",
     "symdlt.codegen._runtime_input",
     "symdlt.codegen._runtime_tuples",
+    "symdlt.codegen._many_runtime_input",
     "symdlt.codegen._many_runtime",
 )
 OWN_IMPORTS = """\
@@ -258,7 +261,7 @@ def _table(module: ManyKernelModule) -> str:
         lines += [f'    "{function.tensor}": Recursion(', f"        {_advance(function)},"]
         for name, items in rows.items():
             lines += _keyword(name, items)
-        lines.append("    ),")
+        lines += [f"        local={function.local},", "    ),"]
     return "\n".join([*lines, "}"]) + "\n"
 
 

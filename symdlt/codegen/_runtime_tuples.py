@@ -7,8 +7,8 @@ from itertools import permutations, product
 import numpy as np
 
 from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._pairs import Indices
 from symdlt.means._quadruples import asked_for
+from symdlt.means._triangle import Indices
 
 
 def closed_samples(samples: Indices, count: int) -> Indices:

@@ -307,6 +307,207 @@ def tilted_sides(
     return left @ tilted, right @ tilted, size
 
 
+Indices = NDArray[np.intp]
+MANY = 2000
+
+
+class Triangle(NamedTuple):
+    """The pairs i <= j of N samples, those of the first sample first.
+
+    The samples of each pair, and where the pairs of a sample with itself are. The cells of an N×N
+    matrix are the pairs that belong there.
+    """
+
+    first: Indices
+    second: Indices
+    diagonal: Indices
+    cells: Indices
+
+    def packed(self, matrix: Array) -> Array:
+        """The entries of the upper triangle."""
+        entries: Array = matrix[self.first, self.second]
+        return entries
+
+    def whole(self, values: Array) -> Array:
+        """A symmetric matrix, or several, from the values for the pairs on the last axis."""
+        matrix: Array = values.take(self.cells, axis=-1)
+        return matrix
+
+
+class Strip(NamedTuple):
+    """Rows and columns of a rectangle, the pairs i <= j that it holds, and where in it they are."""
+
+    rows: slice
+    columns: slice
+    pairs: slice
+    inside: Indices
+
+
+def triangle(count: int) -> Triangle:
+    """The pairs of some samples; those of few are kept for the next call."""
+    return kept_triangle(count) if count <= MANY else new_triangle(count)
+
+
+def new_triangle(count: int) -> Triangle:
+    """The pairs of some samples."""
+    first, second = np.triu_indices(count)
+    cells = np.empty((count, count), dtype=np.intp)
+    cells[first, second] = cells[second, first] = np.arange(first.size)
+    return Triangle(first, second, cells.diagonal().copy(), cells)
+
+
+kept_triangle = lru_cache(maxsize=8)(new_triangle)
+
+
+def strips(count: int, height: int) -> list[Strip]:
+    """Rectangles that hold the upper triangle, of so many rows, from the diagonal on."""
+    return (kept_strips if count <= MANY else new_strips)(count, height)
+
+
+def new_strips(count: int, height: int) -> list[Strip]:
+    """The rectangles."""
+    found = []
+    diagonal = triangle(count).diagonal.tolist()
+    for start in range(0, count, height):
+        end = min(start + height, count)
+        inside = np.flatnonzero(np.triu(np.ones((end - start, count - start))))
+        pairs = slice(diagonal[start], (*diagonal, diagonal[-1] + 1)[end])
+        found.append(Strip(slice(start, end), slice(start, count), pairs, inside))
+    return found
+
+
+kept_strips = lru_cache(maxsize=8)(new_strips)
+PairTables = Callable[[Array, Triangle], list[Array]]
+
+
+def packed_tables(tables: Callable[[Array], Sequence[Array]]) -> PairTables:
+    """The same, from a function of matrices."""
+    return lambda K, corner: [corner.packed(table) for table in tables(corner.whole(K))]
+
+
+ROUNDING = 1e-10
+LEAST_ROOT = 1e-162
+
+
+class Correlations(NamedTuple):
+    """K, standard deviations, correlations without the diagonal, the largest of them."""
+
+    K: Array
+    roots: Array
+    rho: Array
+    most: float
+
+
+class Pairs(NamedTuple):
+    """Some pairs: covariances, correlations and their squares, and both standard deviations.
+
+    These are those of the samples with numbers i and j.
+    """
+
+    K: Array
+    rho: Array
+    square: Array
+    roots: Array
+    i: Indices
+    j: Indices
+
+    def at(self, places: Indices) -> Pairs:
+        """Some of them."""
+        K, rho, square = (table[places] for table in (self.K, self.rho, self.square))
+        return Pairs(K, rho, square, self.roots, self.i[places], self.j[places])
+
+
+class Upper(NamedTuple):
+    """All pairs i <= j, the correlation 0 where i = j; the largest |rho|; where pairs are."""
+
+    pairs: Pairs
+    most: float
+    corner: Triangle
+
+    @property
+    def roots(self) -> Array:
+        """The standard deviations of all samples."""
+        return self.pairs.roots
+
+
+def correlations(K: Any) -> Correlations:
+    """Check that K is a covariance, and split it."""
+    given = covariance(K)
+    with np.errstate(all="ignore"):
+        roots = np.sqrt(given.diagonal())
+        inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
+        rho = given * inverse[:, None] * inverse
+    np.fill_diagonal(rho, 0.0)
+    if not roots.all() and given[roots == 0.0].any():
+        raise refusal("has samples of variance zero that are correlated with others")
+    if not (given == given.T).all():
+        if not (np.abs(rho - rho.T) <= ROUNDING).all():
+            raise refusal("is not symmetric, or not finite")
+        given, rho = 0.5 * (given + given.T), 0.5 * (rho + rho.T)
+    most = float(np.abs(rho).max())
+    if not most <= 1.0 + ROUNDING:
+        raise refusal(f"has a correlation of size {most}")
+    return Correlations(given, roots, np.clip(rho, -1.0, 1.0), min(most, 1.0))
+
+
+def covariance(K: Any) -> Array:
+    """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
+    try:
+        given = np.asarray(K)
+    except ValueError:
+        raise refusal("has rows that differ in length") from None
+    if isinstance(K, np.ma.MaskedArray):
+        raise refusal("is a masked array")
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
+        raise refusal(f"has the shape {given.shape}")
+    if given.dtype.kind not in "fiu":
+        raise refusal(f"is an array of {given.dtype}")
+    with np.errstate(over="ignore"):
+        given = given.astype(np.float64, copy=False)
+    variances = given.diagonal()
+    if not (np.isfinite(variances) & (variances >= 0.0)).all():
+        raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
+    if variances.max() > LARGEST_VARIANCE:
+        raise KernelInputError(
+            f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
+            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
+        )
+    return given
+
+
+def refusal(what: str) -> KernelInputError:
+    """The error for a K that is no covariance."""
+    return KernelInputError(
+        f"The kernel K {what}. "
+        "It is the covariance of all samples, a symmetric matrix of finite numbers with "
+        "K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj). "
+        "Give it as an array of floats of shape (N, N)."
+    )
+
+
+def upper(given: Correlations) -> Upper:
+    """The pairs of a checked covariance."""
+    corner = triangle(len(given.roots))
+    return upper_of(corner.packed(given.K), corner)
+
+
+def upper_of(K: Array, corner: Triangle) -> Upper:
+    """The pairs of a covariance that is not checked, from its upper triangle."""
+    i, j, diagonal, _ = corner
+    roots = np.sqrt(K.take(diagonal))
+    inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
+    rho = inverse.take(i)
+    rho *= K
+    rho *= inverse.take(j)
+    rho[diagonal] = 0.0
+    square = rho * rho
+    most = math.sqrt(square.max())
+    if most > 1.0:
+        rho, most = np.clip(rho, -1.0, 1.0), 1.0
+        square = rho * rho
+    return Upper(Pairs(K, rho, square, roots, i, j), most, corner)
+
+
 Tasks = Sequence[tuple[int, int]]
 NEGLIGIBLE = 1e-15
 FEWEST_TERMS = 64
@@ -640,18 +841,7 @@ def rest(rho: float, terms: int) -> float:
     return float(rho**terms * min(terms, 1.0 / max(1.0 - rho, 1e-9)))
 
 
-LEAST_ROOT = 1e-162
 TOGETHER = 1 << 11
-
-
-class Pairs(NamedTuple):
-    """Some pairs: covariances, correlations and squares, and both standard deviations."""
-
-    K: Array
-    rho: Array
-    square: Array
-    first: Array
-    second: Array
 
 
 class Series(NamedTuple):
@@ -747,8 +937,8 @@ def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:
     """Powers of both standard deviations and one, from -1 to 1, of the correlation, as factors."""
     if first == second == degree >= 0:
         return [pairs.K] if degree else []
-    roots = ((pairs.first, first), (pairs.second, second))
-    units = [root**power for root, power in roots if power]
+    samples = ((pairs.i, first), (pairs.j, second))
+    units = [(pairs.roots**power).take(which) for which, power in samples if power]
     if degree > 0:
         units.append(pairs.rho)
     if degree < 0:
@@ -756,8 +946,6 @@ def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:
     return units
 
 
-Indices = NDArray[np.intp]
-ROUNDING = 1e-10
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
@@ -766,16 +954,6 @@ SAMPLED = 32
 BLOCK = 1 << 17
 STRIP = 64
 FEW = 32
-
-
-class Correlations(NamedTuple):
-    """K, standard deviations, correlations without the diagonal, their squares, the largest."""
-
-    K: Array
-    roots: Array
-    rho: Array
-    square: Array
-    most: float
 
 
 def pair_means(
@@ -794,20 +972,20 @@ def pair_means(
     """
     check_callable(activation)
     check_orders(len(activation), orders)
-    given = correlations(K)
+    given = upper(correlations(K))
     if not orders:
         return []
+    wanted = wanted_by(tuple(map(tuple, orders)))
     with np.errstate(all="ignore"):
-        return means_of(activation, given, orders, step)
+        return whole_means(sums_of(activation, given, wanted, step), wanted, given.corner)
 
 
-def means_of(
-    activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
-) -> list[Array]:
-    """The means from a checked K."""
-    wanted = wanted_by(tuple(orders))
+def sums_of(
+    activation: Sequence[Function], given: Upper, wanted: Wanted, step: float | None
+) -> Array:
+    """The means of all tasks for the pairs i <= j, from a checked K."""
     spectra = resolved_spectra(activation, wanted, given.roots, given.most, step)
-    return means_by(activation, given, spectra, wanted)
+    return sums_by(activation, given, spectra, wanted)
 
 
 @lru_cache(maxsize=64)
@@ -823,35 +1001,46 @@ def wanted_by(orders: Tasks) -> Wanted:
     return Wanted(used, tasks, asked, slopes)
 
 
-def means_by(
-    activation: Sequence[Function], given: Correlations, spectra: Spectra, wanted: Wanted
-) -> list[Array]:
-    """The means as matrices."""
-    bulk, limit = thresholds(given, spectra)
-    upper = upper_sums(given, spectra, wanted, bulk, limit)
-    if limit < given.most:
-        fill_direct(upper, activation, given, spectra.step, wanted, limit)
-    return mirrored(upper, wanted, spectra.diagonals)
-
-
-def upper_sums(
-    given: Correlations, spectra: Spectra, wanted: Wanted, bulk: float, limit: float
+def sums_by(
+    activation: Sequence[Function], given: Upper, spectra: Spectra, wanted: Wanted
 ) -> Array:
+    """The means of all tasks for the pairs i <= j."""
+    bulk, limit = thresholds(given, spectra)
+    sums = upper_sums(given, spectra, wanted, bulk, limit)
+    if limit < given.most:
+        fill_direct(sums, activation, given, spectra.step, wanted, limit)
+    sums[:, given.corner.diagonal] = spectra.diagonals
+    return sums
+
+
+def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
     """For all pairs i <= j the sums of all tasks, one by one above a certain |rho| up to a limit.
 
     The others are taken together: for few samples at once, else for some rows, from the diagonal
     on, that fit into the cache.
     """
     found = series(spectra, wanted, bulk, given.most)
-    count = len(given.roots)
-    upper = np.empty((len(wanted.tasks), count, count))
-    if count <= FEW:
-        pairs = Pairs(given.K, given.rho, given.square, given.roots[:, None], given.roots)
-        products = [
-            a[:, :, None] * b[:, None] for a, b in zip(found.left, found.right, strict=True)
-        ]
-        add_series(upper, found, found.factors, products, pairs)
-        return upper
+    sums = np.empty((len(wanted.tasks), given.pairs.K.size))
+    if len(given.roots) <= FEW:
+        add_series(sums, found, found.factors, products(found, given.pairs), given.pairs)
+    else:
+        sum_strips(sums, given, found)
+    if bulk < limit:
+        fill_listed(sums, given, series(spectra, wanted, limit, given.most), bulk)
+    return sums
+
+
+def products(found: Series, pairs: Pairs) -> list[Array]:
+    """The products of the coefficients of both functions at both samples, (t, pair), by row."""
+    return [
+        a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
+        for a, b in zip(found.left, found.right, strict=True)
+    ]
+
+
+def sum_strips(sums: Array, given: Upper, found: Series) -> None:
+    """The sums of all tasks, from rectangles of some rows."""
+    count, pairs = len(given.roots), given.pairs
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
@@ -859,21 +1048,16 @@ def upper_sums(
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    for start in range(0, count, height):
-        rows, columns = slice(start, start + height), slice(start, count)
-        pairs = Pairs(
-            given.K[rows, columns],
-            given.rho[rows, columns],
-            given.square[rows, columns],
-            given.roots[rows, None],
-            given.roots[columns],
-        )
+    samples = np.arange(count)
+    for rows, columns, here, inside in strips(count, height):
+        cells = given.corner.cells[rows, columns]
+        K, rho, square = (table.take(cells) for table in (pairs.K, pairs.rho, pairs.square))
+        part = Pairs(K, rho, square, given.roots, samples[rows, None], samples[columns])
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
-        add_series(upper[:, rows, columns], found, left, right, pairs, space)
-    if bulk < limit:
-        fill_listed(upper, given, series(spectra, wanted, limit, given.most), bulk)
-    return upper
+        totals = np.empty((len(sums), *cells.shape))
+        add_series(totals, found, left, right, part, space)
+        sums[:, here] = totals.reshape(len(sums), -1).take(inside, axis=1)
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -893,79 +1077,7 @@ def check_orders(count: int, orders: Any, size: int = 2) -> None:
             )
 
 
-def covariance(K: Any) -> Array:
-    """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
-    try:
-        given = np.asarray(K)
-    except ValueError:
-        raise refusal("has rows that differ in length") from None
-    if isinstance(K, np.ma.MaskedArray):
-        raise refusal("is a masked array")
-    if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
-        raise refusal(f"has the shape {given.shape}")
-    if given.dtype.kind not in "fiu":
-        raise refusal(f"is an array of {given.dtype}")
-    with np.errstate(over="ignore"):
-        given = given.astype(np.float64, copy=False)
-    variances = given.diagonal()
-    if not (np.isfinite(variances) & (variances >= 0.0)).all():
-        raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    if variances.max() > LARGEST_VARIANCE:
-        raise KernelInputError(
-            f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
-            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
-        )
-    return given
-
-
-def correlations(K: Any) -> Correlations:
-    """Check that K is a covariance, and split it."""
-    given = covariance(K)
-    with np.errstate(all="ignore"):
-        found = split(given)
-    if not found.roots.all() and given[found.roots == 0.0].any():
-        raise refusal("has samples of variance zero that are correlated with others")
-    _, roots, rho, square, most = found
-    if not (given == given.T).all():
-        if not (np.abs(rho - rho.T) <= ROUNDING).all():
-            raise refusal("is not symmetric, or not finite")
-        rho = 0.5 * (rho + rho.T)
-        square = rho * rho
-    if not most <= 1.0 + ROUNDING:
-        raise refusal(f"has a correlation of size {most}")
-    return clipped(Correlations(given, roots, rho, square, most))
-
-
-def split(K: Array) -> Correlations:
-    """Standard deviations and correlations, not checked."""
-    roots = np.sqrt(K.diagonal())
-    inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
-    rho = K * inverse[:, None]
-    rho *= inverse
-    rho.ravel()[:: len(rho) + 1] = 0.0
-    square = rho * rho
-    return Correlations(K, roots, rho, square, math.sqrt(square.max()))
-
-
-def clipped(given: Correlations) -> Correlations:
-    """Correlations that rounding took beyond one moved to it."""
-    if given.most <= 1.0:
-        return given
-    rho = np.clip(given.rho, -1.0, 1.0)
-    return given._replace(rho=rho, square=rho * rho, most=1.0)
-
-
-def refusal(what: str) -> KernelInputError:
-    """The error for a K that is no covariance."""
-    return KernelInputError(
-        f"The kernel K {what}. "
-        "It is the covariance of all samples, a symmetric matrix of finite numbers with "
-        "K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj). "
-        "Give it as an array of floats of shape (N, N)."
-    )
-
-
-def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
+def thresholds(given: Upper, spectra: Spectra) -> tuple[float, float]:
     """Up to which |rho| pairs are summed in bulk, and up to which one by one.
 
     The first is chosen for speed, the second so that the series converges in the terms there are.
@@ -977,7 +1089,7 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     if count < LISTING:
         return limit, limit
     candidates = limit * np.array(FRACTIONS)
-    some = np.abs(given.rho[:: count // SAMPLED])
+    some = np.abs(given.pairs.rho[:: count // SAMPLED])
     shares = np.array([np.count_nonzero(some > c) for c in candidates]) / some.size
     lengths = needed(spectra.bound, candidates[:, None] ** np.arange(terms))
     costs = lengths + LISTED * lengths[0] * shares
@@ -985,31 +1097,27 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     return float(candidates[np.argmin(costs)]), limit
 
 
-def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
-    """The pairs i < j above a certain |rho|."""
-    first, second = np.divmod(np.flatnonzero(np.abs(given.rho) > rho), len(given.roots))
-    ordered = first < second
-    return first[ordered], second[ordered]
+def above(given: Upper, rho: float) -> Indices:
+    """Where the pairs above a certain |rho| are."""
+    return np.flatnonzero(np.abs(given.pairs.rho) > rho)
 
 
-def fill_listed(upper: Array, given: Correlations, found: Series, rho: float) -> None:
+def fill_listed(sums: Array, given: Upper, found: Series, rho: float) -> None:
     """The few pairs above a certain |rho|."""
-    rows, columns = above(given, rho)
+    places = above(given, rho)
     height = max(1, BLOCK // found.length)
-    for start in range(0, rows.size, height):
-        i, j = rows[start : start + height], columns[start : start + height]
-        totals = np.empty((len(upper), i.size))
-        products = [a[:, i] * b[:, j] for a, b in zip(found.left, found.right, strict=True)]
-        cells = given.K[i, j], given.rho[i, j], given.square[i, j]
-        pairs = Pairs(*cells, given.roots[i], given.roots[j])
-        add_series(totals, found, found.factors, products, pairs)
-        upper[:, i, j] = totals
+    for start in range(0, places.size, height):
+        here = places[start : start + height]
+        pairs = given.pairs.at(here)
+        totals = np.empty((len(sums), here.size))
+        add_series(totals, found, found.factors, products(found, pairs), pairs)
+        sums[:, here] = totals
 
 
 def fill_direct(
-    upper: Array,
+    sums: Array,
     activation: Sequence[Function],
-    given: Correlations,
+    given: Upper,
     step: float,
     wanted: Wanted,
     rho: float,
@@ -1020,44 +1128,35 @@ def fill_direct(
     of y are smooth as c is small: few nodes do.
     """
     nodes, weights, _ = probed_grid(step)
-    for i, j in zip(*above(given, rho), strict=True):
-        turned = given.roots[i] < given.roots[j]
+    pairs, roots = given.pairs, given.roots
+    for place in above(given, rho).tolist():
+        i, j, correlation = pairs.i[place], pairs.j[place], pairs.rho[place]
+        turned = roots[i] < roots[j]
         wide, narrow = (j, i) if turned else (i, j)
-        c = math.sqrt((1.0 - given.rho[i, j]) * (1.0 + given.rho[i, j]))
+        c = math.sqrt((1.0 - correlation) * (1.0 + correlation))
         y, w = trapezoid(1.0 / (1.4 + c / step))
-        z = given.roots[narrow] * (given.rho[i, j] * nodes[:, None] + c * y)
+        z = roots[narrow] * (correlation * nodes[:, None] + c * y)
         inner = [evaluate(activation[k], k, z) @ w for k in wanted.used]
-        far = given.roots[wide] * nodes
+        far = roots[wide] * nodes
         outer = [evaluate(activation[k], k, far) * weights for k in wanted.used]
         for index, task in enumerate(wanted.tasks):
             a, b = task[::-1] if turned else task
-            upper[index, i, j] = outer[a] @ inner[b]
+            sums[index, place] = outer[a] @ inner[b]
 
 
-@lru_cache(maxsize=8)
-def below_diagonal(count: int) -> NDArray[np.bool_]:
-    """Where i > j."""
-    return np.tri(count, k=-1, dtype=bool)
+def whole_means(sums: Array, wanted: Wanted, corner: Triangle) -> list[Array]:
+    """The means that are asked for as matrices, from those of all tasks for the pairs i <= j."""
 
+    def matrix(a: int, b: int) -> Array:
+        if a > b:
+            return matrix(b, a).T.copy()
+        mean = corner.whole(sums[wanted.tasks.index((a, b))])
+        if a < b:
+            other = corner.whole(sums[wanted.tasks.index((b, a))])
+            np.copyto(mean, other, where=np.tri(len(mean), k=-1, dtype=bool))
+        return mean
 
-def mirrored(upper: Array, wanted: Wanted, diagonals: Array) -> list[Array]:
-    """The means of the tasks that are asked for, from the upper triangles of all."""
-    count = upper.shape[1]
-    means = []
-    for a, b in wanted.asked:
-        mean = upper[wanted.tasks.index((a, b))]
-        if a != b:
-            mean = mean.copy()
-        other = upper[wanted.tasks.index((b, a))]
-        for start in range(0, count, STRIP):
-            rows, beyond = slice(start, start + STRIP), slice(start + STRIP, count)
-            square = mean[rows, rows]
-            np.copyto(square, other[rows, rows].T, where=below_diagonal(len(square)))
-            if start + STRIP < count:
-                mean[beyond, rows] = other[rows, beyond].T
-        mean.ravel()[:: count + 1] = diagonals[wanted.tasks.index((min(a, b), max(a, b)))]
-        means.append(mean)
-    return means
+    return [matrix(a, b) for a, b in wanted.asked]
 
 
 SAME = 1e-15
@@ -1878,17 +1977,20 @@ def trusted_tables(activation: Sequence[Function], orders: Tasks) -> PairTables:
     What was found and tested for a range of variances and correlations serves all kernels in it.
     """
     wanted = wanted_by(tuple(orders))
+    places = [wanted.tasks.index(task) for task in wanted.asked]
     known: Range | None = None
 
-    def tables(K: Array) -> list[Array]:
+    def tables(K: Array, corner: Triangle) -> list[Array]:
         nonlocal known
-        given = clipped(split(K))
+        given = upper_of(K, corner)
         lowest, highest = float(given.roots.min()), float(given.roots.max())
         if known is None or not known.holds(lowest, highest, given.most):
             known = range_for(activation, wanted, lowest, highest, given.most)
         if known is None:
-            return means_of(activation, given, orders, None)
-        return means_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
+            sums = sums_of(activation, given, wanted, None)
+        else:
+            sums = sums_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
+        return [sums[place] for place in places]
 
     return tables
 
@@ -1970,7 +2072,7 @@ def lengths_upto(
     return bounds, [((needed(bound, powers) + 1) // 2).tolist() for bound in bounds]
 
 
-def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted) -> Spectra:
+def spectra_in(known: Range, given: Upper, highest: float, wanted: Wanted) -> Spectra:
     """The spectra at all samples, by barycentric interpolation."""
     x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
     values = known.table @ barycentric(x, PLACES)
@@ -1997,9 +2099,6 @@ def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted
         found.end,
         length,
     )
-
-
-PairTables = Callable[[Array], list[Array]]
 
 
 def powers(roots: Array, exponent: int) -> Array:
@@ -2045,7 +2144,7 @@ class SmoothMeans:
         return [found[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the tables of pairs, for K that are known to be covariances."""
+        """What gives the means of pairs i <= j, for K that are known to be covariances."""
         return trusted_tables(self.activation, orders)
 
 
@@ -2197,7 +2296,6 @@ def fill(
 
 Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
-SLICE = 1 << 15
 LARGEST_OVERLAP = 1.0 + 0.5e-10
 ROUGH = 1e-9
 VAST = 10**300
@@ -2214,13 +2312,17 @@ class Layer(NamedTuple):
 
 
 class Recursion(NamedTuple):
-    """How a tensor of layer l+1 follows from means and tensors of layer l."""
+    """How a tensor of layer l+1 follows from means and tensors of layer l.
+
+    It is local if it is symmetric, and reads symmetric tables at its own pair of samples alone.
+    """
 
     advance: Callable[[Layer, Tables, Tables, Samples], Array]
     needs: tuple[str, ...]
     means: tuple[tuple[int, ...], ...]
     hyperparameters: tuple[str, ...]
     symmetries: tuple[tuple[int, ...], ...]
+    local: bool
 
     @property
     def axes(self) -> int:
@@ -2231,7 +2333,8 @@ class Recursion(NamedTuple):
 class Problem(NamedTuple):
     """Checked input: what to compute, the layers 1 … L, and tuples of samples by tensor.
 
-    The orders of all means that are read stand next to the names of their tables.
+    The orders of all means that are read stand next to the names of their tables. Where all is
+    local, only the pairs i <= j are computed.
     """
 
     recursions: dict[str, Recursion]
@@ -2242,7 +2345,7 @@ class Problem(NamedTuple):
     tuples: dict[str, Indices]
     means: tuple[tuple[int, ...], ...]
     tables: list[str]
-    everywhere: Samples
+    corner: Triangle | None
 
 
 def checked_problem(
@@ -2278,14 +2381,8 @@ def checked_problem(
     }
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
     tables = list(map(table_name, means))
-    pairs = all_pairs(len(dots))
-    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, pairs)
-
-
-@lru_cache(maxsize=8)
-def all_pairs(count: int) -> Samples:
-    """The numbers of both samples of all pairs."""
-    return np.ix_(*[np.arange(count)] * 2)
+    corner = triangle(len(dots)) if all(one.local for one in kept.values()) else None
+    return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, corner)
 
 
 def needed_recursions(
@@ -2383,6 +2480,14 @@ def refuse_large(
         )
 
 
+def table_name(orders: tuple[int, ...]) -> str:
+    """The name of a table of means: s0_s2 for <s s''>."""
+    return "_".join(f"s{order}" for order in orders)
+
+
+SLICE = 1 << 15
+
+
 def layers_of(
     problem: Problem,
     means: LayerMeans,
@@ -2395,8 +2500,23 @@ def layers_of(
             raise KernelInputError(
                 f"{name} is {short_repr(given)}. Give a function, or leave it out."
             )
-    result = empty_layers(problem)
-    first = first_layer(problem.layers[0], problem.overlap)
+    corner = problem.corner
+    if corner is None:
+        result = empty_layers(problem)
+        write_first(problem, result, first_layer(problem.layers[0], problem.overlap))
+        write_others(problem, result, partial(advance_all, problem, means), after_layer)
+        return result
+    overlap = corner.packed(problem.overlap)
+    room = np.empty((len(problem.recursions), len(problem.layers), overlap.size))
+    result = dict(zip(problem.recursions, room, strict=True))
+    write_first(problem, result, first_layer(problem.layers[0], overlap))
+    advance = partial(advance_pairs, problem, corner, pair_tables_of(problem, means))
+    write_others(problem, result, advance, after_layer)
+    return dict(zip(problem.recursions, corner.whole(room), strict=True))
+
+
+def write_first(problem: Problem, result: Tables, first: Tables) -> None:
+    """The tensors at layer 1, where most of them vanish."""
     for name, one in problem.recursions.items():
         if name in first or name not in problem.tuples:
             result[name][0] = first.get(name, 0.0)
@@ -2404,9 +2524,15 @@ def layers_of(
             fill(result[name][0], problem.tuples[name], one.symmetries, 0.0)
         if name in first and not np.isfinite(first[name]).all():
             raise KernelInputError(f"{name} overflows at layer 1. Give smaller learning rates.")
-    advance = partial(advance_all, problem, means)
-    if not problem.tuples:
-        advance = partial(advance_pairs, problem, pair_tables_of(problem, means))
+
+
+def write_others(
+    problem: Problem,
+    result: Tables,
+    advance: Callable[[Layer, Tables, Tables], None],
+    after_layer: Callable[[int], object] | None,
+) -> None:
+    """The tensors of one layer after the other."""
     for layer, h in enumerate(problem.layers[1:], 1):
         below = {name: values[layer - 1] for name, values in result.items()}
         above = {name: values[layer] for name, values in result.items()}
@@ -2418,15 +2544,14 @@ def layers_of(
         if after_layer is not None:
             after_layer(layer + 1)
     refuse_overflow(problem, result, len(problem.layers))
-    return result
 
 
 def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
-    """What gives the means of all pairs; ours do not check again that K is a covariance."""
+    """What gives the means of pairs i <= j; ours do not check again that K is a covariance."""
     if hasattr(means, "pair_tables"):
         tables: PairTables = means.pair_tables(problem.means)
         return tables
-    return partial(tables_of_means, problem, means)
+    return packed_tables(partial(tables_of_means, problem, means))
 
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
@@ -2443,13 +2568,11 @@ def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array
 
 
 def empty_layers(problem: Problem) -> dict[str, Array]:
-    """Room for all tensors; that of pairs is one piece, which the system gives again and again."""
+    """Room for all tensors."""
     depth, count = len(problem.layers), len(problem.overlap)
-    pairs = [name for name in problem.recursions if name not in problem.tuples]
-    room = dict(zip(pairs, np.empty((len(pairs), depth, count, count)), strict=True))
     return {
-        name: np.full((depth, *(count,) * 4), math.nan) if name in problem.tuples else room[name]
-        for name in problem.recursions
+        name: np.full((depth, *(count,) * one.axes), math.nan)
+        for name, one in problem.recursions.items()
     }
 
 
@@ -2457,12 +2580,17 @@ def located(
     problem: Problem, result: Tables, reason: KernelInputError, layer: int
 ) -> KernelInputError:
     """An error with the layer that it happened below."""
-    start, largest = (float(result["G"][at].diagonal().max()) for at in (0, layer - 1))
+    start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))
     return KernelInputError(
         f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
         f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
         "grows or decays, C_W is not at its critical value."
     )
+
+
+def variances(problem: Problem, kernel: Array) -> Array:
+    """Those of all samples."""
+    return kernel.diagonal() if problem.corner is None else kernel[problem.corner.diagonal]
 
 
 def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
@@ -2477,28 +2605,29 @@ def refuse_overflow(problem: Problem, result: Tables, done: int) -> None:
 
 
 def advance_pairs(
-    problem: Problem, tables: PairTables, h: Layer, below: Tables, above: Mapping[str, Array]
+    problem: Problem,
+    corner: Triangle,
+    tables: PairTables,
+    h: Layer,
+    below: Tables,
+    above: Mapping[str, Array],
 ) -> None:
-    """Write the tensors of the next layer, all of them over pairs."""
-    named = dict(zip(problem.tables, tables(below["G"]), strict=True))
+    """Write the tensors of the next layer for the pairs i <= j."""
+    named = dict(zip(problem.tables, tables(below["G"], corner), strict=True))
     for name, one in problem.recursions.items():
-        above[name][...] = one.advance(h, named, below, problem.everywhere)
-
-
-def table_name(orders: tuple[int, ...]) -> str:
-    """The name of a table of means: s0_s2 for <s s''>."""
-    return "_".join(f"s{order}" for order in orders)
+        above[name][...] = one.advance(h, named, below, (corner.first, corner.second))
 
 
 def advance_all(
     problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
+    pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
     found = tables_of_means(problem, means, below["G"])
     named = dict(zip(problem.tables, found, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
-            above[name][...] = one.advance(h, named, below, problem.everywhere)
+            above[name][...] = one.advance(h, named, below, pairs)
             wrong = not np.isfinite(above[name][known_pairs(problem, one)]).all()
         else:
             wrong = False
@@ -3427,6 +3556,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 0),),
         hyperparameters=("C_b", "C_W"),
         symmetries=((0, 1), (1, 0)),
+        local=True,
     ),
     "H": Recursion(
         advance_h,
@@ -3434,6 +3564,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 0), (1, 1)),
         hyperparameters=("C_W", "lambda_b", "lambda_W"),
         symmetries=((0, 1), (1, 0)),
+        local=True,
     ),
     "V": Recursion(
         advance_v,
@@ -3450,6 +3581,7 @@ RECURSIONS: dict[str, Recursion] = {
             (3, 2, 0, 1),
             (3, 2, 1, 0),
         ),
+        local=False,
     ),
     "G.1": Recursion(
         advance_g_1,
@@ -3457,6 +3589,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (0, 4), (1, 1), (1, 3), (2, 2)),
         hyperparameters=("C_W",),
         symmetries=((0, 1), (1, 0)),
+        local=False,
     ),
     "B": Recursion(
         advance_b,
@@ -3464,6 +3597,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((1, 1), (1, 1, 1, 1)),
         hyperparameters=("C_W",),
         symmetries=((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)),
+        local=False,
     ),
     "D": Recursion(
         advance_d,
@@ -3471,6 +3605,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 0), (0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 0, 0), (0, 0, 1, 1)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2)),
+        local=False,
     ),
     "A": Recursion(
         advance_a,
@@ -3487,6 +3622,7 @@ RECURSIONS: dict[str, Recursion] = {
             (3, 2, 0, 1),
             (3, 2, 1, 0),
         ),
+        local=False,
     ),
     "F": Recursion(
         advance_f,
@@ -3494,6 +3630,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (1, 1), (0, 0, 1, 1)),
         hyperparameters=("C_W",),
         symmetries=((0, 1, 2, 3), (2, 3, 0, 1)),
+        local=False,
     ),
     "H.1": Recursion(
         advance_h_1,
@@ -3501,6 +3638,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (0, 4), (1, 1), (1, 3), (1, 5), (2, 2), (2, 4), (3, 3)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1), (1, 0)),
+        local=False,
     ),
     "P": Recursion(
         advance_p,
@@ -3508,6 +3646,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (1, 1), (0, 1, 1, 2)),
         hyperparameters=("C_W",),
         symmetries=((0, 1, 2, 3), (0, 2, 1, 3)),
+        local=False,
     ),
     "Q": Recursion(
         advance_q,
@@ -3515,6 +3654,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 1, 1), (0, 1, 1, 2)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1, 2, 3),),
+        local=False,
     ),
     "R": Recursion(
         advance_r,
@@ -3522,6 +3662,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 1, 1, 2), (1, 1, 1, 3)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1, 2, 3), (0, 1, 3, 2)),
+        local=False,
     ),
     "S": Recursion(
         advance_s,
@@ -3529,6 +3670,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((1, 1), (2, 2), (1, 1, 1, 1), (1, 1, 2, 2)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1, 2, 3), (1, 0, 3, 2)),
+        local=False,
     ),
     "T": Recursion(
         advance_t,
@@ -3536,6 +3678,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 1, 1), (0, 1, 1, 2), (1, 1, 2, 2)),
         hyperparameters=("C_W", "lambda_W"),
         symmetries=((0, 1, 2, 3), (3, 2, 1, 0)),
+        local=False,
     ),
     "U": Recursion(
         advance_u,
@@ -3543,6 +3686,7 @@ RECURSIONS: dict[str, Recursion] = {
         means=((1, 1), (1, 1, 2, 2)),
         hyperparameters=("C_W",),
         symmetries=((0, 1, 2, 3), (2, 3, 0, 1)),
+        local=False,
     ),
 }
 

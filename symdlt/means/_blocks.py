@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate, evaluated
 from symdlt.means._lines import Lines, Remains
 from symdlt.means._nodes import Cloud, Oscillator
-from symdlt.means._pairs import Indices
+from symdlt.means._triangle import Indices
 
 Together = Callable[[Array, int], Sequence[Array]]
 Outer = tuple[tuple[int, int], ...]

@@ -13,18 +13,19 @@ from symdlt.means._closed_layers import (
     PairLayer,
     erf_layer,
     gelu_layer,
+    layer_of_pairs,
     relu_layer,
-    whole_layer,
 )
+from symdlt.means._correlations import correlations, upper
 from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._pairs import check_orders, correlations
+from symdlt.means._pairs import check_orders
 from symdlt.means._panels import all_finite
 from symdlt.means._spectra import Tasks
 from symdlt.means._steps import TOUCHING, Moment, single_moment, step_moments
+from symdlt.means._triangle import PairTables, Triangle
 
 MOST_ORDERS = 12
 FamilyMeans = Callable[..., list[Array]]
-PairTables = Callable[[Array], list[Array]]
 
 
 def relu_means(
@@ -80,15 +81,10 @@ def smoothed_steps(c: Array, first: Array, second: Array) -> Moment:
 
 
 def erf_means(c: Array, one: Array, two: Array, orders: Tasks) -> list[Array]:
-    """Means for erf(z) = 2 f(z) - 1, with the step f smoothed by a Gaussian of variance 1/2."""
+    """Means but <erf erf>; erf(z) = 2 f(z) - 1, f a step smoothed by a Gaussian of variance 1/2."""
     moment = smoothed_steps(c, one + 0.5, two + 0.5)
 
-    def mean(a: int, b: int) -> Array:
-        if a == b == 0:
-            return erf_layer(c, one, two)[0]
-        return np.zeros_like(c) if (a + b) % 2 else 4.0 * moment(a, b)
-
-    return [mean(a, b) for a, b in orders]
+    return [np.zeros_like(c) if (a + b) % 2 else 4.0 * moment(a, b) for a, b in orders]
 
 
 def gelu_means(c: Array, one: Array, two: Array, orders: Tasks) -> list[Array]:
@@ -106,8 +102,6 @@ def gelu_means(c: Array, one: Array, two: Array, orders: Tasks) -> list[Array]:
         return c * moment(a, b) + ki * right(a + 1, b) + c * right(a, b + 1)
 
     def mean(a: int, b: int) -> Array:
-        if a == b == 0:
-            return gelu_layer(c, one, two)[0]
         total = both(a, b)
         if b:
             total = total + b * left(a, b - 1)
@@ -183,23 +177,29 @@ def closed_pair_means(
     check_family(family, parameters)
     check_orders(MOST_ORDERS, orders)
     given = correlations(K)
-    K = np.asarray(K, dtype=np.float64)
     check_kink(family, given.roots, orders)
+    asked = [(a, b) for a, b in orders]
+    layered = [order for order in asked if has_layer(family, [order])]
+    others = [order for order in asked if order not in layered]
     with np.errstate(all="ignore"):
-        if has_layer(family, orders):
-            return whole_layer(partial(LAYERS[family], **parameters), K, [a for a, _ in orders])
-        variances = K.diagonal()
-        found = GENERAL[family](K, variances, variances, orders, **parameters)
-    return all_finite(found, float(given.roots.max()) ** 2)
+        pairs, _, corner = upper(given)
+        tables = closed_pair_tables(family, layered, **parameters)(pairs.K, corner)
+        variances = given.K.diagonal()
+        found = GENERAL[family](given.K, variances, variances, others, **parameters)
+    known = dict(zip((*layered, *others), (*map(corner.whole, tables), *found), strict=True))
+    return all_finite([known[order] for order in asked], float(given.roots.max()) ** 2)
 
 
 def closed_pair_tables(family: str, orders: Tasks, **parameters: float) -> PairTables:
-    """The same for K that were checked before; the family must have a layer."""
-    layer, wanted = partial(LAYERS[family], **parameters), [a for a, _ in orders]
+    """What gives <f f> and <f' f'> of a family that has a layer, for K that are not checked."""
+    if not orders:
+        return lambda K, corner: []
+    layer = partial(LAYERS[family], **parameters)
 
-    def tables(K: Array) -> list[Array]:
-        check_kink(family, K.diagonal(), orders)
-        return whole_layer(layer, K, wanted)
+    def tables(K: Array, corner: Triangle) -> list[Array]:
+        check_kink(family, K.take(corner.diagonal), orders)
+        both = layer_of_pairs(layer, K, corner)
+        return [both[order] for order, _ in orders]
 
     return tables
 

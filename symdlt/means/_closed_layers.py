@@ -1,82 +1,82 @@
-"""<f f> and <f' f'> alone, in closed form, with as few passes over the matrices as they take."""
+"""<f f> and <f' f'> alone, in closed form, with as few passes over the pairs as they take."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from symdlt.means._grids import Array
 from symdlt.means._steps import TOUCHING
+from symdlt.means._triangle import Indices, Triangle
 
-STRIPED = 96
 SMALLEST = math.ulp(0.0)
-STRIPS = 4
-CACHED = 1 << 14
-PairLayer = Callable[[Array, Array, Array], tuple[Array, Array]]
+TWO_PI = 2.0 * math.pi
+CACHED = 1 << 15
+PairLayer = Callable[[Array, Array, Indices, Indices], tuple[Array, Array]]
 
 
-def inverse_roots(one: Array, two: Array, noise: float) -> tuple[Array, Array]:
-    """1/sqrt(K_ii + noise) as a column and as a row."""
-    row = 1.0 / np.sqrt(two + noise)
-    return (row if one is two else 1.0 / np.sqrt(one + noise))[:, None], row
-
-
-def erf_layer(c: Array, one: Array, two: Array) -> tuple[Array, Array]:
-    """For erf(z), from the covariances and the variances of both samples."""
-    ours, theirs = inverse_roots(one, two, 0.5)
-    slopes = ours * theirs
-    kernel = c * slopes
+def erf_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array, Array]:
+    """For erf(z), from the covariances of pairs i, j and the variances of all samples."""
+    roots = np.sqrt(variances + 0.5)
+    slopes = roots.take(i)
+    slopes *= roots.take(j)
+    kernel = c / slopes
     cosine = kernel * kernel
     np.subtract(1.0, cosine, out=cosine)
     np.sqrt(cosine, out=cosine)
-    slopes /= cosine
-    slopes *= 2.0 / math.pi
+    slopes *= cosine
+    np.divide(2.0 / math.pi, slopes, out=slopes)
     np.arcsin(kernel, out=kernel)
     kernel *= 2.0 / math.pi
     return kernel, slopes
 
 
-def gelu_layer(c: Array, one: Array, two: Array) -> tuple[Array, Array]:
-    """For z (1 + erf(z/sqrt 2))/2, from the covariances and the variances of both samples."""
-    ours, theirs = inverse_roots(one, two, 1.0)
-    density = ours * theirs
+def gelu_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array, Array]:
+    """For z (1 + erf(z/sqrt 2))/2, from the covariances of pairs and the variances of samples."""
+    inverse = 1.0 / np.sqrt(variances + 1.0)
+    shares, theirs = inverse.take(i), inverse.take(j)
+    density = shares * theirs
     angle = c * density
     slopes = angle * angle
     np.subtract(1.0, slopes, out=slopes)
     np.sqrt(slopes, out=slopes)
     density /= slopes
     np.arcsin(angle, out=angle)
-    angle += 0.5 * math.pi
-    shares = ours * ours + theirs * theirs
+    angle *= 1.0 / TWO_PI
+    angle += 0.25
+    shares *= shares
+    theirs *= theirs
+    shares += theirs
     np.multiply(density, density, out=slopes)
     slopes += shares
-    slopes *= density
-    slopes *= c
+    density *= 1.0 / TWO_PI
+    weight = np.multiply(c, density, out=theirs)
+    slopes *= weight
     slopes += angle
-    slopes *= 0.5 / math.pi
     shares -= 1.0
-    shares *= c
-    shares *= c
-    shares += one[:, None] * two
-    shares *= density
-    angle *= c
+    shares *= weight
     angle += shares
-    angle *= 0.5 / math.pi
-    return angle, slopes
+    angle *= c
+    kernel = variances.take(i)
+    kernel *= variances.take(j)
+    kernel *= density
+    kernel += angle
+    return kernel, slopes
 
 
 def relu_layer(
-    c: Array, one: Array, two: Array, left: float = 0.0, right: float = 1.0
+    c: Array, variances: Array, i: Indices, j: Indices, left: float = 0.0, right: float = 1.0
 ) -> tuple[Array, Array]:
-    """For left z below and right z above zero, from the covariances and both variances."""
-    ours = np.sqrt(one)
-    scale = ours[:, None] * (ours if one is two else np.sqrt(two))
+    """For left z below and right z above zero, from the covariances and the variances."""
+    roots = np.sqrt(variances)
+    scale = roots.take(i)
+    scale *= roots.take(j)
     t = np.maximum(scale, SMALLEST)
     np.divide(c, t, out=t)
     np.rint(t, out=t, where=np.abs(t) >= TOUCHING)
-    factor = (right - left) ** 2 / (2.0 * math.pi)
+    factor = (right - left) ** 2 / TWO_PI
     slopes = np.arcsin(t)
     slopes *= factor
     slopes += 0.25 * (left + right) ** 2
@@ -90,19 +90,15 @@ def relu_layer(
     return kernel, slopes
 
 
-def whole_layer(layer: PairLayer, K: Array, orders: Sequence[int]) -> list[Array]:
-    """The matrices of some orders for all pairs, from blocks of the upper triangle in the cache."""
-    variances = K.diagonal()
-    count = variances.size
-    if count < STRIPED:
-        both = layer(K, variances, variances)
-        return [both[order] for order in orders]
-    found = [np.empty_like(K) for _ in orders]
-    height = -(-count // max(STRIPS, -(-count * count // CACHED)))
-    for start in range(0, count, height):
-        rows, columns = slice(start, start + height), slice(start, count)
-        both = layer(K[rows, columns], variances[rows], variances[columns])
-        for matrix, order in zip(found, orders, strict=True):
-            matrix[columns, rows] = both[order].T
-            matrix[rows, columns] = both[order]
-    return found
+def layer_of_pairs(layer: PairLayer, K: Array, corner: Triangle) -> tuple[Array, Array]:
+    """Both means for all pairs, in parts that fit into the cache."""
+    variances = K.take(corner.diagonal)
+    if K.size <= CACHED:
+        return layer(K, variances, corner.first, corner.second)
+    both = np.empty_like(K), np.empty_like(K)
+    for start in range(0, K.size, CACHED):
+        part = slice(start, start + CACHED)
+        found = layer(K[part], variances, corner.first[part], corner.second[part])
+        for values, own in zip(both, found, strict=True):
+            values[part] = own
+    return both

@@ -9,17 +9,15 @@ from functools import partial
 import numpy as np
 
 from symdlt.means._coincident import coincident_means
+from symdlt.means._correlations import Pairs, Upper, correlations, upper
 from symdlt.means._grids import Array, Function, KernelInputError, evaluate
 from symdlt.means._pairs import (
-    Correlations,
-    Indices,
     above,
     check_orders,
-    correlations,
-    mirrored,
     thresholds,
     upper_sums,
     wanted_by,
+    whole_means,
 )
 from symdlt.means._panels import (
     BEYOND,
@@ -68,7 +66,7 @@ def kinked_pair_means(
     """
     places = checked_kinks(activation, kinks)
     check_orders(len(activation), orders)
-    given = correlations(K)
+    given = upper(correlations(K))
     if not orders:
         return []
     check_orders_of_kinks(len(activation), places, orders)
@@ -90,7 +88,7 @@ def check_orders_of_kinks(count: int, kinks: Kinks, orders: Tasks) -> None:
             )
 
 
-def check_samples(given: Correlations, kinks: Kinks, orders: Tasks) -> None:
+def check_samples(given: Upper, kinks: Kinks, orders: Tasks) -> None:
     """Refuse to evaluate an activation at its kink."""
     highest = max(max(order) for order in orders)
     if not given.roots.all() and kinks.jumps[kinks.places == 0.0, : highest + 1].any():
@@ -101,24 +99,25 @@ def check_samples(given: Correlations, kinks: Kinks, orders: Tasks) -> None:
 
 
 def kinked_means(
-    activation: Sequence[Function], kinks: Kinks, given: Correlations, orders: Tasks
+    activation: Sequence[Function], kinks: Kinks, given: Upper, orders: Tasks
 ) -> list[Array]:
     """The means from a checked K."""
-    wanted = wanted_by(tuple(orders))._replace(slopes={})
+    wanted = wanted_by(tuple(map(tuple, orders)))._replace(slopes={})
     named = [(wanted.used[a], wanted.used[b]) for a, b in wanted.tasks]
     count = panel_nodes(activation, kinks, float(given.roots.max()))
     spectra = kinked_spectra(activation, wanted, kinks, given)
     diagonals = coincident_means(activation, kinks, named, given.roots, given.roots, count)
     spectra = spectra._replace(diagonals=diagonals)
     bulk, limit = thresholds(given, spectra)
-    upper = upper_sums(given, spectra, wanted, bulk, limit)
+    sums = upper_sums(given, spectra, wanted, bulk, limit)
     if limit < given.most:
-        fill_near(upper, activation, kinks, given, named, limit, count)
-    return mirrored(upper, wanted, spectra.diagonals)
+        fill_near(sums, activation, kinks, given, named, limit, count)
+    sums[:, given.corner.diagonal] = spectra.diagonals
+    return whole_means(sums, wanted, given.corner)
 
 
 def kinked_spectra(
-    activation: Sequence[Function], wanted: Wanted, kinks: Kinks, given: Correlations
+    activation: Sequence[Function], wanted: Wanted, kinks: Kinks, given: Upper
 ) -> Spectra:
     """Hermite coefficients, which fall off slowly: the series is for correlations not near one."""
     terms = first_terms(given.most, KINKED_TERMS)
@@ -164,46 +163,39 @@ def delta_coefficients(used: list[int], kinks: Kinks, roots: Array, terms: int) 
 
 
 def fill_near(
-    upper: Array,
+    sums: Array,
     activation: Sequence[Function],
     kinks: Kinks,
-    given: Correlations,
+    given: Upper,
     named: Tasks,
     rho: float,
     count: int,
 ) -> None:
     """Pairs too near to |rho| = 1 for the series."""
-    i, j = above(given, rho)
-    same = np.abs(given.rho[i, j]) >= 1.0 - COINCIDENT
+    places = above(given, rho)
+    same = np.abs(given.pairs.rho[places]) >= 1.0 - COINCIDENT
     if same.any():
-        first, second = i[same], j[same]
-        other = np.copysign(given.roots[second], given.rho[first, second])
-        upper[:, first, second] = coincident_means(
-            activation, kinks, named, given.roots[first], other, count
+        here = given.pairs.at(places[same])
+        other = np.copysign(given.roots[here.j], here.rho)
+        sums[:, places[same]] = coincident_means(
+            activation, kinks, named, given.roots[here.i], other, count
         )
-    i, j = i[~same], j[~same]
+    places = places[~same]
     inner, outer = kinks.places.size + 1, 4 * kinks.places.size + 1
     height = max(1, WORK // (inner * outer * count**2))
-    for start in range(0, i.size, height):
-        part = slice(start, start + height)
-        near = near_means(activation, kinks, given, named, i[part], j[part], count)
-        upper[:, i[part], j[part]] = near
+    for start in range(0, places.size, height):
+        part = places[start : start + height]
+        sums[:, part] = near_means(activation, kinks, given.pairs.at(part), named, count)
 
 
 def near_means(
-    activation: Sequence[Function],
-    kinks: Kinks,
-    given: Correlations,
-    named: Tasks,
-    i: Indices,
-    j: Indices,
-    count: int,
+    activation: Sequence[Function], kinks: Kinks, pairs: Pairs, named: Tasks, count: int
 ) -> Array:
     """Means of pairs by panels in x, and in y for each x; z_i = s_i x, z_j = s_j (rho x + c y).
 
     Given x, the mean over y is smooth in x but changes fast where z_j has its kinks for y = 0.
     """
-    rho, si, sj = given.rho[i, j], given.roots[i], given.roots[j]
+    rho, si, sj = pairs.rho, pairs.roots[pairs.i], pairs.roots[pairs.j]
     c = np.sqrt((1.0 - rho) * (1.0 + rho))
     own, images = in_units(kinks.places, si), in_units(kinks.places, rho * sj)
     reach = IMAGE * (c / np.abs(rho))[:, None]
@@ -218,7 +210,7 @@ def near_means(
     def at_kink(p: int, b: int) -> Callable[[int], Array]:
         return lambda order: slope**order * mean(b + order)[:, x.shape[1] + p]
 
-    found = np.empty((len(named), i.size))
+    found = np.empty((len(named), rho.size))
     for index, (a, b) in enumerate(named):
         found[index] = np.einsum("ij,ij->i", outer[a], mean(b)[:, : x.shape[1]])
         for p in range(places):

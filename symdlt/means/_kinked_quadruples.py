@@ -8,6 +8,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symdlt.means._correlations import correlations
 from symdlt.means._grids import TINY, Array, Function, KernelInputError
 from symdlt.means._kinked_planes import (
     LeftLine,
@@ -27,9 +28,10 @@ from symdlt.means._kinked_planes import (
     terms_for,
 )
 from symdlt.means._lines import lines_of, lowest_eigenvalue
-from symdlt.means._pairs import Indices, check_orders, correlations
+from symdlt.means._pairs import check_orders
 from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
 from symdlt.means._quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
+from symdlt.means._triangle import Indices
 
 Product4 = tuple[tuple[int, int], ...]
 

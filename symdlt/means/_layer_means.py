@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from symdlt.means._blocks import Together
-from symdlt.means._closed import (
-    PairTables,
-    check_family,
-    closed_pair_means,
-    closed_pair_tables,
-    has_layer,
-)
+from symdlt.means._closed import check_family, closed_pair_means, closed_pair_tables, has_layer
+from symdlt.means._correlations import correlations
 from symdlt.means._grids import (
     Array,
     Function,
@@ -25,16 +20,12 @@ from symdlt.means._grids import (
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
 from symdlt.means._layers import trusted_tables
-from symdlt.means._pairs import (
-    Indices,
-    check_orders,
-    correlations,
-    pair_means,
-)
+from symdlt.means._pairs import check_orders, pair_means
 from symdlt.means._panels import checked_kinks
 from symdlt.means._quadruples import check_together, checked_tolerance, quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 from symdlt.means._spectra import Tasks
+from symdlt.means._triangle import Indices, PairTables, packed_tables
 
 Orders = tuple[int, ...]
 Kink = tuple[float, Sequence[float]]
@@ -79,7 +70,7 @@ class SmoothMeans:
         return [found[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the tables of pairs, for K that are known to be covariances."""
+        """What gives the means of pairs i <= j, for K that are known to be covariances."""
         return trusted_tables(self.activation, orders)
 
 
@@ -111,10 +102,10 @@ class ClosedMeans(SmoothMeans):
         return [found[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the tables of pairs, for K that are known to be covariances."""
+        """What gives the means of pairs i <= j, for K that are known to be covariances."""
         if has_layer(self.family, orders):
             return closed_pair_tables(self.family, orders, **self.parameters)
-        return lambda K: self(K, orders)
+        return packed_tables(lambda K: self(K, orders))
 
 
 class KinkedMeans:
@@ -150,9 +141,9 @@ class KinkedMeans:
         return [found[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the tables of pairs, for K that are known to be covariances."""
+        """What gives the means of pairs i <= j, for K that are known to be covariances."""
         if self.slopes is None or not has_layer("relu", orders):
-            return lambda K: self(K, orders)
+            return packed_tables(lambda K: self(K, orders))
         left, right = self.slopes
         return closed_pair_tables("relu", orders, left=left, right=right)
 

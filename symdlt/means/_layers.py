@@ -10,16 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symdlt.means._closed import PairTables
+from symdlt.means._correlations import Upper, upper_of
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
-from symdlt.means._pairs import (
-    Correlations,
-    clipped,
-    means_by,
-    means_of,
-    split,
-    wanted_by,
-)
+from symdlt.means._pairs import sums_by, sums_of, wanted_by
 from symdlt.means._spectra import (
     Spectra,
     Tasks,
@@ -30,6 +23,7 @@ from symdlt.means._spectra import (
     resolved_spectra,
     settled,
 )
+from symdlt.means._triangle import PairTables, Triangle
 
 LOWEST = 0.25
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
@@ -70,17 +64,20 @@ def trusted_tables(activation: Sequence[Function], orders: Tasks) -> PairTables:
     What was found and tested for a range of variances and correlations serves all kernels in it.
     """
     wanted = wanted_by(tuple(orders))
+    places = [wanted.tasks.index(task) for task in wanted.asked]
     known: Range | None = None
 
-    def tables(K: Array) -> list[Array]:
+    def tables(K: Array, corner: Triangle) -> list[Array]:
         nonlocal known
-        given = clipped(split(K))
+        given = upper_of(K, corner)
         lowest, highest = float(given.roots.min()), float(given.roots.max())
         if known is None or not known.holds(lowest, highest, given.most):
             known = range_for(activation, wanted, lowest, highest, given.most)
         if known is None:
-            return means_of(activation, given, orders, None)
-        return means_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
+            sums = sums_of(activation, given, wanted, None)
+        else:
+            sums = sums_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
+        return [sums[place] for place in places]
 
     return tables
 
@@ -162,7 +159,7 @@ def lengths_upto(
     return bounds, [((needed(bound, powers) + 1) // 2).tolist() for bound in bounds]
 
 
-def spectra_in(known: Range, given: Correlations, highest: float, wanted: Wanted) -> Spectra:
+def spectra_in(known: Range, given: Upper, highest: float, wanted: Wanted) -> Spectra:
     """The spectra at all samples, by barycentric interpolation."""
     x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
     values = known.table @ barycentric(x, PLACES)

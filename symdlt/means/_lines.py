@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.means._correlations import Correlations
 from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._pairs import Correlations, Indices
+from symdlt.means._triangle import Indices
 
 SAME = 1e-15
 INDEFINITE = 1e-9

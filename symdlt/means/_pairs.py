@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symdlt.means._correlations import Pairs, Upper, correlations, upper
 from symdlt.means._grids import (
-    LARGEST_VARIANCE,
     Array,
     Function,
     KernelInputError,
@@ -20,20 +19,10 @@ from symdlt.means._grids import (
     probed_grid,
     trapezoid,
 )
-from symdlt.means._series import LEAST_ROOT, Pairs, Series, add_series, series
-from symdlt.means._spectra import (
-    NEGLIGIBLE,
-    Spectra,
-    Tasks,
-    Wanted,
-    needed,
-    resolved_spectra,
-    rest,
-)
+from symdlt.means._series import Series, add_series, series
+from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, Wanted, needed, resolved_spectra, rest
+from symdlt.means._triangle import Indices, Triangle, strips
 
-Indices = NDArray[np.intp]
-
-ROUNDING = 1e-10
 NUMBERS = {2: "two", 4: "four"}
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
 LISTED = 10.0
@@ -42,16 +31,6 @@ SAMPLED = 32
 BLOCK = 1 << 17
 STRIP = 64
 FEW = 32
-
-
-class Correlations(NamedTuple):
-    """K, standard deviations, correlations without the diagonal, their squares, the largest."""
-
-    K: Array
-    roots: Array
-    rho: Array
-    square: Array
-    most: float
 
 
 def pair_means(
@@ -70,20 +49,20 @@ def pair_means(
     """
     check_callable(activation)
     check_orders(len(activation), orders)
-    given = correlations(K)
+    given = upper(correlations(K))
     if not orders:
         return []
+    wanted = wanted_by(tuple(map(tuple, orders)))
     with np.errstate(all="ignore"):
-        return means_of(activation, given, orders, step)
+        return whole_means(sums_of(activation, given, wanted, step), wanted, given.corner)
 
 
-def means_of(
-    activation: Sequence[Function], given: Correlations, orders: Tasks, step: float | None
-) -> list[Array]:
-    """The means from a checked K."""
-    wanted = wanted_by(tuple(orders))
+def sums_of(
+    activation: Sequence[Function], given: Upper, wanted: Wanted, step: float | None
+) -> Array:
+    """The means of all tasks for the pairs i <= j, from a checked K."""
     spectra = resolved_spectra(activation, wanted, given.roots, given.most, step)
-    return means_by(activation, given, spectra, wanted)
+    return sums_by(activation, given, spectra, wanted)
 
 
 @lru_cache(maxsize=64)
@@ -99,35 +78,46 @@ def wanted_by(orders: Tasks) -> Wanted:
     return Wanted(used, tasks, asked, slopes)
 
 
-def means_by(
-    activation: Sequence[Function], given: Correlations, spectra: Spectra, wanted: Wanted
-) -> list[Array]:
-    """The means as matrices."""
-    bulk, limit = thresholds(given, spectra)
-    upper = upper_sums(given, spectra, wanted, bulk, limit)
-    if limit < given.most:
-        fill_direct(upper, activation, given, spectra.step, wanted, limit)
-    return mirrored(upper, wanted, spectra.diagonals)
-
-
-def upper_sums(
-    given: Correlations, spectra: Spectra, wanted: Wanted, bulk: float, limit: float
+def sums_by(
+    activation: Sequence[Function], given: Upper, spectra: Spectra, wanted: Wanted
 ) -> Array:
+    """The means of all tasks for the pairs i <= j."""
+    bulk, limit = thresholds(given, spectra)
+    sums = upper_sums(given, spectra, wanted, bulk, limit)
+    if limit < given.most:
+        fill_direct(sums, activation, given, spectra.step, wanted, limit)
+    sums[:, given.corner.diagonal] = spectra.diagonals
+    return sums
+
+
+def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
     """For all pairs i <= j the sums of all tasks, one by one above a certain |rho| up to a limit.
 
     The others are taken together: for few samples at once, else for some rows, from the diagonal
     on, that fit into the cache.
     """
     found = series(spectra, wanted, bulk, given.most)
-    count = len(given.roots)
-    upper = np.empty((len(wanted.tasks), count, count))
-    if count <= FEW:
-        pairs = Pairs(given.K, given.rho, given.square, given.roots[:, None], given.roots)
-        products = [
-            a[:, :, None] * b[:, None] for a, b in zip(found.left, found.right, strict=True)
-        ]
-        add_series(upper, found, found.factors, products, pairs)
-        return upper
+    sums = np.empty((len(wanted.tasks), given.pairs.K.size))
+    if len(given.roots) <= FEW:
+        add_series(sums, found, found.factors, products(found, given.pairs), given.pairs)
+    else:
+        sum_strips(sums, given, found)
+    if bulk < limit:
+        fill_listed(sums, given, series(spectra, wanted, limit, given.most), bulk)
+    return sums
+
+
+def products(found: Series, pairs: Pairs) -> list[Array]:
+    """The products of the coefficients of both functions at both samples, (t, pair), by row."""
+    return [
+        a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
+        for a, b in zip(found.left, found.right, strict=True)
+    ]
+
+
+def sum_strips(sums: Array, given: Upper, found: Series) -> None:
+    """The sums of all tasks, from rectangles of some rows."""
+    count, pairs = len(given.roots), given.pairs
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
@@ -135,21 +125,16 @@ def upper_sums(
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    for start in range(0, count, height):
-        rows, columns = slice(start, start + height), slice(start, count)
-        pairs = Pairs(
-            given.K[rows, columns],
-            given.rho[rows, columns],
-            given.square[rows, columns],
-            given.roots[rows, None],
-            given.roots[columns],
-        )
+    samples = np.arange(count)
+    for rows, columns, here, inside in strips(count, height):
+        cells = given.corner.cells[rows, columns]
+        K, rho, square = (table.take(cells) for table in (pairs.K, pairs.rho, pairs.square))
+        part = Pairs(K, rho, square, given.roots, samples[rows, None], samples[columns])
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
-        add_series(upper[:, rows, columns], found, left, right, pairs, space)
-    if bulk < limit:
-        fill_listed(upper, given, series(spectra, wanted, limit, given.most), bulk)
-    return upper
+        totals = np.empty((len(sums), *cells.shape))
+        add_series(totals, found, left, right, part, space)
+        sums[:, here] = totals.reshape(len(sums), -1).take(inside, axis=1)
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -169,79 +154,7 @@ def check_orders(count: int, orders: Any, size: int = 2) -> None:
             )
 
 
-def covariance(K: Any) -> Array:
-    """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
-    try:
-        given = np.asarray(K)
-    except ValueError:
-        raise refusal("has rows that differ in length") from None
-    if isinstance(K, np.ma.MaskedArray):
-        raise refusal("is a masked array")
-    if given.ndim != 2 or given.shape[0] != given.shape[1] or not given.size:
-        raise refusal(f"has the shape {given.shape}")
-    if given.dtype.kind not in "fiu":
-        raise refusal(f"is an array of {given.dtype}")
-    with np.errstate(over="ignore"):
-        given = given.astype(np.float64, copy=False)
-    variances = given.diagonal()
-    if not (np.isfinite(variances) & (variances >= 0.0)).all():
-        raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    if variances.max() > LARGEST_VARIANCE:
-        raise KernelInputError(
-            f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
-            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
-        )
-    return given
-
-
-def correlations(K: Any) -> Correlations:
-    """Check that K is a covariance, and split it."""
-    given = covariance(K)
-    with np.errstate(all="ignore"):
-        found = split(given)
-    if not found.roots.all() and given[found.roots == 0.0].any():
-        raise refusal("has samples of variance zero that are correlated with others")
-    _, roots, rho, square, most = found
-    if not (given == given.T).all():
-        if not (np.abs(rho - rho.T) <= ROUNDING).all():
-            raise refusal("is not symmetric, or not finite")
-        rho = 0.5 * (rho + rho.T)
-        square = rho * rho
-    if not most <= 1.0 + ROUNDING:
-        raise refusal(f"has a correlation of size {most}")
-    return clipped(Correlations(given, roots, rho, square, most))
-
-
-def split(K: Array) -> Correlations:
-    """Standard deviations and correlations, not checked."""
-    roots = np.sqrt(K.diagonal())
-    inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
-    rho = K * inverse[:, None]
-    rho *= inverse
-    rho.ravel()[:: len(rho) + 1] = 0.0
-    square = rho * rho
-    return Correlations(K, roots, rho, square, math.sqrt(square.max()))
-
-
-def clipped(given: Correlations) -> Correlations:
-    """Correlations that rounding took beyond one moved to it."""
-    if given.most <= 1.0:
-        return given
-    rho = np.clip(given.rho, -1.0, 1.0)
-    return given._replace(rho=rho, square=rho * rho, most=1.0)
-
-
-def refusal(what: str) -> KernelInputError:
-    """The error for a K that is no covariance."""
-    return KernelInputError(
-        f"The kernel K {what}. "
-        "It is the covariance of all samples, a symmetric matrix of finite numbers with "
-        "K_ii >= 0 and |K_ij| <= sqrt(K_ii K_jj). "
-        "Give it as an array of floats of shape (N, N)."
-    )
-
-
-def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
+def thresholds(given: Upper, spectra: Spectra) -> tuple[float, float]:
     """Up to which |rho| pairs are summed in bulk, and up to which one by one.
 
     The first is chosen for speed, the second so that the series converges in the terms there are.
@@ -253,7 +166,7 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     if count < LISTING:
         return limit, limit
     candidates = limit * np.array(FRACTIONS)
-    some = np.abs(given.rho[:: count // SAMPLED])
+    some = np.abs(given.pairs.rho[:: count // SAMPLED])
     shares = np.array([np.count_nonzero(some > c) for c in candidates]) / some.size
     lengths = needed(spectra.bound, candidates[:, None] ** np.arange(terms))
     costs = lengths + LISTED * lengths[0] * shares
@@ -261,31 +174,27 @@ def thresholds(given: Correlations, spectra: Spectra) -> tuple[float, float]:
     return float(candidates[np.argmin(costs)]), limit
 
 
-def above(given: Correlations, rho: float) -> tuple[Indices, Indices]:
-    """The pairs i < j above a certain |rho|."""
-    first, second = np.divmod(np.flatnonzero(np.abs(given.rho) > rho), len(given.roots))
-    ordered = first < second
-    return first[ordered], second[ordered]
+def above(given: Upper, rho: float) -> Indices:
+    """Where the pairs above a certain |rho| are."""
+    return np.flatnonzero(np.abs(given.pairs.rho) > rho)
 
 
-def fill_listed(upper: Array, given: Correlations, found: Series, rho: float) -> None:
+def fill_listed(sums: Array, given: Upper, found: Series, rho: float) -> None:
     """The few pairs above a certain |rho|."""
-    rows, columns = above(given, rho)
+    places = above(given, rho)
     height = max(1, BLOCK // found.length)
-    for start in range(0, rows.size, height):
-        i, j = rows[start : start + height], columns[start : start + height]
-        totals = np.empty((len(upper), i.size))
-        products = [a[:, i] * b[:, j] for a, b in zip(found.left, found.right, strict=True)]
-        cells = given.K[i, j], given.rho[i, j], given.square[i, j]
-        pairs = Pairs(*cells, given.roots[i], given.roots[j])
-        add_series(totals, found, found.factors, products, pairs)
-        upper[:, i, j] = totals
+    for start in range(0, places.size, height):
+        here = places[start : start + height]
+        pairs = given.pairs.at(here)
+        totals = np.empty((len(sums), here.size))
+        add_series(totals, found, found.factors, products(found, pairs), pairs)
+        sums[:, here] = totals
 
 
 def fill_direct(
-    upper: Array,
+    sums: Array,
     activation: Sequence[Function],
-    given: Correlations,
+    given: Upper,
     step: float,
     wanted: Wanted,
     rho: float,
@@ -296,41 +205,32 @@ def fill_direct(
     of y are smooth as c is small: few nodes do.
     """
     nodes, weights, _ = probed_grid(step)
-    for i, j in zip(*above(given, rho), strict=True):
-        turned = given.roots[i] < given.roots[j]
+    pairs, roots = given.pairs, given.roots
+    for place in above(given, rho).tolist():
+        i, j, correlation = pairs.i[place], pairs.j[place], pairs.rho[place]
+        turned = roots[i] < roots[j]
         wide, narrow = (j, i) if turned else (i, j)
-        c = math.sqrt((1.0 - given.rho[i, j]) * (1.0 + given.rho[i, j]))
+        c = math.sqrt((1.0 - correlation) * (1.0 + correlation))
         y, w = trapezoid(1.0 / (1.4 + c / step))
-        z = given.roots[narrow] * (given.rho[i, j] * nodes[:, None] + c * y)
+        z = roots[narrow] * (correlation * nodes[:, None] + c * y)
         inner = [evaluate(activation[k], k, z) @ w for k in wanted.used]
-        far = given.roots[wide] * nodes
+        far = roots[wide] * nodes
         outer = [evaluate(activation[k], k, far) * weights for k in wanted.used]
         for index, task in enumerate(wanted.tasks):
             a, b = task[::-1] if turned else task
-            upper[index, i, j] = outer[a] @ inner[b]
+            sums[index, place] = outer[a] @ inner[b]
 
 
-@lru_cache(maxsize=8)
-def below_diagonal(count: int) -> NDArray[np.bool_]:
-    """Where i > j."""
-    return np.tri(count, k=-1, dtype=bool)
+def whole_means(sums: Array, wanted: Wanted, corner: Triangle) -> list[Array]:
+    """The means that are asked for as matrices, from those of all tasks for the pairs i <= j."""
 
+    def matrix(a: int, b: int) -> Array:
+        if a > b:
+            return matrix(b, a).T.copy()
+        mean = corner.whole(sums[wanted.tasks.index((a, b))])
+        if a < b:
+            other = corner.whole(sums[wanted.tasks.index((b, a))])
+            np.copyto(mean, other, where=np.tri(len(mean), k=-1, dtype=bool))
+        return mean
 
-def mirrored(upper: Array, wanted: Wanted, diagonals: Array) -> list[Array]:
-    """The means of the tasks that are asked for, from the upper triangles of all."""
-    count = upper.shape[1]
-    means = []
-    for a, b in wanted.asked:
-        mean = upper[wanted.tasks.index((a, b))]
-        if a != b:
-            mean = mean.copy()
-        other = upper[wanted.tasks.index((b, a))]
-        for start in range(0, count, STRIP):
-            rows, beyond = slice(start, start + STRIP), slice(start + STRIP, count)
-            square = mean[rows, rows]
-            np.copyto(square, other[rows, rows].T, where=below_diagonal(len(square)))
-            if start + STRIP < count:
-                mean[beyond, rows] = other[rows, beyond].T
-        mean.ravel()[:: count + 1] = diagonals[wanted.tasks.index((min(a, b), max(a, b)))]
-        means.append(mean)
-    return means
+    return [matrix(a, b) for a, b in wanted.asked]

@@ -21,6 +21,7 @@ from symdlt.means._accuracy import (
     unresolved,
 )
 from symdlt.means._blocks import Block, Means, Model, Products, Rest, Together, block_means
+from symdlt.means._correlations import Correlations, correlations
 from symdlt.means._grids import (
     LEAST_STEP,
     Array,
@@ -32,7 +33,8 @@ from symdlt.means._grids import (
 )
 from symdlt.means._lines import Lines, lines_of, lowest_eigenvalue, remains
 from symdlt.means._nodes import cloud, kept_terms, oscillator
-from symdlt.means._pairs import Correlations, Indices, check_orders, correlations
+from symdlt.means._pairs import check_orders
+from symdlt.means._triangle import Indices
 
 Mask = NDArray[np.bool_]
 Parts = dict[Pattern, list[tuple[Indices, Array]]]

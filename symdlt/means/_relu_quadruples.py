@@ -8,11 +8,12 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
+from symdlt.means._correlations import correlations
 from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._lines import lowest_eigenvalue
 from symdlt.means._orthants import Truncated, choices
-from symdlt.means._pairs import Indices, correlations
 from symdlt.means._steps import BELL, TOUCHING
+from symdlt.means._triangle import Indices
 
 DEPENDENT = 1e-6
 RIDGE = 1e-13 if np.finfo(np.longdouble).eps < 1e-18 else 3e-12

@@ -9,21 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symdlt.means._correlations import LEAST_ROOT, Pairs
 from symdlt.means._grids import Array
 from symdlt.means._spectra import Row, Spectra, Wanted, series_length
 
-LEAST_ROOT = 1e-162
 TOGETHER = 1 << 11
-
-
-class Pairs(NamedTuple):
-    """Some pairs: covariances, correlations and squares, and both standard deviations."""
-
-    K: Array
-    rho: Array
-    square: Array
-    first: Array
-    second: Array
 
 
 class Series(NamedTuple):
@@ -119,8 +109,8 @@ def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:
     """Powers of both standard deviations and one, from -1 to 1, of the correlation, as factors."""
     if first == second == degree >= 0:
         return [pairs.K] if degree else []
-    roots = ((pairs.first, first), (pairs.second, second))
-    units = [root**power for root, power in roots if power]
+    samples = ((pairs.i, first), (pairs.j, second))
+    units = [(pairs.roots**power).take(which) for which, power in samples if power]
     if degree > 0:
         units.append(pairs.rho)
     if degree < 0:

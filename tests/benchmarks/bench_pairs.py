@@ -19,8 +19,10 @@ import numpy as np
 
 from symdlt.kernels import many_inputs
 from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
+from symdlt.means._correlations import upper_of
 from symdlt.means._layers import kept_range, range_for, spectra_in
-from symdlt.means._pairs import correlations, wanted_by
+from symdlt.means._pairs import wanted_by
+from symdlt.means._triangle import triangle
 
 DEPTH = 10
 TASKS = [(0, 0), (1, 1)]
@@ -75,8 +77,10 @@ def propagate(K: np.ndarray, means: Callable) -> Iterator[tuple[np.ndarray, np.n
 
 
 def by_tables(K: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As kernels do: what was tested for a range of variances serves all layers in it."""
-    return propagate(K, SmoothMeans(TANH).pair_tables(TASKS))
+    """As kernels do: pairs once; what was tested for some variances serves all layers in them."""
+    pairs = triangle(len(K))
+    tables = SmoothMeans(TANH).pair_tables(TASKS)
+    return propagate(pairs.packed(K), lambda kernel: tables(kernel, pairs))
 
 
 def last(layers: Iterator[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -105,12 +109,13 @@ def plain(K: np.ndarray) -> list[np.ndarray]:
 def error() -> float:
     """The largest error of K or Theta at any layer, relative to the diagonal."""
     K = first_kernel(4)
+    pairs = triangle(4)
     exact = propagate(K.astype(np.longdouble), plain)
     worst = 0.0
     for ours, theirs in zip(by_tables(K), exact, strict=True):
         for a, b in zip(ours, theirs, strict=True):
             scale = np.sqrt(np.outer(b.diagonal(), b.diagonal()))
-            worst = max(worst, float(np.abs((a - b) / scale).max()))
+            worst = max(worst, float(np.abs((pairs.whole(a) - b) / scale).max()))
     return worst
 
 
@@ -138,7 +143,7 @@ def operations(K: np.ndarray) -> int:
     products = 0
     wanted = wanted_by(tuple(TASKS))
     for kernel, _ in islice(by_tables(K), DEPTH - 1):
-        given = correlations(kernel)
+        given = upper_of(kernel, triangle(count))
         highest = float(given.roots.max())
         known = range_for(TANH, wanted, float(given.roots.min()), highest, given.most)
         length = spectra_in(known, given, highest, wanted).length
