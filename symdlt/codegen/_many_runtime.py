@@ -11,7 +11,13 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.codegen._many_runtime_input import Layer, Problem, Recursion, Tables
+from symdlt.codegen._many_runtime_input import (
+    Layer,
+    Problem,
+    Recursion,
+    Tables,
+    table_name,
+)
 from symdlt.codegen._runtime_tuples import fill
 from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._layer_means import LayerMeans
@@ -81,9 +87,15 @@ def write_others(
 def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
     """What gives the means of pairs i <= j; ours do not check again that K is a covariance."""
     if hasattr(means, "pair_tables"):
-        tables: PairTables = means.pair_tables(problem.means)
+        steps = [partial(variances_above, problem, h) for h in problem.layers[1:-1]]
+        tables: PairTables = means.pair_tables(problem.means, steps)
         return tables
     return packed_tables(partial(tables_of_means, problem, means))
+
+
+def variances_above(problem: Problem, h: Layer, mean: Array) -> Array:
+    """The variances of the next layer, from <s s> at single samples."""
+    return problem.recursions["G"].advance(h, {table_name((0, 0)): mean}, {}, ())
 
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:

@@ -28,9 +28,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
+from itertools import (
+    combinations,
+    combinations_with_replacement,
+    islice,
+    pairwise,
+    permutations,
+    product,
+)
 from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
@@ -335,10 +343,11 @@ class Triangle(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """Rows and columns of a rectangle, the pairs i <= j that it holds, and where in it they are."""
+    """A rectangle: its rows and columns, the pairs in its cells, those i <= j, and their places."""
 
     rows: slice
     columns: slice
+    cells: Indices
     pairs: slice
     inside: Indices
 
@@ -367,17 +376,20 @@ def strips(count: int, height: int) -> list[Strip]:
 def new_strips(count: int, height: int) -> list[Strip]:
     """The rectangles."""
     found = []
-    diagonal = triangle(count).diagonal.tolist()
+    corner = triangle(count)
+    diagonal = corner.diagonal.tolist()
     for start in range(0, count, height):
         end = min(start + height, count)
         inside = np.flatnonzero(np.triu(np.ones((end - start, count - start))))
         pairs = slice(diagonal[start], (*diagonal, diagonal[-1] + 1)[end])
-        found.append(Strip(slice(start, end), slice(start, count), pairs, inside))
+        cells = np.ascontiguousarray(corner.cells[start:end, start:])
+        found.append(Strip(slice(start, end), slice(start, count), cells, pairs, inside))
     return found
 
 
 kept_strips = lru_cache(maxsize=8)(new_strips)
 PairTables = Callable[[Array, Triangle], list[Array]]
+Step = Callable[[Array], Array]
 
 
 def packed_tables(tables: Callable[[Array], Sequence[Array]]) -> PairTables:
@@ -493,19 +505,23 @@ def upper(given: Correlations) -> Upper:
 
 def upper_of(K: Array, corner: Triangle) -> Upper:
     """The pairs of a covariance that is not checked, from its upper triangle."""
-    i, j, diagonal, _ = corner
-    roots = np.sqrt(K.take(diagonal))
+    roots = np.sqrt(K.take(corner.diagonal))
     inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
-    rho = inverse.take(i)
+    rho = inverse.take(corner.first)
     rho *= K
-    rho *= inverse.take(j)
-    rho[diagonal] = 0.0
+    rho *= inverse.take(corner.second)
+    rho[corner.diagonal] = 0.0
+    return correlated(K, roots, rho, corner)
+
+
+def correlated(K: Array, roots: Array, rho: Array, corner: Triangle) -> Upper:
+    """The pairs of some correlations; those that rounding took beyond one are moved to it."""
     square = rho * rho
-    most = math.sqrt(square.max())
+    most = math.sqrt(np.maximum.reduce(square))
     if most > 1.0:
         rho, most = np.clip(rho, -1.0, 1.0), 1.0
         square = rho * rho
-    return Upper(Pairs(K, rho, square, roots, i, j), most, corner)
+    return Upper(Pairs(K, rho, square, roots, corner.first, corner.second), most, corner)
 
 
 Tasks = Sequence[tuple[int, int]]
@@ -548,7 +564,8 @@ class Spectra(NamedTuple):
     Functions are in units of powers of the standard deviation. bound[m] is the largest product of
     two coefficients of any places in any task, in units of their norms, and end that of the last
     or, if larger, of what is beyond; length is that of the series at the largest correlation.
-    Places are the samples, unless a matrix from places to samples is given.
+    Places are the samples, unless a matrix from places to samples is given. In place of pieces
+    there may be the products of both coefficients (t, pair) of each row.
     """
 
     step: float
@@ -560,6 +577,7 @@ class Spectra(NamedTuple):
     end: float
     length: int
     spread: Array | None = None
+    products: list[Array] | None = None
 
 
 class Places(NamedTuple):
@@ -841,13 +859,15 @@ def rest(rho: float, terms: int) -> float:
     return float(rho**terms * min(terms, 1.0 / max(1.0 - rho, 1e-9)))
 
 
+SHORT = 1 << 7
 TOGETHER = 1 << 11
 
 
 class Series(NamedTuple):
     """Series in rho^2, row by row: the coefficients (t, sample) of both functions.
 
-    The factors (1 or 2, t) make of their products those of the task and of its slope.
+    The factors (1 or 2, t) make of their products those of the task and of its slope. Without
+    coefficients on the left those on the right are the products, for all pairs.
     """
 
     rows: list[Row]
@@ -857,23 +877,42 @@ class Series(NamedTuple):
     left: list[Array]
     right: list[Array]
 
+    @property
+    def sums(self) -> int:
+        """How many sums there are: one for each row, and one for its slope."""
+        return sum(map(len, self.factors))
+
+    def products(self, pairs: Pairs) -> list[Array]:
+        """The products of both coefficients (t, pair)."""
+        if not self.left:
+            return self.right
+        return [
+            a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
+            for a, b in zip(self.left, self.right, strict=True)
+        ]
+
 
 def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
     length = spectra.length if rho == most else series_length(spectra.bound, rho)
-    found = Series(spectra.rows, [], length + 1, [], [], [])
-    for row in spectra.rows:
+    powers, scales, left, right = [], [], [], []
+    for index, row in enumerate(spectra.rows):
         ours, theirs = wanted.tasks[row.task]
-        terms = length + (row.slope is not None and not row.parity)
-        a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
-        if spectra.spread is not None:
-            a = a @ spectra.spread
-            b = a if ours == theirs else b @ spectra.spread
-        found.powers.append((spectra.powers[ours], spectra.powers[theirs]))
-        found.factors.append(factors(row.parity, len(a), row.slope is not None))
-        found.left.append(a)
-        found.right.append(b)
-    return found._replace(length=max(map(len, found.right), default=1))
+        sloping = row.slope is not None
+        terms = length + (sloping and not row.parity)
+        if spectra.products is None:
+            a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
+            if spectra.spread is not None:
+                a = a @ spectra.spread
+                b = a if ours == theirs else b @ spectra.spread
+            left.append(a)
+        else:
+            b = spectra.products[index][:terms]
+        right.append(b)
+        powers.append((spectra.powers[ours], spectra.powers[theirs]))
+        scales.append(factors(row.parity, len(b), sloping))
+    longest = max(map(len, right), default=1)
+    return Series(spectra.rows, powers, longest, scales, left, right)
 
 
 @lru_cache(maxsize=64)
@@ -884,8 +923,12 @@ def factors(parity: int, terms: int, sloping: bool) -> Array:
 
 
 def power_table(square: Array, table: Array) -> None:
-    """square^t for t = 0, 1, …; where these are few numbers, a power of two at a time."""
+    """square^t for t = 0, 1, …; where these are few numbers, in few calls."""
     table[0] = 1.0
+    if square.size <= SHORT:
+        table[1:] = square
+        np.multiply.accumulate(table, axis=0, out=table)
+        return
     if square.size > TOGETHER:
         for below, here in pairwise(table):
             np.multiply(below, square, out=here)
@@ -899,38 +942,42 @@ def power_table(square: Array, table: Array) -> None:
             power = power * power
 
 
-def add_series(
-    totals: Array,
-    found: Series,
-    left: list[Array],
-    right: list[Array],
-    pairs: Pairs,
-    space: Array | None = None,
+def series_sums(
+    found: Series, left: list[Array], right: list[Array], square: Array, space: Array, sums: Array
 ) -> None:
-    """The sums of all tasks, for each row from right (t, …, n) and left (w, t) or (w, h, 1, t).
+    """The sums over t of the tasks and slopes of all rows, without units, one after the other.
 
-    These are products of coefficients and factors, or coefficients and coefficients with factors.
+    Of each row right is (t, …, n) and left (w, t) or (w, h, 1, t): products of coefficients and
+    factors, or coefficients and coefficients with factors.
     """
-    shape = (found.length, *pairs.square.shape)
-    size = math.prod(shape)
-    table, work = (np.empty((2, size)) if space is None else space[:, :size]).reshape(2, *shape)
-    power_table(pairs.square, table)
-    fresh = set(range(len(totals)))
-    for row, units, one, other in zip(found.rows, found.powers, left, right, strict=True):
+    shape = (2, found.length, *square.shape)
+    table, work = space[:, : math.prod(shape[1:])].reshape(shape)
+    power_table(square, table)
+    start = 0
+    for one, other in zip(left, right, strict=True):
         part = np.multiply(table[: len(other)], other, out=work[: len(other)])
-        for task, less in ((row.task, 0), (row.slope, 1))[: len(one)]:
-            total = totals[task] if task in fresh else np.empty_like(totals[task])
-            if one.ndim == 2:
-                np.dot(one[less], part.reshape(len(other), -1), out=total.reshape(-1))
-            else:
-                np.matmul(one[less], part.transpose(1, 0, 2), out=total[:, None])
-            for unit in units_of(pairs, units[0] - less, units[1] - less, row.parity - less):
-                total *= unit
-            if task not in fresh:
-                totals[task] += total
-            fresh.discard(task)
-    for task in fresh:
-        totals[task] = 0.0
+        here = sums[start : start + len(one)]
+        start += len(one)
+        if one.ndim == 2:
+            np.dot(one, part, out=here)
+        else:
+            np.matmul(one, part.transpose(1, 0, 2), out=here[:, :, None])
+
+
+def means_from(sums: Array, found: Series, pairs: Pairs, tasks: int) -> Array:
+    """The sums of all tasks for some pairs, from those of the rows, which are given units."""
+    given: list[int | None] = []
+    for row, (first, second), one in zip(found.rows, found.powers, found.factors, strict=True):
+        for less, task in ((0, row.task), (1, row.slope))[: len(one)]:
+            for unit in units_of(pairs, first - less, second - less, row.parity - less):
+                sums[len(given)] *= unit
+            given.append(task)
+    if given == list(range(tasks)):
+        return sums
+    means = np.zeros((tasks, pairs.K.size))
+    for task, total in zip(given, sums, strict=True):
+        means[task] += total
+    return means
 
 
 def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:
@@ -1020,44 +1067,42 @@ def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limi
     on, that fit into the cache.
     """
     found = series(spectra, wanted, bulk, given.most)
-    sums = np.empty((len(wanted.tasks), given.pairs.K.size))
-    if len(given.roots) <= FEW:
-        add_series(sums, found, found.factors, products(found, given.pairs), given.pairs)
-    else:
-        sum_strips(sums, given, found)
+    few = len(given.roots) <= FEW
+    sums = listed_sums(found, given.pairs) if few else sum_strips(given, found)
+    means = means_from(sums, found, given.pairs, len(wanted.tasks))
     if bulk < limit:
-        fill_listed(sums, given, series(spectra, wanted, limit, given.most), bulk)
+        fill_listed(means, given, series(spectra, wanted, limit, given.most), bulk)
+    return means
+
+
+def listed_sums(found: Series, pairs: Pairs) -> Array:
+    """The sums of all rows for some pairs, one by one."""
+    space = np.empty((2, found.length * pairs.K.size))
+    sums = np.empty((found.sums, pairs.K.size))
+    series_sums(found, found.factors, found.products(pairs), pairs.square, space, sums)
     return sums
 
 
-def products(found: Series, pairs: Pairs) -> list[Array]:
-    """The products of the coefficients of both functions at both samples, (t, pair), by row."""
-    return [
-        a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
-        for a, b in zip(found.left, found.right, strict=True)
-    ]
-
-
-def sum_strips(sums: Array, given: Upper, found: Series) -> None:
-    """The sums of all tasks, from rectangles of some rows."""
-    count, pairs = len(given.roots), given.pairs
+def sum_strips(given: Upper, found: Series) -> Array:
+    """The sums of all rows, from rectangles that fit into the cache."""
+    count, square = len(given.roots), given.pairs.square
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
+    room = np.empty((found.sums, height * count))
     weights = [
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    samples = np.arange(count)
-    for rows, columns, here, inside in strips(count, height):
-        cells = given.corner.cells[rows, columns]
-        K, rho, square = (table.take(cells) for table in (pairs.K, pairs.rho, pairs.square))
-        part = Pairs(K, rho, square, given.roots, samples[rows, None], samples[columns])
+    sums = np.empty((found.sums, square.size))
+    for rows, columns, cells, pairs, inside in strips(count, height):
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
-        totals = np.empty((len(sums), *cells.shape))
-        add_series(totals, found, left, right, part, space)
-        sums[:, here] = totals.reshape(len(sums), -1).take(inside, axis=1)
+        here = room[:, : cells.size].reshape(-1, *cells.shape)
+        series_sums(found, left, right, square.take(cells), space, here)
+        for one, total in zip(sums, here, strict=True):
+            one[pairs] = total.take(inside)
+    return sums
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -1109,9 +1154,7 @@ def fill_listed(sums: Array, given: Upper, found: Series, rho: float) -> None:
     for start in range(0, places.size, height):
         here = places[start : start + height]
         pairs = given.pairs.at(here)
-        totals = np.empty((len(sums), here.size))
-        add_series(totals, found, found.factors, products(found, pairs), pairs)
-        sums[:, here] = totals
+        sums[:, here] = means_from(listed_sums(found, pairs), found, pairs, len(sums))
 
 
 def fill_direct(
@@ -1938,12 +1981,15 @@ MESHES = (
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
 )
-LOWEST = 0.25
+LOWEST = 0.15
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
-PLACES = 38
-POINTS, _, ENDS = chebyshev(PLACES)
+PLACES = 48
+POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
+CENTRED, COLUMN = (POINTS + MIDDLE / HALF)[:, None], WEIGHTS[:, None]
 STEPS = 64
-GROUP = 4
+GROUP = 3
+FORESEEN = 16
+ROOM = 1 << 19
 LEVELS = 10
 TRIED = np.linspace(-4.0, 4.0, 33)
 
@@ -1971,28 +2017,75 @@ class Range(NamedTuple):
         return self.high * LOWEST <= lowest and highest <= self.high and most <= self.most
 
 
-def trusted_tables(activation: Sequence[Function], orders: Tasks) -> PairTables:
-    """What gives the means of pairs, called with one kernel after the other.
+class Coefficients(NamedTuple):
+    """What spectra_in makes spectra of: what the variances of one layer tell.
+
+    The largest standard deviation, the pieces, or for few samples their products, and diagonals.
+    """
+
+    highest: float
+    pieces: dict[tuple[int, int], Array]
+    products: list[Array] | None
+    diagonals: Array
+
+
+class KernelByKernel:
+    """Means of pairs for the kernels of one layer after the other.
 
     What was found and tested for a range of variances and correlations serves all kernels in it.
+    Steps, one for each layer but the last, make of <f f> at single samples the variances of the
+    layer above. They tell those of all layers, for which coefficients are then found together.
     """
-    wanted = wanted_by(tuple(orders))
-    places = [wanted.tasks.index(task) for task in wanted.asked]
-    known: Range | None = None
 
-    def tables(K: Array, corner: Triangle) -> list[Array]:
-        nonlocal known
-        given = upper_of(K, corner)
-        lowest, highest = float(given.roots.min()), float(given.roots.max())
-        if known is None or not known.holds(lowest, highest, given.most):
-            known = range_for(activation, wanted, lowest, highest, given.most)
-        if known is None:
-            sums = sums_of(activation, given, wanted, None)
+    def __init__(
+        self, activation: Sequence[Function], orders: Tasks, steps: Sequence[Step] = ()
+    ) -> None:
+        self.activation = activation
+        self.wanted = wanted_by(tuple(orders))
+        self.asked = [self.wanted.tasks.index(task) for task in self.wanted.asked]
+        self.steps = deque(steps)
+        self.known: Range | None = None
+        self.ahead: deque[tuple[Array, Array, Coefficients]] = deque()
+
+    def __call__(self, K: Array, corner: Triangle) -> list[Array]:
+        """The means for the pairs i <= j."""
+        found = None
+        if self.ahead:
+            roots, inverse, found = self.ahead.popleft()
+            given = correlated(K, roots, K * inverse, corner)
         else:
-            sums = sums_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
-        return [sums[place] for place in places]
+            given = upper_of(K, corner)
+        if found is None or self.known is None or not given.most <= self.known.most:
+            found = self.look_ahead(given)
+        if self.steps:
+            self.steps.popleft()
+        if found is None or self.known is None:
+            sums = sums_of(self.activation, given, self.wanted, None)
+        else:
+            spectra = spectra_in(self.known, found, given.most)
+            sums = sums_by(self.activation, given, spectra, self.wanted)
+        return [sums[task] for task in self.asked]
 
-    return tables
+    def look_ahead(self, given: Upper) -> Coefficients | None:
+        """Those of this layer, if a range holds it; those of the next are kept."""
+        self.ahead.clear()
+        lowest, highest = float(given.roots.min()), float(given.roots.max())
+        if self.known is None or not self.known.holds(lowest, highest, given.most):
+            self.known = range_for(self.activation, self.wanted, lowest, highest, given.most)
+        if self.known is None:
+            return None
+        corner, few = given.corner, len(given.roots) <= FEW
+        steps = islice(self.steps, min(FORESEEN, ROOM // len(given.pairs.K)))
+        with np.errstate(all="ignore"):
+            roots = roots_ahead(self.known, given.roots, self.wanted, steps)
+        first, *others = coefficients_at(self.known, roots, self.wanted, corner if few else None)
+        if others:
+            inverse = 1.0 / roots[1:]
+            both = inverse.take(corner.first, axis=1)
+            both *= inverse.take(corner.second, axis=1)
+            both[:, corner.diagonal] = 0.0
+            self.ahead.extend(zip(roots[1:], both, others, strict=True))
+        return first
 
 
 def range_for(
@@ -2001,7 +2094,7 @@ def range_for(
     """A range that holds all, if there is one."""
     if not TINY / LOWEST < highest < 1.0 / TINY or not most <= 1.0:
         return None
-    high = math.exp2(math.ceil(2.0 * math.log2(highest)) / 2.0)
+    high = math.exp2(math.ceil(4.0 * math.log2(highest)) / 4.0)
     if lowest < high * LOWEST:
         return None
     level = math.ceil(-math.log2(1.0 - most)) if most < 1.0 else math.inf
@@ -2072,32 +2165,94 @@ def lengths_upto(
     return bounds, [((needed(bound, powers) + 1) // 2).tolist() for bound in bounds]
 
 
-def spectra_in(known: Range, given: Upper, highest: float, wanted: Wanted) -> Spectra:
-    """The spectra at all samples, by barycentric interpolation."""
-    x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
-    values = known.table @ barycentric(x, PLACES)
-    found, start = known.spectra, 0
+def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step]) -> Array:
+    """Standard deviations of this layer and of those above that follow in the range, by layer.
+
+    Beyond the range polynomials may give anything, which is dropped.
+    """
+    found, low = [roots], LOWEST * known.high
+    zero = wanted.used.index(0) if 0 in wanted.used else None
+    if zero is not None and (zero, zero) in wanted.tasks:
+        row = wanted.tasks.index((zero, zero)) - len(wanted.tasks) - 1
+        table = known.table[[row, -1]]
+        power = 2 * known.spectra.powers[zero]
+        for step in steps:
+            mean, one = table.dot(weights_at(known, found[-1]))
+            mean /= one
+            found.append(np.sqrt(step(mean * found[-1] ** power)))
+    layers = np.array(found)
+    if low <= layers.min() and layers.max() <= known.high:
+        return layers
+    inside = ((layers >= low) & (layers <= known.high)).all(axis=1)
+    return layers[: max(1, int(inside.argmin()))]
+
+
+def weights_at(known: Range, roots: Array) -> Array:
+    """What interpolates in a range (place, root), once divided by its sum over places."""
+    apart: Array = roots * (1.0 / (HALF * known.high)) - CENTRED
+    apart += TINY
+    return np.divide(COLUMN, apart, out=apart)
+
+
+def coefficients_at(
+    known: Range, roots: Array, wanted: Wanted, corner: Triangle | None
+) -> list[Coefficients]:
+    """Those of some layers from standard deviations (layer, sample), or products for all pairs."""
+    pieces, diagonals = interpolated(known, roots.ravel(), wanted)
+    split = {name: piece.reshape(-1, *roots.shape) for name, piece in pieces.items()}
+    products = None
+    if corner is not None:
+        rows = [(*wanted.tasks[row.task], row.parity) for row in known.spectra.rows]
+        products = [
+            split[a, p].take(corner.first, axis=2) * split[b, p].take(corner.second, axis=2)
+            for a, b, p in rows
+        ]
+    means = diagonals.reshape(-1, *roots.shape)
+    return [
+        Coefficients(
+            highest,
+            {name: piece[:, k] for name, piece in split.items()} if products is None else {},
+            products and [table[:, k] for table in products],
+            means[:, k],
+        )
+        for k, highest in enumerate(roots.max(axis=1).tolist())
+    ]
+
+
+def interpolated(
+    known: Range, roots: Array, wanted: Wanted
+) -> tuple[dict[tuple[int, int], Array], Array]:
+    """The pieces and diagonals at some standard deviations."""
+    values = known.table @ weights_at(known, roots)
     values = values[:-1] / values[-1]
-    pieces = {}
-    for name, piece in found.pieces.items():
+    pieces, start = {}, 0
+    for name, piece in known.spectra.pieces.items():
         pieces[name] = values[start : start + len(piece)]
         start += len(piece)
     diagonals = values[start:]
     for (a, b), one in zip(wanted.tasks, diagonals, strict=True):
-        power = found.powers[a] + found.powers[b]
+        power = known.spectra.powers[a] + known.spectra.powers[b]
         if power:
-            one *= given.roots**power
-    place = min(bisect_left(known.places, highest), PLACES - 1) // GROUP
-    length = known.lengths[place][math.ceil(STEPS * given.most / known.most)]
+            one *= roots**power
+    return pieces, diagonals
+
+
+def spectra_in(known: Range, found: Coefficients, most: float) -> Spectra:
+    """The spectra of a layer, for correlations up to the largest."""
+    step, _, powers, _, rows, _, end, *_ = known.spectra
+    place = min(bisect_left(known.places, found.highest), PLACES - 1) // GROUP
+    length = known.lengths[place][math.ceil(STEPS * most / known.most)]
+    bound = known.bounds[place]
     return Spectra(
-        found.step,
-        pieces,
-        found.powers,
-        diagonals,
-        found.rows,
-        known.bounds[place],
-        found.end,
+        step,
+        found.pieces,
+        powers,
+        found.diagonals,
+        rows,
+        bound,
+        end,
         length,
+        products=found.products,
     )
 
 
@@ -2143,9 +2298,12 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the means of pairs i <= j, for K that are known to be covariances."""
-        return trusted_tables(self.activation, orders)
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
+        return KernelByKernel(self.activation, orders, steps)
 
 
 def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
@@ -2549,9 +2707,15 @@ def write_others(
 def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
     """What gives the means of pairs i <= j; ours do not check again that K is a covariance."""
     if hasattr(means, "pair_tables"):
-        tables: PairTables = means.pair_tables(problem.means)
+        steps = [partial(variances_above, problem, h) for h in problem.layers[1:-1]]
+        tables: PairTables = means.pair_tables(problem.means, steps)
         return tables
     return packed_tables(partial(tables_of_means, problem, means))
+
+
+def variances_above(problem: Problem, h: Layer, mean: Array) -> Array:
+    """The variances of the next layer, from <s s> at single samples."""
+    return problem.recursions["G"].advance(h, {table_name((0, 0)): mean}, {}, ())
 
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:

@@ -118,16 +118,20 @@ def upper(given: Correlations) -> Upper:
 
 def upper_of(K: Array, corner: Triangle) -> Upper:
     """The pairs of a covariance that is not checked, from its upper triangle."""
-    i, j, diagonal, _ = corner
-    roots = np.sqrt(K.take(diagonal))
+    roots = np.sqrt(K.take(corner.diagonal))
     inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
-    rho = inverse.take(i)
+    rho = inverse.take(corner.first)
     rho *= K
-    rho *= inverse.take(j)
-    rho[diagonal] = 0.0
+    rho *= inverse.take(corner.second)
+    rho[corner.diagonal] = 0.0
+    return correlated(K, roots, rho, corner)
+
+
+def correlated(K: Array, roots: Array, rho: Array, corner: Triangle) -> Upper:
+    """The pairs of some correlations; those that rounding took beyond one are moved to it."""
     square = rho * rho
-    most = math.sqrt(square.max())
+    most = math.sqrt(np.maximum.reduce(square))
     if most > 1.0:
         rho, most = np.clip(rho, -1.0, 1.0), 1.0
         square = rho * rho
-    return Upper(Pairs(K, rho, square, roots, i, j), most, corner)
+    return Upper(Pairs(K, rho, square, roots, corner.first, corner.second), most, corner)

@@ -19,13 +19,13 @@ from symdlt.means._grids import (
 )
 from symdlt.means._kinked import kinked_pair_means
 from symdlt.means._kinked_quadruples import kinked_quadruple_means
-from symdlt.means._layers import trusted_tables
+from symdlt.means._layers import KernelByKernel
 from symdlt.means._pairs import check_orders, pair_means
 from symdlt.means._panels import checked_kinks
 from symdlt.means._quadruples import check_together, checked_tolerance, quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 from symdlt.means._spectra import Tasks
-from symdlt.means._triangle import Indices, PairTables, packed_tables
+from symdlt.means._triangle import Indices, PairTables, Step, packed_tables
 
 Orders = tuple[int, ...]
 Kink = tuple[float, Sequence[float]]
@@ -69,9 +69,12 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the means of pairs i <= j, for K that are known to be covariances."""
-        return trusted_tables(self.activation, orders)
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
+        return KernelByKernel(self.activation, orders, steps)
 
 
 class ClosedMeans(SmoothMeans):
@@ -101,8 +104,11 @@ class ClosedMeans(SmoothMeans):
             found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the means of pairs i <= j, for K that are known to be covariances."""
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
         if has_layer(self.family, orders):
             return closed_pair_tables(self.family, orders, **self.parameters)
         return packed_tables(lambda K: self(K, orders))
@@ -140,8 +146,11 @@ class KinkedMeans:
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
-    def pair_tables(self, orders: Tasks) -> PairTables:
-        """What gives the means of pairs i <= j, for K that are known to be covariances."""
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
         if self.slopes is None or not has_layer("relu", orders):
             return packed_tables(lambda K: self(K, orders))
         left, right = self.slopes

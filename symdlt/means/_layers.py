@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from symdlt.means._correlations import Upper, upper_of
+from symdlt.means._correlations import Upper, correlated, upper_of
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
-from symdlt.means._pairs import sums_by, sums_of, wanted_by
+from symdlt.means._pairs import FEW, sums_by, sums_of, wanted_by
 from symdlt.means._spectra import (
     Spectra,
     Tasks,
     Wanted,
-    barycentric,
     chebyshev,
     needed,
     resolved_spectra,
     settled,
 )
-from symdlt.means._triangle import PairTables, Triangle
+from symdlt.means._triangle import Step, Triangle
 
-LOWEST = 0.25
+LOWEST = 0.15
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
-PLACES = 38
-POINTS, _, ENDS = chebyshev(PLACES)
+PLACES = 48
+POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
+CENTRED, COLUMN = (POINTS + MIDDLE / HALF)[:, None], WEIGHTS[:, None]
 STEPS = 64
-GROUP = 4
+GROUP = 3
+FORESEEN = 16
+ROOM = 1 << 19
 LEVELS = 10
 TRIED = np.linspace(-4.0, 4.0, 33)
 
@@ -58,28 +62,75 @@ class Range(NamedTuple):
         return self.high * LOWEST <= lowest and highest <= self.high and most <= self.most
 
 
-def trusted_tables(activation: Sequence[Function], orders: Tasks) -> PairTables:
-    """What gives the means of pairs, called with one kernel after the other.
+class Coefficients(NamedTuple):
+    """What spectra_in makes spectra of: what the variances of one layer tell.
+
+    The largest standard deviation, the pieces, or for few samples their products, and diagonals.
+    """
+
+    highest: float
+    pieces: dict[tuple[int, int], Array]
+    products: list[Array] | None
+    diagonals: Array
+
+
+class KernelByKernel:
+    """Means of pairs for the kernels of one layer after the other.
 
     What was found and tested for a range of variances and correlations serves all kernels in it.
+    Steps, one for each layer but the last, make of <f f> at single samples the variances of the
+    layer above. They tell those of all layers, for which coefficients are then found together.
     """
-    wanted = wanted_by(tuple(orders))
-    places = [wanted.tasks.index(task) for task in wanted.asked]
-    known: Range | None = None
 
-    def tables(K: Array, corner: Triangle) -> list[Array]:
-        nonlocal known
-        given = upper_of(K, corner)
-        lowest, highest = float(given.roots.min()), float(given.roots.max())
-        if known is None or not known.holds(lowest, highest, given.most):
-            known = range_for(activation, wanted, lowest, highest, given.most)
-        if known is None:
-            sums = sums_of(activation, given, wanted, None)
+    def __init__(
+        self, activation: Sequence[Function], orders: Tasks, steps: Sequence[Step] = ()
+    ) -> None:
+        self.activation = activation
+        self.wanted = wanted_by(tuple(orders))
+        self.asked = [self.wanted.tasks.index(task) for task in self.wanted.asked]
+        self.steps = deque(steps)
+        self.known: Range | None = None
+        self.ahead: deque[tuple[Array, Array, Coefficients]] = deque()
+
+    def __call__(self, K: Array, corner: Triangle) -> list[Array]:
+        """The means for the pairs i <= j."""
+        found = None
+        if self.ahead:
+            roots, inverse, found = self.ahead.popleft()
+            given = correlated(K, roots, K * inverse, corner)
         else:
-            sums = sums_by(activation, given, spectra_in(known, given, highest, wanted), wanted)
-        return [sums[place] for place in places]
+            given = upper_of(K, corner)
+        if found is None or self.known is None or not given.most <= self.known.most:
+            found = self.look_ahead(given)
+        if self.steps:
+            self.steps.popleft()
+        if found is None or self.known is None:
+            sums = sums_of(self.activation, given, self.wanted, None)
+        else:
+            spectra = spectra_in(self.known, found, given.most)
+            sums = sums_by(self.activation, given, spectra, self.wanted)
+        return [sums[task] for task in self.asked]
 
-    return tables
+    def look_ahead(self, given: Upper) -> Coefficients | None:
+        """Those of this layer, if a range holds it; those of the next are kept."""
+        self.ahead.clear()
+        lowest, highest = float(given.roots.min()), float(given.roots.max())
+        if self.known is None or not self.known.holds(lowest, highest, given.most):
+            self.known = range_for(self.activation, self.wanted, lowest, highest, given.most)
+        if self.known is None:
+            return None
+        corner, few = given.corner, len(given.roots) <= FEW
+        steps = islice(self.steps, min(FORESEEN, ROOM // len(given.pairs.K)))
+        with np.errstate(all="ignore"):
+            roots = roots_ahead(self.known, given.roots, self.wanted, steps)
+        first, *others = coefficients_at(self.known, roots, self.wanted, corner if few else None)
+        if others:
+            inverse = 1.0 / roots[1:]
+            both = inverse.take(corner.first, axis=1)
+            both *= inverse.take(corner.second, axis=1)
+            both[:, corner.diagonal] = 0.0
+            self.ahead.extend(zip(roots[1:], both, others, strict=True))
+        return first
 
 
 def range_for(
@@ -88,7 +139,7 @@ def range_for(
     """A range that holds all, if there is one."""
     if not TINY / LOWEST < highest < 1.0 / TINY or not most <= 1.0:
         return None
-    high = math.exp2(math.ceil(2.0 * math.log2(highest)) / 2.0)
+    high = math.exp2(math.ceil(4.0 * math.log2(highest)) / 4.0)
     if lowest < high * LOWEST:
         return None
     level = math.ceil(-math.log2(1.0 - most)) if most < 1.0 else math.inf
@@ -159,30 +210,92 @@ def lengths_upto(
     return bounds, [((needed(bound, powers) + 1) // 2).tolist() for bound in bounds]
 
 
-def spectra_in(known: Range, given: Upper, highest: float, wanted: Wanted) -> Spectra:
-    """The spectra at all samples, by barycentric interpolation."""
-    x = given.roots * (1.0 / (HALF * known.high)) - MIDDLE / HALF
-    values = known.table @ barycentric(x, PLACES)
-    found, start = known.spectra, 0
+def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step]) -> Array:
+    """Standard deviations of this layer and of those above that follow in the range, by layer.
+
+    Beyond the range polynomials may give anything, which is dropped.
+    """
+    found, low = [roots], LOWEST * known.high
+    zero = wanted.used.index(0) if 0 in wanted.used else None
+    if zero is not None and (zero, zero) in wanted.tasks:
+        row = wanted.tasks.index((zero, zero)) - len(wanted.tasks) - 1
+        table = known.table[[row, -1]]
+        power = 2 * known.spectra.powers[zero]
+        for step in steps:
+            mean, one = table.dot(weights_at(known, found[-1]))
+            mean /= one
+            found.append(np.sqrt(step(mean * found[-1] ** power)))
+    layers = np.array(found)
+    if low <= layers.min() and layers.max() <= known.high:
+        return layers
+    inside = ((layers >= low) & (layers <= known.high)).all(axis=1)
+    return layers[: max(1, int(inside.argmin()))]
+
+
+def weights_at(known: Range, roots: Array) -> Array:
+    """What interpolates in a range (place, root), once divided by its sum over places."""
+    apart: Array = roots * (1.0 / (HALF * known.high)) - CENTRED
+    apart += TINY
+    return np.divide(COLUMN, apart, out=apart)
+
+
+def coefficients_at(
+    known: Range, roots: Array, wanted: Wanted, corner: Triangle | None
+) -> list[Coefficients]:
+    """Those of some layers from standard deviations (layer, sample), or products for all pairs."""
+    pieces, diagonals = interpolated(known, roots.ravel(), wanted)
+    split = {name: piece.reshape(-1, *roots.shape) for name, piece in pieces.items()}
+    products = None
+    if corner is not None:
+        rows = [(*wanted.tasks[row.task], row.parity) for row in known.spectra.rows]
+        products = [
+            split[a, p].take(corner.first, axis=2) * split[b, p].take(corner.second, axis=2)
+            for a, b, p in rows
+        ]
+    means = diagonals.reshape(-1, *roots.shape)
+    return [
+        Coefficients(
+            highest,
+            {name: piece[:, k] for name, piece in split.items()} if products is None else {},
+            products and [table[:, k] for table in products],
+            means[:, k],
+        )
+        for k, highest in enumerate(roots.max(axis=1).tolist())
+    ]
+
+
+def interpolated(
+    known: Range, roots: Array, wanted: Wanted
+) -> tuple[dict[tuple[int, int], Array], Array]:
+    """The pieces and diagonals at some standard deviations."""
+    values = known.table @ weights_at(known, roots)
     values = values[:-1] / values[-1]
-    pieces = {}
-    for name, piece in found.pieces.items():
+    pieces, start = {}, 0
+    for name, piece in known.spectra.pieces.items():
         pieces[name] = values[start : start + len(piece)]
         start += len(piece)
     diagonals = values[start:]
     for (a, b), one in zip(wanted.tasks, diagonals, strict=True):
-        power = found.powers[a] + found.powers[b]
+        power = known.spectra.powers[a] + known.spectra.powers[b]
         if power:
-            one *= given.roots**power
-    place = min(bisect_left(known.places, highest), PLACES - 1) // GROUP
-    length = known.lengths[place][math.ceil(STEPS * given.most / known.most)]
+            one *= roots**power
+    return pieces, diagonals
+
+
+def spectra_in(known: Range, found: Coefficients, most: float) -> Spectra:
+    """The spectra of a layer, for correlations up to the largest."""
+    step, _, powers, _, rows, _, end, *_ = known.spectra
+    place = min(bisect_left(known.places, found.highest), PLACES - 1) // GROUP
+    length = known.lengths[place][math.ceil(STEPS * most / known.most)]
+    bound = known.bounds[place]
     return Spectra(
-        found.step,
-        pieces,
-        found.powers,
-        diagonals,
-        found.rows,
-        known.bounds[place],
-        found.end,
+        step,
+        found.pieces,
+        powers,
+        found.diagonals,
+        rows,
+        bound,
+        end,
         length,
+        products=found.products,
     )

@@ -19,7 +19,7 @@ from symdlt.means._grids import (
     probed_grid,
     trapezoid,
 )
-from symdlt.means._series import Series, add_series, series
+from symdlt.means._series import Series, means_from, series, series_sums
 from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, Wanted, needed, resolved_spectra, rest
 from symdlt.means._triangle import Indices, Triangle, strips
 
@@ -97,44 +97,42 @@ def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limi
     on, that fit into the cache.
     """
     found = series(spectra, wanted, bulk, given.most)
-    sums = np.empty((len(wanted.tasks), given.pairs.K.size))
-    if len(given.roots) <= FEW:
-        add_series(sums, found, found.factors, products(found, given.pairs), given.pairs)
-    else:
-        sum_strips(sums, given, found)
+    few = len(given.roots) <= FEW
+    sums = listed_sums(found, given.pairs) if few else sum_strips(given, found)
+    means = means_from(sums, found, given.pairs, len(wanted.tasks))
     if bulk < limit:
-        fill_listed(sums, given, series(spectra, wanted, limit, given.most), bulk)
+        fill_listed(means, given, series(spectra, wanted, limit, given.most), bulk)
+    return means
+
+
+def listed_sums(found: Series, pairs: Pairs) -> Array:
+    """The sums of all rows for some pairs, one by one."""
+    space = np.empty((2, found.length * pairs.K.size))
+    sums = np.empty((found.sums, pairs.K.size))
+    series_sums(found, found.factors, found.products(pairs), pairs.square, space, sums)
     return sums
 
 
-def products(found: Series, pairs: Pairs) -> list[Array]:
-    """The products of the coefficients of both functions at both samples, (t, pair), by row."""
-    return [
-        a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
-        for a, b in zip(found.left, found.right, strict=True)
-    ]
-
-
-def sum_strips(sums: Array, given: Upper, found: Series) -> None:
-    """The sums of all tasks, from rectangles of some rows."""
-    count, pairs = len(given.roots), given.pairs
+def sum_strips(given: Upper, found: Series) -> Array:
+    """The sums of all rows, from rectangles that fit into the cache."""
+    count, square = len(given.roots), given.pairs.square
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
+    room = np.empty((found.sums, height * count))
     weights = [
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    samples = np.arange(count)
-    for rows, columns, here, inside in strips(count, height):
-        cells = given.corner.cells[rows, columns]
-        K, rho, square = (table.take(cells) for table in (pairs.K, pairs.rho, pairs.square))
-        part = Pairs(K, rho, square, given.roots, samples[rows, None], samples[columns])
+    sums = np.empty((found.sums, square.size))
+    for rows, columns, cells, pairs, inside in strips(count, height):
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
-        totals = np.empty((len(sums), *cells.shape))
-        add_series(totals, found, left, right, part, space)
-        sums[:, here] = totals.reshape(len(sums), -1).take(inside, axis=1)
+        here = room[:, : cells.size].reshape(-1, *cells.shape)
+        series_sums(found, left, right, square.take(cells), space, here)
+        for one, total in zip(sums, here, strict=True):
+            one[pairs] = total.take(inside)
+    return sums
 
 
 def check_orders(count: int, orders: Any, size: int = 2) -> None:
@@ -186,9 +184,7 @@ def fill_listed(sums: Array, given: Upper, found: Series, rho: float) -> None:
     for start in range(0, places.size, height):
         here = places[start : start + height]
         pairs = given.pairs.at(here)
-        totals = np.empty((len(sums), here.size))
-        add_series(totals, found, found.factors, products(found, pairs), pairs)
-        sums[:, here] = totals
+        sums[:, here] = means_from(listed_sums(found, pairs), found, pairs, len(sums))
 
 
 def fill_direct(

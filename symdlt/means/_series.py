@@ -13,13 +13,15 @@ from symdlt.means._correlations import LEAST_ROOT, Pairs
 from symdlt.means._grids import Array
 from symdlt.means._spectra import Row, Spectra, Wanted, series_length
 
+SHORT = 1 << 7
 TOGETHER = 1 << 11
 
 
 class Series(NamedTuple):
     """Series in rho^2, row by row: the coefficients (t, sample) of both functions.
 
-    The factors (1 or 2, t) make of their products those of the task and of its slope.
+    The factors (1 or 2, t) make of their products those of the task and of its slope. Without
+    coefficients on the left those on the right are the products, for all pairs.
     """
 
     rows: list[Row]
@@ -29,23 +31,42 @@ class Series(NamedTuple):
     left: list[Array]
     right: list[Array]
 
+    @property
+    def sums(self) -> int:
+        """How many sums there are: one for each row, and one for its slope."""
+        return sum(map(len, self.factors))
+
+    def products(self, pairs: Pairs) -> list[Array]:
+        """The products of both coefficients (t, pair)."""
+        if not self.left:
+            return self.right
+        return [
+            a.take(pairs.i, axis=1) * b.take(pairs.j, axis=1)
+            for a, b in zip(self.left, self.right, strict=True)
+        ]
+
 
 def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
     length = spectra.length if rho == most else series_length(spectra.bound, rho)
-    found = Series(spectra.rows, [], length + 1, [], [], [])
-    for row in spectra.rows:
+    powers, scales, left, right = [], [], [], []
+    for index, row in enumerate(spectra.rows):
         ours, theirs = wanted.tasks[row.task]
-        terms = length + (row.slope is not None and not row.parity)
-        a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
-        if spectra.spread is not None:
-            a = a @ spectra.spread
-            b = a if ours == theirs else b @ spectra.spread
-        found.powers.append((spectra.powers[ours], spectra.powers[theirs]))
-        found.factors.append(factors(row.parity, len(a), row.slope is not None))
-        found.left.append(a)
-        found.right.append(b)
-    return found._replace(length=max(map(len, found.right), default=1))
+        sloping = row.slope is not None
+        terms = length + (sloping and not row.parity)
+        if spectra.products is None:
+            a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
+            if spectra.spread is not None:
+                a = a @ spectra.spread
+                b = a if ours == theirs else b @ spectra.spread
+            left.append(a)
+        else:
+            b = spectra.products[index][:terms]
+        right.append(b)
+        powers.append((spectra.powers[ours], spectra.powers[theirs]))
+        scales.append(factors(row.parity, len(b), sloping))
+    longest = max(map(len, right), default=1)
+    return Series(spectra.rows, powers, longest, scales, left, right)
 
 
 @lru_cache(maxsize=64)
@@ -56,8 +77,12 @@ def factors(parity: int, terms: int, sloping: bool) -> Array:
 
 
 def power_table(square: Array, table: Array) -> None:
-    """square^t for t = 0, 1, …; where these are few numbers, a power of two at a time."""
+    """square^t for t = 0, 1, …; where these are few numbers, in few calls."""
     table[0] = 1.0
+    if square.size <= SHORT:
+        table[1:] = square
+        np.multiply.accumulate(table, axis=0, out=table)
+        return
     if square.size > TOGETHER:
         for below, here in pairwise(table):
             np.multiply(below, square, out=here)
@@ -71,38 +96,42 @@ def power_table(square: Array, table: Array) -> None:
             power = power * power
 
 
-def add_series(
-    totals: Array,
-    found: Series,
-    left: list[Array],
-    right: list[Array],
-    pairs: Pairs,
-    space: Array | None = None,
+def series_sums(
+    found: Series, left: list[Array], right: list[Array], square: Array, space: Array, sums: Array
 ) -> None:
-    """The sums of all tasks, for each row from right (t, …, n) and left (w, t) or (w, h, 1, t).
+    """The sums over t of the tasks and slopes of all rows, without units, one after the other.
 
-    These are products of coefficients and factors, or coefficients and coefficients with factors.
+    Of each row right is (t, …, n) and left (w, t) or (w, h, 1, t): products of coefficients and
+    factors, or coefficients and coefficients with factors.
     """
-    shape = (found.length, *pairs.square.shape)
-    size = math.prod(shape)
-    table, work = (np.empty((2, size)) if space is None else space[:, :size]).reshape(2, *shape)
-    power_table(pairs.square, table)
-    fresh = set(range(len(totals)))
-    for row, units, one, other in zip(found.rows, found.powers, left, right, strict=True):
+    shape = (2, found.length, *square.shape)
+    table, work = space[:, : math.prod(shape[1:])].reshape(shape)
+    power_table(square, table)
+    start = 0
+    for one, other in zip(left, right, strict=True):
         part = np.multiply(table[: len(other)], other, out=work[: len(other)])
-        for task, less in ((row.task, 0), (row.slope, 1))[: len(one)]:
-            total = totals[task] if task in fresh else np.empty_like(totals[task])
-            if one.ndim == 2:
-                np.dot(one[less], part.reshape(len(other), -1), out=total.reshape(-1))
-            else:
-                np.matmul(one[less], part.transpose(1, 0, 2), out=total[:, None])
-            for unit in units_of(pairs, units[0] - less, units[1] - less, row.parity - less):
-                total *= unit
-            if task not in fresh:
-                totals[task] += total
-            fresh.discard(task)
-    for task in fresh:
-        totals[task] = 0.0
+        here = sums[start : start + len(one)]
+        start += len(one)
+        if one.ndim == 2:
+            np.dot(one, part, out=here)
+        else:
+            np.matmul(one, part.transpose(1, 0, 2), out=here[:, :, None])
+
+
+def means_from(sums: Array, found: Series, pairs: Pairs, tasks: int) -> Array:
+    """The sums of all tasks for some pairs, from those of the rows, which are given units."""
+    given: list[int | None] = []
+    for row, (first, second), one in zip(found.rows, found.powers, found.factors, strict=True):
+        for less, task in ((0, row.task), (1, row.slope))[: len(one)]:
+            for unit in units_of(pairs, first - less, second - less, row.parity - less):
+                sums[len(given)] *= unit
+            given.append(task)
+    if given == list(range(tasks)):
+        return sums
+    means = np.zeros((tasks, pairs.K.size))
+    for task, total in zip(given, sums, strict=True):
+        means[task] += total
+    return means
 
 
 def units_of(pairs: Pairs, first: int, second: int, degree: int) -> list[Array]:

@@ -69,7 +69,8 @@ class Spectra(NamedTuple):
     Functions are in units of powers of the standard deviation. bound[m] is the largest product of
     two coefficients of any places in any task, in units of their norms, and end that of the last
     or, if larger, of what is beyond; length is that of the series at the largest correlation.
-    Places are the samples, unless a matrix from places to samples is given.
+    Places are the samples, unless a matrix from places to samples is given. In place of pieces
+    there may be the products of both coefficients (t, pair) of each row.
     """
 
     step: float
@@ -81,6 +82,7 @@ class Spectra(NamedTuple):
     end: float
     length: int
     spread: Array | None = None
+    products: list[Array] | None = None
 
 
 class Places(NamedTuple):

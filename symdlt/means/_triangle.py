@@ -40,10 +40,11 @@ class Triangle(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """Rows and columns of a rectangle, the pairs i <= j that it holds, and where in it they are."""
+    """A rectangle: its rows and columns, the pairs in its cells, those i <= j, and their places."""
 
     rows: slice
     columns: slice
+    cells: Indices
     pairs: slice
     inside: Indices
 
@@ -72,12 +73,14 @@ def strips(count: int, height: int) -> list[Strip]:
 def new_strips(count: int, height: int) -> list[Strip]:
     """The rectangles."""
     found = []
-    diagonal = triangle(count).diagonal.tolist()
+    corner = triangle(count)
+    diagonal = corner.diagonal.tolist()
     for start in range(0, count, height):
         end = min(start + height, count)
         inside = np.flatnonzero(np.triu(np.ones((end - start, count - start))))
         pairs = slice(diagonal[start], (*diagonal, diagonal[-1] + 1)[end])
-        found.append(Strip(slice(start, end), slice(start, count), pairs, inside))
+        cells = np.ascontiguousarray(corner.cells[start:end, start:])
+        found.append(Strip(slice(start, end), slice(start, count), cells, pairs, inside))
     return found
 
 
@@ -85,6 +88,7 @@ kept_strips = lru_cache(maxsize=8)(new_strips)
 
 
 PairTables = Callable[[Array, Triangle], list[Array]]
+Step = Callable[[Array], Array]
 
 
 def packed_tables(tables: Callable[[Array], Sequence[Array]]) -> PairTables:

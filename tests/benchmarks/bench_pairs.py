@@ -79,7 +79,8 @@ def propagate(K: np.ndarray, means: Callable) -> Iterator[tuple[np.ndarray, np.n
 def by_tables(K: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """As kernels do: pairs once; what was tested for some variances serves all layers in them."""
     pairs = triangle(len(K))
-    tables = SmoothMeans(TANH).pair_tables(TASKS)
+    steps = [lambda mean: mean] * (DEPTH - 2)
+    tables = SmoothMeans(TANH).pair_tables(TASKS, steps)
     return propagate(pairs.packed(K), lambda kernel: tables(kernel, pairs))
 
 

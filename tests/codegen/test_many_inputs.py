@@ -131,6 +131,13 @@ def test_every_flipped_term_is_caught(name):
         assert np.abs(difference).max() > 1e-6, f"term {k + 1} goes unseen"
 
 
+def test_each_pair_is_computed_once_where_others_are_not_read():
+    assert [name for name, one in many_inputs.RECURSIONS.items() if one.local] == ["G", "H"]
+    assert many_function(derive("G")).local
+    assert not many_function(derive("G.1")).local
+    assert not many_function(derive("V")).local
+
+
 def test_one_sample_is_the_single_input_kernel():
     many = run(X[:1], depth=4, tensors=BOOK)
     one = single_input.propagate(

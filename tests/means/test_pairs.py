@@ -1,13 +1,15 @@
 """Pair means against closed forms, 30-digit sums, a plain two-dimensional sum, and identities."""
 
+import hypothesis
 import mpmath
 import numpy as np
 import pytest
 from codegen.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
+from hypothesis import strategies as st
 
 from symdlt.means import KernelInputError, SmoothMeans, choose_step, pair_means, rescaled_step
 from symdlt.means._spectra import few_places
-from symdlt.means._triangle import triangle
+from symdlt.means._triangle import strips, triangle
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
 VARIANCES = (1e-12, 1e-3, 1.0, 25.0)
@@ -291,6 +293,42 @@ def test_one_range_of_variances_serves_many_kernels(f, count):
             scale = norms(f, K, order)
             assert (np.abs(found - own) <= 2e-13 * scale).all(), order
             assert np.array_equal(own, own.T)
+
+
+@hypothesis.given(st.integers(1, 12), st.integers(1, 5))
+def test_the_upper_triangle_gives_the_matrix_again(count, height):
+    matrix = np.random.default_rng(count).standard_normal((count, count))
+    matrix += matrix.T
+    corner = triangle(count)
+    packed = corner.packed(matrix)
+    assert np.array_equal(packed, matrix[np.triu_indices(count)])
+    assert np.array_equal(corner.whole(packed), matrix)
+    assert np.array_equal(packed[corner.diagonal], matrix.diagonal())
+    for strip in strips(count, height):
+        rectangle = matrix[strip.rows, strip.columns]
+        assert np.array_equal(packed[strip.cells], rectangle)
+        assert np.array_equal(rectangle.take(strip.inside), packed[strip.pairs])
+
+
+SHRINKING, GROWING, FALLING = (1.0, 0.0), (1.1, 0.3), (0.2, 0.0)
+
+
+@pytest.mark.parametrize("f", [tanh, swish, cosine])
+@pytest.mark.parametrize("count", [5, 40])
+@pytest.mark.parametrize("rates", [SHRINKING, GROWING, FALLING])
+def test_layers_that_were_foreseen_are_those_of_their_own(f, count, rates):
+    """The variances of layers to come are found first, range by range and some layers at once."""
+    f, (C_W, C_b), orders = functions(f, 2), rates, [(0, 0), (1, 1)]
+    corner = triangle(count)
+    steps = [lambda mean, k=k: C_b + C_W * (0.9 + 0.1 * (k % 3)) * mean for k in range(20)]
+    tables = SmoothMeans(f).pair_tables(orders, steps)
+    K = correlated(count, 50)
+    for layer, step in enumerate(steps):
+        found = tables(corner.packed(K), corner)
+        for order, table, own in zip(orders, found, pair_means(f, K, orders), strict=True):
+            wrong = np.abs(corner.whole(table) - own) > 2e-13 * norms(f, K, order)
+            assert not wrong.any(), (layer, order)
+        K = step(corner.whole(found[0]))
 
 
 NOISY = {
