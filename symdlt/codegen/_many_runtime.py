@@ -76,7 +76,7 @@ def write_others(
         above = {name: values[layer] for name, values in result.items()}
         try:
             advance(h, below, above)
-        except KernelInputError as reason:
+        except ValueError as reason:
             refuse_overflow(problem, result, layer)
             raise located(problem, result, reason, layer) from reason
         if after_layer is not None:
@@ -120,10 +120,8 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
     }
 
 
-def located(
-    problem: Problem, result: Tables, reason: KernelInputError, layer: int
-) -> KernelInputError:
-    """An error with the layer that it happened below."""
+def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
+    """An error, be it of means from elsewhere, with the layer that it happened below."""
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))
     return KernelInputError(
         f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "

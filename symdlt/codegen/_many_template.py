@@ -90,7 +90,8 @@ def propagate(
             there; they are not a number elsewhere.
         tolerance: of means over four samples, in units of the norms of the functions.
         means: called with K, the orders of all means and the samples, for their tables; if left
-            out, they are taken here.
+            out, they are taken here. If it has a method pair_tables, as those of symdlt.means have,
+            this gives those of G and H alone.
         after_layer: called with the number of each layer that is done.
 
     Returns:

@@ -866,21 +866,16 @@ TOGETHER = 1 << 11
 class Series(NamedTuple):
     """Series in rho^2, row by row: the coefficients (t, sample) of both functions.
 
-    The factors (1 or 2, t) make of their products those of the task and of its slope. Without
-    coefficients on the left those on the right are the products, for all pairs.
+    The factors (1 or 2, t) make of their products those of the task and of its slope. Of each such
+    sum there is the task, and the powers of both standard deviations and of rho that it lacks.
+    Without coefficients on the left those on the right are the products, for all pairs.
     """
 
-    rows: list[Row]
-    powers: list[tuple[int, int]]
     length: int
     factors: list[Array]
     left: list[Array]
     right: list[Array]
-
-    @property
-    def sums(self) -> int:
-        """How many sums there are: one for each row, and one for its slope."""
-        return sum(map(len, self.factors))
+    sums: list[tuple[int, int, int, int]]
 
     def products(self, pairs: Pairs) -> list[Array]:
         """The products of both coefficients (t, pair)."""
@@ -895,13 +890,13 @@ class Series(NamedTuple):
 def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
     length = spectra.length if rho == most else series_length(spectra.bound, rho)
-    powers, scales, left, right = [], [], [], []
-    for index, row in enumerate(spectra.rows):
-        ours, theirs = wanted.tasks[row.task]
-        sloping = row.slope is not None
-        terms = length + (sloping and not row.parity)
+    scales, left, right, sums = [], [], [], []
+    for index, (task, parity, slope) in enumerate(spectra.rows):
+        ours, theirs = wanted.tasks[task]
+        first, second = spectra.powers[ours], spectra.powers[theirs]
+        terms = length + (slope is not None and not parity)
         if spectra.products is None:
-            a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
+            a, b = (spectra.pieces[k, parity][:terms] for k in (ours, theirs))
             if spectra.spread is not None:
                 a = a @ spectra.spread
                 b = a if ours == theirs else b @ spectra.spread
@@ -909,10 +904,12 @@ def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
         else:
             b = spectra.products[index][:terms]
         right.append(b)
-        powers.append((spectra.powers[ours], spectra.powers[theirs]))
-        scales.append(factors(row.parity, len(b), sloping))
+        scales.append(factors(parity, len(b), slope is not None))
+        sums.append((task, first, second, parity))
+        if slope is not None:
+            sums.append((slope, first - 1, second - 1, parity - 1))
     longest = max(map(len, right), default=1)
-    return Series(spectra.rows, powers, longest, scales, left, right)
+    return Series(longest, scales, left, right, sums)
 
 
 @lru_cache(maxsize=64)
@@ -948,10 +945,9 @@ def series_sums(
     """The sums over t of the tasks and slopes of all rows, without units, one after the other.
 
     Of each row right is (t, …, n) and left (w, t) or (w, h, 1, t): products of coefficients and
-    factors, or coefficients and coefficients with factors.
+    factors, or coefficients and coefficients with factors. There is space for two tables.
     """
-    shape = (2, found.length, *square.shape)
-    table, work = space[:, : math.prod(shape[1:])].reshape(shape)
+    table, work = space
     power_table(square, table)
     start = 0
     for one, other in zip(left, right, strict=True):
@@ -966,12 +962,11 @@ def series_sums(
 
 def means_from(sums: Array, found: Series, pairs: Pairs, tasks: int) -> Array:
     """The sums of all tasks for some pairs, from those of the rows, which are given units."""
-    given: list[int | None] = []
-    for row, (first, second), one in zip(found.rows, found.powers, found.factors, strict=True):
-        for less, task in ((0, row.task), (1, row.slope))[: len(one)]:
-            for unit in units_of(pairs, first - less, second - less, row.parity - less):
-                sums[len(given)] *= unit
-            given.append(task)
+    given = []
+    for total, (task, first, second, degree) in zip(sums, found.sums, strict=True):
+        given.append(task)
+        for unit in units_of(pairs, first, second, degree):
+            total *= unit
     if given == list(range(tasks)):
         return sums
     means = np.zeros((tasks, pairs.K.size))
@@ -1057,7 +1052,21 @@ def sums_by(
     if limit < given.most:
         fill_direct(sums, activation, given, spectra.step, wanted, limit)
     sums[:, given.corner.diagonal] = spectra.diagonals
+    if given.most >= TOUCHING:
+        merge_same(sums, given, spectra.diagonals)
     return sums
+
+
+def merge_same(sums: Array, given: Upper, diagonals: Array) -> None:
+    """Samples that are the same up to rounding stay so, as rounding would grow from layer to layer.
+
+    Their means are those of each with itself.
+    """
+    pairs, roots = given.pairs, given.roots
+    places = np.flatnonzero(pairs.rho >= TOUCHING)
+    i, j = pairs.i[places], pairs.j[places]
+    alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
+    sums[:, places[alike]] = 0.5 * (diagonals[:, i[alike]] + diagonals[:, j[alike]])
 
 
 def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
@@ -1077,8 +1086,8 @@ def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limi
 
 def listed_sums(found: Series, pairs: Pairs) -> Array:
     """The sums of all rows for some pairs, one by one."""
-    space = np.empty((2, found.length * pairs.K.size))
-    sums = np.empty((found.sums, pairs.K.size))
+    space = np.empty((2, found.length, pairs.K.size))
+    sums = np.empty((len(found.sums), pairs.K.size))
     series_sums(found, found.factors, found.products(pairs), pairs.square, space, sums)
     return sums
 
@@ -1089,17 +1098,18 @@ def sum_strips(given: Upper, found: Series) -> Array:
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
-    room = np.empty((found.sums, height * count))
+    room = np.empty((len(found.sums), height * count))
     weights = [
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    sums = np.empty((found.sums, square.size))
+    sums = np.empty((len(found.sums), square.size))
     for rows, columns, cells, pairs, inside in strips(count, height):
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
         here = room[:, : cells.size].reshape(-1, *cells.shape)
-        series_sums(found, left, right, square.take(cells), space, here)
+        tables = space[:, : found.length * cells.size].reshape(2, found.length, *cells.shape)
+        series_sums(found, left, right, square.take(cells), tables, here)
         for one, total in zip(sums, here, strict=True):
             one[pairs] = total.take(inside)
     return sums
@@ -1981,6 +1991,7 @@ MESHES = (
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
 )
+TOUCHING = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
 LOWEST = 0.15
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
 PLACES = 48
@@ -1989,6 +2000,7 @@ CENTRED, COLUMN = (POINTS + MIDDLE / HALF)[:, None], WEIGHTS[:, None]
 STEPS = 64
 GROUP = 3
 FORESEEN = 16
+FORETOLD = 1e-9
 ROOM = 1 << 19
 LEVELS = 10
 TRIED = np.linspace(-4.0, 4.0, 33)
@@ -2029,6 +2041,24 @@ class Coefficients(NamedTuple):
     diagonals: Array
 
 
+class Ahead(NamedTuple):
+    """A layer to come: its standard deviations, and coefficients.
+
+    The weights of variances are 1/(N s_i^2), the inverse is 1/(s_i s_j) for i < j, else zero.
+    """
+
+    roots: Array
+    coefficients: Coefficients
+    weights: Array
+    inverse: Array
+
+    def upper(self, K: Array, corner: Triangle) -> Upper | None:
+        """The pairs, if K has the variances that were foreseen."""
+        if not abs(float(K.take(corner.diagonal).dot(self.weights)) - 1.0) <= FORETOLD:
+            return None
+        return correlated(K, self.roots, K * self.inverse, corner)
+
+
 class KernelByKernel:
     """Means of pairs for the kernels of one layer after the other.
 
@@ -2045,16 +2075,14 @@ class KernelByKernel:
         self.asked = [self.wanted.tasks.index(task) for task in self.wanted.asked]
         self.steps = deque(steps)
         self.known: Range | None = None
-        self.ahead: deque[tuple[Array, Array, Coefficients]] = deque()
+        self.ahead: deque[Ahead] = deque()
 
     def __call__(self, K: Array, corner: Triangle) -> list[Array]:
         """The means for the pairs i <= j."""
-        found = None
-        if self.ahead:
-            roots, inverse, found = self.ahead.popleft()
-            given = correlated(K, roots, K * inverse, corner)
-        else:
-            given = upper_of(K, corner)
+        layer = self.ahead.popleft() if self.ahead else None
+        foreseen = layer and layer.upper(K, corner)
+        given = foreseen or upper_of(K, corner)
+        found = layer.coefficients if layer and foreseen else None
         if found is None or self.known is None or not given.most <= self.known.most:
             found = self.look_ahead(given)
         if self.steps:
@@ -2084,7 +2112,8 @@ class KernelByKernel:
             both = inverse.take(corner.first, axis=1)
             both *= inverse.take(corner.second, axis=1)
             both[:, corner.diagonal] = 0.0
-            self.ahead.extend(zip(roots[1:], both, others, strict=True))
+            weights = inverse * inverse / len(corner.diagonal)
+            self.ahead.extend(map(Ahead, roots[1:], others, weights, both))
         return first
 
 
@@ -2696,7 +2725,7 @@ def write_others(
         above = {name: values[layer] for name, values in result.items()}
         try:
             advance(h, below, above)
-        except KernelInputError as reason:
+        except ValueError as reason:
             refuse_overflow(problem, result, layer)
             raise located(problem, result, reason, layer) from reason
         if after_layer is not None:
@@ -2740,10 +2769,8 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
     }
 
 
-def located(
-    problem: Problem, result: Tables, reason: KernelInputError, layer: int
-) -> KernelInputError:
-    """An error with the layer that it happened below."""
+def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
+    """An error, be it of means from elsewhere, with the layer that it happened below."""
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))
     return KernelInputError(
         f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
@@ -3890,7 +3917,8 @@ def propagate(
             there; they are not a number elsewhere.
         tolerance: of means over four samples, in units of the norms of the functions.
         means: called with K, the orders of all means and the samples, for their tables; if left
-            out, they are taken here.
+            out, they are taken here. If it has a method pair_tables, as those of symdlt.means have,
+            this gives those of G and H alone.
         after_layer: called with the number of each layer that is done.
 
     Returns:

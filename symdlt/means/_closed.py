@@ -18,7 +18,7 @@ from symdlt.means._closed_layers import (
 )
 from symdlt.means._correlations import correlations, upper
 from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._pairs import check_orders
+from symdlt.means._pairs import check_orders, wanted_by, whole_means
 from symdlt.means._panels import all_finite
 from symdlt.means._spectra import Tasks
 from symdlt.means._steps import TOUCHING, Moment, single_moment, step_moments
@@ -32,7 +32,7 @@ def relu_means(
     c: Array, one: Array, two: Array, orders: Tasks, left: float = 0.0, right: float = 1.0
 ) -> list[Array]:
     """Means for left z below and right z above zero, from covariances c and both variances."""
-    first, second = np.sqrt(one)[:, None], np.sqrt(two)
+    first, second = np.sqrt(one), np.sqrt(two)
     scale = first * second
     t: Array = np.clip(np.divide(c, scale, out=np.zeros_like(c), where=scale > 0.0), -1.0, 1.0)
     np.copyto(t, np.sign(t), where=np.abs(t) >= TOUCHING)
@@ -64,7 +64,7 @@ def powers(roots: Array, exponent: int) -> Array:
 
 def smoothed_steps(c: Array, first: Array, second: Array) -> Moment:
     """The moments for steps smoothed by a Gaussian, from its variance plus those of the samples."""
-    ours, theirs = 1.0 / np.sqrt(first)[:, None], 1.0 / np.sqrt(second)
+    ours, theirs = 1.0 / np.sqrt(first), 1.0 / np.sqrt(second)
     t = c * ours
     t *= theirs
     s = t * t
@@ -90,16 +90,15 @@ def erf_means(c: Array, one: Array, two: Array, orders: Tasks) -> list[Array]:
 def gelu_means(c: Array, one: Array, two: Array, orders: Tasks) -> list[Array]:
     """Means for z f(z), with the step f smoothed by a Gaussian of variance 1; by parts."""
     moment = smoothed_steps(c, one + 1.0, two + 1.0)
-    ki, kj = one[:, None], two
 
     def left(a: int, b: int) -> Array:
-        return ki * moment(a + 1, b) + c * moment(a, b + 1)
+        return one * moment(a + 1, b) + c * moment(a, b + 1)
 
     def right(a: int, b: int) -> Array:
-        return kj * moment(a, b + 1) + c * moment(a + 1, b)
+        return two * moment(a, b + 1) + c * moment(a + 1, b)
 
     def both(a: int, b: int) -> Array:
-        return c * moment(a, b) + ki * right(a + 1, b) + c * right(a, b + 1)
+        return c * moment(a, b) + one * right(a + 1, b) + c * right(a, b + 1)
 
     def mean(a: int, b: int) -> Array:
         total = both(a, b)
@@ -117,7 +116,7 @@ def sine_means(
 ) -> list[Array]:
     """Means for sin(frequency z + phase), by the sum and the difference of both angles."""
     square, size = frequency**2, np.abs(c)
-    apart = np.exp(-0.5 * square * np.maximum(one[:, None] + two - 2.0 * size, 0.0))
+    apart = np.exp(-0.5 * square * np.maximum(one + two - 2.0 * size, 0.0))
     less = np.expm1(-2.0 * square * size)
     turn = (math.cos(2.0 * phase), -math.sin(2.0 * phase))
 
@@ -147,7 +146,7 @@ def polynomial_means(
     def mean(a: int, b: int) -> Array:
         total = np.zeros_like(c)
         for m in range(degree - max(a, b), -1, -1):
-            outer = single(a + m, one)[:, None] * single(b + m, two)
+            outer = single(a + m, one) * single(b + m, two)
             total = total * (c / (m + 1.0)) + outer
         return total
 
@@ -161,6 +160,7 @@ GENERAL: dict[str, FamilyMeans] = {
     "sin": sine_means,
     "polynomial": polynomial_means,
 }
+LAYERED = ((0, 0), (1, 1))
 LAYERS: dict[str, PairLayer] = {"erf": erf_layer, "gelu": gelu_layer, "relu": relu_layer}
 PARAMETERS = {"relu": {"left", "right"}, "sin": {"frequency", "phase"}}
 
@@ -178,35 +178,34 @@ def closed_pair_means(
     check_orders(MOST_ORDERS, orders)
     given = correlations(K)
     check_kink(family, given.roots, orders)
-    asked = [(a, b) for a, b in orders]
-    layered = [order for order in asked if has_layer(family, [order])]
-    others = [order for order in asked if order not in layered]
+    wanted = wanted_by(tuple((a, b) for a, b in orders))
+    tasks = [(wanted.used[a], wanted.used[b]) for a, b in wanted.tasks]
     with np.errstate(all="ignore"):
         pairs, _, corner = upper(given)
-        tables = closed_pair_tables(family, layered, **parameters)(pairs.K, corner)
-        variances = given.K.diagonal()
-        found = GENERAL[family](given.K, variances, variances, others, **parameters)
-    known = dict(zip((*layered, *others), (*map(corner.whole, tables), *found), strict=True))
-    return all_finite([known[order] for order in asked], float(given.roots.max()) ** 2)
+        sums = closed_pair_tables(family, tasks, **parameters)(pairs.K, corner)
+    all_finite(sums, float(given.roots.max()) ** 2)
+    return whole_means(np.array(sums), wanted, corner)
 
 
 def closed_pair_tables(family: str, orders: Tasks, **parameters: float) -> PairTables:
-    """What gives <f f> and <f' f'> of a family that has a layer, for K that are not checked."""
-    if not orders:
-        return lambda K, corner: []
-    layer = partial(LAYERS[family], **parameters)
+    """What gives the means for the pairs i <= j, from K that are not checked."""
+    layered = family in LAYERS and any(order in LAYERED for order in orders)
+    others = [order for order in orders if not layered or order not in LAYERED]
+    layer = partial(LAYERS[family], **parameters) if layered else None
 
     def tables(K: Array, corner: Triangle) -> list[Array]:
-        check_kink(family, K.take(corner.diagonal), orders)
-        both = layer_of_pairs(layer, K, corner)
-        return [both[order] for order, _ in orders]
+        known: dict[tuple[int, int], Array] = {}
+        variances = K.take(corner.diagonal)
+        check_kink(family, variances, orders)
+        if layer is not None:
+            known[0, 0], known[1, 1] = layer_of_pairs(layer, K, variances, corner)
+        if others:
+            one, two = variances.take(corner.first), variances.take(corner.second)
+            general = GENERAL[family](K, one, two, others, **parameters)
+            known |= dict(zip(others, general, strict=True))
+        return [known[order] for order in orders]
 
     return tables
-
-
-def has_layer(family: str, orders: Tasks) -> bool:
-    """Whether the means are <f f> and <f' f'> of a family that has these together."""
-    return family in LAYERS and all(a == b < 2 for a, b in orders)
 
 
 def check_kink(family: str, variances: Array, orders: Tasks) -> None:

@@ -90,9 +90,10 @@ def relu_layer(
     return kernel, slopes
 
 
-def layer_of_pairs(layer: PairLayer, K: Array, corner: Triangle) -> tuple[Array, Array]:
+def layer_of_pairs(
+    layer: PairLayer, K: Array, variances: Array, corner: Triangle
+) -> tuple[Array, Array]:
     """Both means for all pairs, in parts that fit into the cache."""
-    variances = K.take(corner.diagonal)
     if K.size <= CACHED:
         return layer(K, variances, corner.first, corner.second)
     both = np.empty_like(K), np.empty_like(K)

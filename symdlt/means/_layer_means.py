@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symdlt.means._blocks import Together
-from symdlt.means._closed import check_family, closed_pair_means, closed_pair_tables, has_layer
+from symdlt.means._closed import check_family, closed_pair_means, closed_pair_tables
 from symdlt.means._correlations import correlations
 from symdlt.means._grids import (
     Array,
@@ -109,9 +109,7 @@ class ClosedMeans(SmoothMeans):
 
         It is called layer by layer. Steps make of <f f> at single samples the next variances.
         """
-        if has_layer(self.family, orders):
-            return closed_pair_tables(self.family, orders, **self.parameters)
-        return packed_tables(lambda K: self(K, orders))
+        return closed_pair_tables(self.family, orders, **self.parameters)
 
 
 class KinkedMeans:
@@ -151,7 +149,7 @@ class KinkedMeans:
 
         It is called layer by layer. Steps make of <f f> at single samples the next variances.
         """
-        if self.slopes is None or not has_layer("relu", orders):
+        if self.slopes is None or any(a + b >= STEEP for a, b in orders):
             return packed_tables(lambda K: self(K, orders))
         left, right = self.slopes
         return closed_pair_tables("relu", orders, left=left, right=right)

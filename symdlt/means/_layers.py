@@ -34,6 +34,7 @@ CENTRED, COLUMN = (POINTS + MIDDLE / HALF)[:, None], WEIGHTS[:, None]
 STEPS = 64
 GROUP = 3
 FORESEEN = 16
+FORETOLD = 1e-9
 ROOM = 1 << 19
 LEVELS = 10
 TRIED = np.linspace(-4.0, 4.0, 33)
@@ -74,6 +75,24 @@ class Coefficients(NamedTuple):
     diagonals: Array
 
 
+class Ahead(NamedTuple):
+    """A layer to come: its standard deviations, and coefficients.
+
+    The weights of variances are 1/(N s_i^2), the inverse is 1/(s_i s_j) for i < j, else zero.
+    """
+
+    roots: Array
+    coefficients: Coefficients
+    weights: Array
+    inverse: Array
+
+    def upper(self, K: Array, corner: Triangle) -> Upper | None:
+        """The pairs, if K has the variances that were foreseen."""
+        if not abs(float(K.take(corner.diagonal).dot(self.weights)) - 1.0) <= FORETOLD:
+            return None
+        return correlated(K, self.roots, K * self.inverse, corner)
+
+
 class KernelByKernel:
     """Means of pairs for the kernels of one layer after the other.
 
@@ -90,16 +109,14 @@ class KernelByKernel:
         self.asked = [self.wanted.tasks.index(task) for task in self.wanted.asked]
         self.steps = deque(steps)
         self.known: Range | None = None
-        self.ahead: deque[tuple[Array, Array, Coefficients]] = deque()
+        self.ahead: deque[Ahead] = deque()
 
     def __call__(self, K: Array, corner: Triangle) -> list[Array]:
         """The means for the pairs i <= j."""
-        found = None
-        if self.ahead:
-            roots, inverse, found = self.ahead.popleft()
-            given = correlated(K, roots, K * inverse, corner)
-        else:
-            given = upper_of(K, corner)
+        layer = self.ahead.popleft() if self.ahead else None
+        foreseen = layer and layer.upper(K, corner)
+        given = foreseen or upper_of(K, corner)
+        found = layer.coefficients if layer and foreseen else None
         if found is None or self.known is None or not given.most <= self.known.most:
             found = self.look_ahead(given)
         if self.steps:
@@ -129,7 +146,8 @@ class KernelByKernel:
             both = inverse.take(corner.first, axis=1)
             both *= inverse.take(corner.second, axis=1)
             both[:, corner.diagonal] = 0.0
-            self.ahead.extend(zip(roots[1:], both, others, strict=True))
+            weights = inverse * inverse / len(corner.diagonal)
+            self.ahead.extend(map(Ahead, roots[1:], others, weights, both))
         return first
 
 

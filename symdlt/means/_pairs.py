@@ -21,6 +21,7 @@ from symdlt.means._grids import (
 )
 from symdlt.means._series import Series, means_from, series, series_sums
 from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, Wanted, needed, resolved_spectra, rest
+from symdlt.means._steps import TOUCHING
 from symdlt.means._triangle import Indices, Triangle, strips
 
 NUMBERS = {2: "two", 4: "four"}
@@ -87,7 +88,21 @@ def sums_by(
     if limit < given.most:
         fill_direct(sums, activation, given, spectra.step, wanted, limit)
     sums[:, given.corner.diagonal] = spectra.diagonals
+    if given.most >= TOUCHING:
+        merge_same(sums, given, spectra.diagonals)
     return sums
+
+
+def merge_same(sums: Array, given: Upper, diagonals: Array) -> None:
+    """Samples that are the same up to rounding stay so, as rounding would grow from layer to layer.
+
+    Their means are those of each with itself.
+    """
+    pairs, roots = given.pairs, given.roots
+    places = np.flatnonzero(pairs.rho >= TOUCHING)
+    i, j = pairs.i[places], pairs.j[places]
+    alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
+    sums[:, places[alike]] = 0.5 * (diagonals[:, i[alike]] + diagonals[:, j[alike]])
 
 
 def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
@@ -107,8 +122,8 @@ def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limi
 
 def listed_sums(found: Series, pairs: Pairs) -> Array:
     """The sums of all rows for some pairs, one by one."""
-    space = np.empty((2, found.length * pairs.K.size))
-    sums = np.empty((found.sums, pairs.K.size))
+    space = np.empty((2, found.length, pairs.K.size))
+    sums = np.empty((len(found.sums), pairs.K.size))
     series_sums(found, found.factors, found.products(pairs), pairs.square, space, sums)
     return sums
 
@@ -119,17 +134,18 @@ def sum_strips(given: Upper, found: Series) -> Array:
     height = max(1, min(STRIP, BLOCK // (count * found.length)))
     height = -(-count // -(-count // height))
     space = np.empty((2, found.length * height * count))
-    room = np.empty((found.sums, height * count))
+    room = np.empty((len(found.sums), height * count))
     weights = [
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
         for f, a in zip(found.factors, found.left, strict=True)
     ]
-    sums = np.empty((found.sums, square.size))
+    sums = np.empty((len(found.sums), square.size))
     for rows, columns, cells, pairs, inside in strips(count, height):
         left = [one[:, rows, None] for one in weights]
         right = [other[:, None, columns] for other in found.right]
         here = room[:, : cells.size].reshape(-1, *cells.shape)
-        series_sums(found, left, right, square.take(cells), space, here)
+        tables = space[:, : found.length * cells.size].reshape(2, found.length, *cells.shape)
+        series_sums(found, left, right, square.take(cells), tables, here)
         for one, total in zip(sums, here, strict=True):
             one[pairs] = total.take(inside)
     return sums

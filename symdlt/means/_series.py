@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from symdlt.means._correlations import LEAST_ROOT, Pairs
 from symdlt.means._grids import Array
-from symdlt.means._spectra import Row, Spectra, Wanted, series_length
+from symdlt.means._spectra import Spectra, Wanted, series_length
 
 SHORT = 1 << 7
 TOGETHER = 1 << 11
@@ -20,21 +19,16 @@ TOGETHER = 1 << 11
 class Series(NamedTuple):
     """Series in rho^2, row by row: the coefficients (t, sample) of both functions.
 
-    The factors (1 or 2, t) make of their products those of the task and of its slope. Without
-    coefficients on the left those on the right are the products, for all pairs.
+    The factors (1 or 2, t) make of their products those of the task and of its slope. Of each such
+    sum there is the task, and the powers of both standard deviations and of rho that it lacks.
+    Without coefficients on the left those on the right are the products, for all pairs.
     """
 
-    rows: list[Row]
-    powers: list[tuple[int, int]]
     length: int
     factors: list[Array]
     left: list[Array]
     right: list[Array]
-
-    @property
-    def sums(self) -> int:
-        """How many sums there are: one for each row, and one for its slope."""
-        return sum(map(len, self.factors))
+    sums: list[tuple[int, int, int, int]]
 
     def products(self, pairs: Pairs) -> list[Array]:
         """The products of both coefficients (t, pair)."""
@@ -49,13 +43,13 @@ class Series(NamedTuple):
 def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
     """The series up to a certain rho, without what is negligible."""
     length = spectra.length if rho == most else series_length(spectra.bound, rho)
-    powers, scales, left, right = [], [], [], []
-    for index, row in enumerate(spectra.rows):
-        ours, theirs = wanted.tasks[row.task]
-        sloping = row.slope is not None
-        terms = length + (sloping and not row.parity)
+    scales, left, right, sums = [], [], [], []
+    for index, (task, parity, slope) in enumerate(spectra.rows):
+        ours, theirs = wanted.tasks[task]
+        first, second = spectra.powers[ours], spectra.powers[theirs]
+        terms = length + (slope is not None and not parity)
         if spectra.products is None:
-            a, b = (spectra.pieces[k, row.parity][:terms] for k in (ours, theirs))
+            a, b = (spectra.pieces[k, parity][:terms] for k in (ours, theirs))
             if spectra.spread is not None:
                 a = a @ spectra.spread
                 b = a if ours == theirs else b @ spectra.spread
@@ -63,10 +57,12 @@ def series(spectra: Spectra, wanted: Wanted, rho: float, most: float) -> Series:
         else:
             b = spectra.products[index][:terms]
         right.append(b)
-        powers.append((spectra.powers[ours], spectra.powers[theirs]))
-        scales.append(factors(row.parity, len(b), sloping))
+        scales.append(factors(parity, len(b), slope is not None))
+        sums.append((task, first, second, parity))
+        if slope is not None:
+            sums.append((slope, first - 1, second - 1, parity - 1))
     longest = max(map(len, right), default=1)
-    return Series(spectra.rows, powers, longest, scales, left, right)
+    return Series(longest, scales, left, right, sums)
 
 
 @lru_cache(maxsize=64)
@@ -102,10 +98,9 @@ def series_sums(
     """The sums over t of the tasks and slopes of all rows, without units, one after the other.
 
     Of each row right is (t, …, n) and left (w, t) or (w, h, 1, t): products of coefficients and
-    factors, or coefficients and coefficients with factors.
+    factors, or coefficients and coefficients with factors. There is space for two tables.
     """
-    shape = (2, found.length, *square.shape)
-    table, work = space[:, : math.prod(shape[1:])].reshape(shape)
+    table, work = space
     power_table(square, table)
     start = 0
     for one, other in zip(left, right, strict=True):
@@ -120,12 +115,11 @@ def series_sums(
 
 def means_from(sums: Array, found: Series, pairs: Pairs, tasks: int) -> Array:
     """The sums of all tasks for some pairs, from those of the rows, which are given units."""
-    given: list[int | None] = []
-    for row, (first, second), one in zip(found.rows, found.powers, found.factors, strict=True):
-        for less, task in ((0, row.task), (1, row.slope))[: len(one)]:
-            for unit in units_of(pairs, first - less, second - less, row.parity - less):
-                sums[len(given)] *= unit
-            given.append(task)
+    given = []
+    for total, (task, first, second, degree) in zip(sums, found.sums, strict=True):
+        given.append(task)
+        for unit in units_of(pairs, first, second, degree):
+            total *= unit
     if given == list(range(tasks)):
         return sums
     means = np.zeros((tasks, pairs.K.size))

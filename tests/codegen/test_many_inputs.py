@@ -318,7 +318,7 @@ def test_input_that_cannot_be_used(change, message):
     ids=lambda means: getattr(means, "family", type(means).__name__),
 )
 @pytest.mark.parametrize("count", [5, 130])
-def test_means_by_blocks_are_those_of_whole_tables(means, count):
+def test_means_by_pairs_are_those_of_whole_tables(means, count):
     x = np.random.default_rng(2).standard_normal((count, 50))
     given = {"C_b": 0.1, "C_W": 1.3, "lambda_b": 0.2, "lambda_W": 1.0, "tensors": ["H"]}
     found = propagate(SINE, overlap(x), 4, means=means, **given)
@@ -334,6 +334,27 @@ def test_overflow_of_tensors_over_pairs_is_named():
         KernelInputError, match=r"(overflows|variance).*on the way to layer \d of 4"
     ):
         propagate(SINE, 10.0 * overlap(X), 4, C_b=0.0, C_W=C_W, tensors=["G"], means=means)
+
+
+def test_errors_of_means_from_elsewhere_name_the_layer():
+    def means(K, orders, samples):
+        if K.max() > 10.0:
+            raise ValueError("Too large.")
+        return SmoothMeans(SINE)(K, orders, samples)
+
+    with pytest.raises(KernelInputError, match=r"^Too large\. .*on the way to layer 3 of 5"):
+        propagate(SINE, overlap(X), 5, C_b=0.0, C_W=[1.0, 40.0, 1, 1, 1], tensors="G", means=means)
+
+
+@pytest.mark.parametrize("tensors", [["H"], ["V", "H"]], ids=len)
+def test_duplicates_stay_so_where_rounding_would_grow(tensors):
+    """Here a difference of 1e-16 becomes one of order 1 in 14 layers."""
+    f = [lambda z, k=k: 5.0**k * SINE[k](5.0 * z) for k in range(4)]
+    x = X[[0, 1, 0]]
+    rates = {"C_b": 0.3, "C_W": 2.0, "lambda_b": 0.0, "lambda_W": 1.0}
+    found = propagate(f, overlap(x), 16, **rates, tensors=tensors, tolerance=1e-5)
+    for name in ("G", "H"):
+        np.testing.assert_allclose(found[name][:, 0], found[name][:, 2], rtol=1e-12)
 
 
 def test_kernels_may_decay_to_nothing():

@@ -10,6 +10,7 @@ from means.test_kinked import given, two
 from means.test_pairs import CORRELATIONS, SMOOTH, VARIANCES, correlated, norms, plain_mean
 
 from symdlt.means import KernelInputError, closed_pair_means, kinked_pair_means, pair_means
+from symdlt.means._closed import GENERAL
 
 ORDERS = [(a, b) for a in range(4) for b in range(4)]
 
@@ -87,9 +88,12 @@ def test_layers_are_the_general_forms(family):
     K = correlated(130, 60)
     K[7], K[:, 7] = K[5], K[:, 5]
     K[7, 7] = K[5, 5]
-    short = closed_pair_means(family, K, [(0, 0), (1, 1)])
-    long = closed_pair_means(family, K, [(0, 0), (1, 1), (0, 1)])
-    for one, other in zip(short, long, strict=False):
+    found = closed_pair_means(family, K, [(0, 0), (1, 1)])
+    variances = K.diagonal()
+    general = GENERAL[family](K, variances[:, None], variances, [(0, 0), (1, 1)])
+    if family == "erf":
+        general[0] -= 1.0
+    for one, other in zip(found, general, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-14)
         np.testing.assert_array_equal(one[7], one[5])
 
@@ -107,6 +111,17 @@ def test_kernel_of_zero_samples_for_relu():
     np.testing.assert_array_equal(closed_pair_means("relu", K, [(0, 0)])[0], K / 2)
     with pytest.raises(KernelInputError, match="variance zero"):
         closed_pair_means("relu", K, [(1, 1)])
+
+
+@pytest.mark.parametrize("family", ["erf", "gelu", "relu", "sin", "polynomial"])
+def test_orders_that_are_exchanged_give_transposes(family):
+    parameters = {"coefficients": [0.1, 1.0, 0.5, -0.2]} if family == "polynomial" else {}
+    K = correlated(6, 5)
+    orders = [[0, 2], (2, 0), (0, 0), (1, 1), (0, 1), (1, 0), (0, 0)]
+    found = closed_pair_means(family, K, orders, **parameters)
+    for one, other in ((0, 1), (2, 2), (3, 3), (4, 5)):
+        assert np.array_equal(found[one], found[other].T)
+    assert found[2] is not found[6]
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,14 @@ def test_layers_that_were_foreseen_are_those_of_their_own(f, count, rates):
         K = step(corner.whole(found[0]))
 
 
+def test_kernels_that_do_not_follow_from_the_steps_are_noticed():
+    f, corner = functions(tanh, 2), triangle(2)
+    tables = SmoothMeans(f).pair_tables([(0, 0)], [lambda mean: 0.1 + 1.3 * mean] * 5)
+    for K in (two(1.0, 0.8, 0.5), two(0.2, 0.3, 0.3), two(0.3, 0.3, 0.5)):
+        found = corner.whole(tables(corner.packed(K), corner)[0])
+        np.testing.assert_allclose(found, pair_means(f, K, [(0, 0)])[0], rtol=1e-13)
+
+
 NOISY = {
     "sigmoid less a half": [
         lambda z: 1.0 / (1.0 + np.exp(-z)) - 0.5,
