@@ -55,7 +55,13 @@ def independent(name, start, digits):
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("gelu", 3.56), ("swish", 14.32), ("mish", 1.67), ("z - z**3/6", 2.1)]
+    ("name", "start"),
+    [
+        ("gelu", 3.56),
+        pytest.param("swish", 14.32, marks=pytest.mark.slow),
+        pytest.param("mish", 1.67, marks=pytest.mark.slow),
+        ("z - z**3/6", 2.1),
+    ],
 )
 def test_half_stable_points_to_25_digits(name, start):
     point = next(p for p in criticality(name).points if p.K != 0)

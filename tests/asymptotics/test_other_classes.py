@@ -155,7 +155,10 @@ def test_gelu():
         assert fitted(found, exponent, orders, 1.3) == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["gelu", "swish", "z*(1 + sin(z))"])
+@pytest.mark.parametrize(
+    "name",
+    ["gelu", *(pytest.param(n, marks=pytest.mark.slow) for n in ("swish", "z*(1 + sin(z))"))],
+)
 def test_kernels_that_start_at_the_fixed_point_stay(name):
     """Exact at every layer, against the kernel for many inputs."""
     solution, depth = exponents(name, at_fixed_point=True), 9
@@ -173,7 +176,7 @@ def test_kernels_that_start_at_the_fixed_point_stay(name):
             assert ours == pytest.approx(float(exact), rel=1e-11, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["gelu", "swish"])
+@pytest.mark.parametrize("name", ["gelu", pytest.param("swish", marks=pytest.mark.slow)])
 def test_ratios_at_the_fixed_point_do_not_depend_on_the_learning_rates(name):
     """At leading order each edge carries one factor Θ, whatever both learning rates are."""
     solution = exponents(name, at_fixed_point=True)

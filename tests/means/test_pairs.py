@@ -1,5 +1,7 @@
 """Pair means against closed forms, 30-digit sums, a plain two-dimensional sum, and identities."""
 
+from itertools import product
+
 import hypothesis
 import mpmath
 import numpy as np
@@ -12,6 +14,7 @@ from symdlt.means._spectra import few_places
 from symdlt.means._triangle import strips, triangle
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
+FINE = ("tanh", "swish")
 VARIANCES = (1e-12, 1e-3, 1.0, 25.0)
 CORRELATIONS = (0.0, 0.3, -0.7, 0.95, -0.999, 1 - 1e-6, 1 - 1e-12, 1.0, -1.0)
 
@@ -108,8 +111,13 @@ def test_derivatives_against_30_digits(a, b, rho):
     )
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize("K", VARIANCES)
+@pytest.mark.parametrize(
+    ("name", "K"),
+    [
+        pytest.param(name, K, marks=[pytest.mark.slow] * (K > 1.0 and name not in FINE))
+        for name, K in product(SMOOTH, VARIANCES)
+    ],
+)
 def test_all_activations_variances_and_correlations(name, K):
     f = functions(SMOOTH[name], 6)
     worst = 0.0
