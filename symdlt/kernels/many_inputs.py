@@ -2197,7 +2197,7 @@ def lengths_upto(
 def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step]) -> Array:
     """Standard deviations of this layer and of those above that follow in the range, by layer.
 
-    Beyond the range polynomials may give anything, which is dropped.
+    Beyond the range polynomials may give anything, and at a place no number; this is dropped.
     """
     found, low = [roots], LOWEST * known.high
     zero = wanted.used.index(0) if 0 in wanted.used else None
@@ -2206,7 +2206,7 @@ def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step
         table = known.table[[row, -1]]
         power = 2 * known.spectra.powers[zero]
         for step in steps:
-            mean, one = table.dot(weights_at(known, found[-1]))
+            mean, one = table.dot(COLUMN / apart_in(known, found[-1]))
             mean /= one
             found.append(np.sqrt(step(mean * found[-1] ** power)))
     layers = np.array(found)
@@ -2216,11 +2216,10 @@ def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step
     return layers[: max(1, int(inside.argmin()))]
 
 
-def weights_at(known: Range, roots: Array) -> Array:
-    """What interpolates in a range (place, root), once divided by its sum over places."""
+def apart_in(known: Range, roots: Array) -> Array:
+    """How far standard deviations are from all places (place, root), in units of half the range."""
     apart: Array = roots * (1.0 / (HALF * known.high)) - CENTRED
-    apart += TINY
-    return np.divide(COLUMN, apart, out=apart)
+    return apart
 
 
 def coefficients_at(
@@ -2252,7 +2251,9 @@ def interpolated(
     known: Range, roots: Array, wanted: Wanted
 ) -> tuple[dict[tuple[int, int], Array], Array]:
     """The pieces and diagonals at some standard deviations."""
-    values = known.table @ weights_at(known, roots)
+    apart = apart_in(known, roots)
+    apart += TINY
+    values = known.table @ (COLUMN / apart)
     values = values[:-1] / values[-1]
     pieces, start = {}, 0
     for name, piece in known.spectra.pieces.items():

@@ -20,7 +20,7 @@ import numpy as np
 from symdlt.kernels import many_inputs
 from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
 from symdlt.means._correlations import upper_of
-from symdlt.means._layers import kept_range, range_for, spectra_in
+from symdlt.means._layers import coefficients_at, kept_range, range_for, spectra_in
 from symdlt.means._pairs import wanted_by
 from symdlt.means._triangle import triangle
 
@@ -147,7 +147,8 @@ def operations(K: np.ndarray) -> int:
         given = upper_of(kernel, triangle(count))
         highest = float(given.roots.max())
         known = range_for(TANH, wanted, float(given.roots.min()), highest, given.most)
-        length = spectra_in(known, given, highest, wanted).length
+        (found,) = coefficients_at(known, given.roots[None], wanted, None)
+        length = spectra_in(known, found, given.most).length
         products += known.table.size * count
         products += (1 + 1 + 2) * length * count * (count + 1) // 2
     return products
