@@ -6,7 +6,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from symdlt.cli._options import Commands, add_command, add_format, numbers, whole_numbers
+from symdlt.cli._options import (
+    Commands,
+    add_command,
+    add_format,
+    numbers,
+    tensor_names,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from symdlt.mlp import MLP
@@ -48,7 +55,7 @@ def _network_options(command: argparse.ArgumentParser) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
-    add("--tensors", default="all", help="as G,V (default all)")
+    add("--tensors", nargs="+", default=["all"], metavar="TENSOR", help="as G V (default all)")
     add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
     add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
     add("--seed", type=int, default=0, help="of the random numbers (default 0)")
@@ -103,7 +110,7 @@ def _check(options: argparse.Namespace) -> str:
     compared = check(
         _network(options, options.outputs),
         read_data(options.inputs),
-        options.tensors.split(","),
+        tensor_names(options.tensors),
         networks=options.networks,
         extrapolate=not options.no_extrapolation,
         seed=options.seed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
@@ -88,6 +88,11 @@ def _repeated(part: str) -> Iterator[int]:
     if not 0 < times <= MOST_LAYERS:
         raise ValueError(part)
     return iter([int(width)] * times)
+
+
+def tensor_names(given: Sequence[str]) -> list[str]:
+    """Names with blanks or commas between them."""
+    return [name for part in given for name in part.split(",") if name]
 
 
 def number(text: str) -> float:

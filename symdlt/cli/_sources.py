@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symdlt.cli._options import Commands, add_command
+from symdlt.cli._options import Commands, add_command, tensor_names
 from symdlt.networks import BOOK
 
 
@@ -31,7 +31,7 @@ def _kernel(options: argparse.Namespace) -> str:
     from symdlt.codegen import kernel_for
 
     name = Path(options.output).stem if options.output else "my_kernel"
-    names = [*options.tensors, *options.also]
+    names = tensor_names([*options.tensors, *options.also])
     wanted = [other for one in names for other in (BOOK if one == "all" else [one])]
     found = kernel_for(
         wanted or BOOK, inputs=options.inputs, activation=options.activation, name=name

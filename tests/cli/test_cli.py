@@ -39,6 +39,23 @@ def test_subleading_json_is_a_list(capsys):
     assert [document["piece"] for document in documents] == [0, 1, 2]
 
 
+def test_tensors_may_have_blanks_or_commas_between_them(capsys, tmp_path):
+    texts = []
+    for names in (["G", "V", "H"], ["--tensors", "G,V", "H"], ["--tensors", "G,V,H"]):
+        assert main(["kernel", *names, "--inputs", "one"]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] == texts[2]
+    data = tmp_path / "data.csv"
+    data.write_text("1,0\n0,1\n")
+    tables = []
+    for names in (["G,H"], ["G", "H"]):
+        fixed = ["--widths", "8", "--networks", "50", "--inputs", str(data)]
+        main(["check", "--activation", "tanh", *fixed, "--tensors", *names])
+        tables.append(capsys.readouterr().out)
+    assert tables[0] == tables[1]
+    assert "\nH " in tables[0]
+
+
 def test_a_piece_by_its_name(capsys):
     assert main(["derive", "G.1", "--inputs", "one"]) == 0
     assert capsys.readouterr().out == f"{derive('G', piece=1, inputs='one')}\n"
