@@ -198,6 +198,8 @@ def refuse_large(
     work = sum(count ** len(mean) for mean in tables)
     four = max((one.axes for one in kept.values()), default=2) == 4
     listed = (50 if samples is None else 8) * count**4 * four
+    if all(one.local for one in kept.values()):
+        listed = depth * sum(sizes) // 2 + 4 * count**2
     needed = 8 * (depth * sum(sizes) + work + listed)
     if needed > MOST_BYTES:
         raise KernelInputError(
