@@ -55,7 +55,7 @@ def _network_options(command: argparse.ArgumentParser) -> None:
 def _check_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
-    add("--tensors", nargs="+", default=["all"], metavar="TENSOR", help="as G V (default all)")
+    add("--tensors", nargs="+", action="extend", metavar="TENSOR", help="as G V (default all)")
     add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
     add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
     add("--seed", type=int, default=0, help="of the random numbers (default 0)")
@@ -110,7 +110,7 @@ def _check(options: argparse.Namespace) -> str:
     compared = check(
         _network(options, options.outputs),
         read_data(options.inputs),
-        tensor_names(options.tensors),
+        tensor_names(options.tensors or ["all"]),
         networks=options.networks,
         extrapolate=not options.no_extrapolation,
         seed=options.seed,

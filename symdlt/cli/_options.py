@@ -10,6 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
+from symdlt.errors import InputError
+
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 MOST_LAYERS = 1000
@@ -91,8 +93,14 @@ def _repeated(part: str) -> Iterator[int]:
 
 
 def tensor_names(given: Sequence[str]) -> list[str]:
-    """Names with blanks or commas between them."""
-    return [name for part in given for name in part.split(",") if name]
+    """Names with blanks or commas between them; none only where none are given."""
+    names = re.findall(r"[^,\s]+", ",".join(given))
+    if given and not names:
+        raise InputError(
+            f"The tensors {','.join(given)!r:.40} are no names. They tell what to compute. "
+            "Give all, or names such as G V."
+        )
+    return names
 
 
 def number(text: str) -> float:

@@ -17,6 +17,7 @@ def register(commands: Commands) -> None:
         "--tensors",
         dest="also",
         nargs="+",
+        action="extend",
         default=[],
         metavar="TENSOR",
         help="the same as an option; all is all thirteen",

@@ -122,9 +122,10 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
 
 def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
     """An error, be it of means from elsewhere, with the layer that it happened below."""
+    text = str(reason).rstrip(".") or "The means failed"
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))
     return KernelInputError(
-        f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
+        f"{text}. This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
         f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
         "grows or decays, C_W is not at its critical value."
     )

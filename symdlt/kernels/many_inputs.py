@@ -402,12 +402,11 @@ LEAST_ROOT = 1e-162
 
 
 class Correlations(NamedTuple):
-    """K, standard deviations, correlations without the diagonal, the largest of them."""
+    """K, standard deviations, and correlations without the diagonal."""
 
     K: Array
     roots: Array
     rho: Array
-    most: float
 
 
 class Pairs(NamedTuple):
@@ -459,7 +458,7 @@ def correlations(K: Any) -> Correlations:
     most = float(np.abs(rho).max())
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    return Correlations(given, roots, np.clip(rho, -1.0, 1.0), min(most, 1.0))
+    return Correlations(given, roots, np.clip(rho, -1.0, 1.0))
 
 
 def covariance(K: Any) -> Array:
@@ -500,7 +499,7 @@ def refusal(what: str) -> KernelInputError:
 def upper(given: Correlations) -> Upper:
     """The pairs of a checked covariance."""
     corner = triangle(len(given.roots))
-    return upper_of(corner.packed(given.K), corner)
+    return correlated(corner.packed(given.K), given.roots, corner.packed(given.rho), corner)
 
 
 def upper_of(K: Array, corner: Triangle) -> Upper:
@@ -1053,20 +1052,36 @@ def sums_by(
         fill_direct(sums, activation, given, spectra.step, wanted, limit)
     sums[:, given.corner.diagonal] = spectra.diagonals
     if given.most >= TOUCHING:
-        merge_same(sums, given, spectra.diagonals)
+        merge_same(sums, given, spectra)
     return sums
 
 
-def merge_same(sums: Array, given: Upper, diagonals: Array) -> None:
-    """Samples that are the same up to rounding stay so, as rounding would grow from layer to layer.
+def merge_same(sums: Array, given: Upper, spectra: Spectra) -> None:
+    """Samples that are the same or opposite up to rounding, which would grow by layers, stay so.
 
-    Their means are those of each with itself.
+    Their means are those of each with itself, but for the sign of odd tasks at opposite samples.
     """
     pairs, roots = given.pairs, given.roots
-    places = np.flatnonzero(pairs.rho >= TOUCHING)
-    i, j = pairs.i[places], pairs.j[places]
-    alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
-    sums[:, places[alike]] = 0.5 * (diagonals[:, i[alike]] + diagonals[:, j[alike]])
+    signs = signs_at_opposite(spectra.rows)
+    for side in (1.0, -1.0):
+        places = np.flatnonzero(side * pairs.rho >= TOUCHING)
+        i, j = pairs.i[places], pairs.j[places]
+        alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
+        places, i, j = places[alike], i[alike], j[alike]
+        for task, own in enumerate(spectra.diagonals):
+            sign = 1.0 if side > 0.0 else signs.get(task)
+            if sign is not None:
+                sums[task, places] = 0.5 * sign * (own[i] + own[j])
+
+
+def signs_at_opposite(rows: Sequence[Row]) -> dict[int, float]:
+    """1 for the tasks whose series are even in rho, -1 for those that are odd."""
+    parities: dict[int, set[int]] = {}
+    for task, parity, slope in rows:
+        parities.setdefault(task, set()).add(parity)
+        if slope is not None:
+            parities.setdefault(slope, set()).add(1 - parity)
+    return {task: (-1.0) ** min(found) for task, found in parities.items() if len(found) == 1}
 
 
 def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
@@ -2774,9 +2789,10 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
 
 def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
     """An error, be it of means from elsewhere, with the layer that it happened below."""
+    text = str(reason).rstrip(".") or "The means failed"
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))
     return KernelInputError(
-        f"{reason} This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
+        f"{text}. This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
         f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
         "grows or decays, C_W is not at its critical value."
     )

@@ -16,13 +16,13 @@ from symdlt.means._closed_layers import (
     layer_of_pairs,
     relu_layer,
 )
-from symdlt.means._correlations import correlations, upper
+from symdlt.means._correlations import correlations
 from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._pairs import check_orders, wanted_by, whole_means
 from symdlt.means._panels import all_finite
 from symdlt.means._spectra import Tasks
 from symdlt.means._steps import TOUCHING, Moment, single_moment, step_moments
-from symdlt.means._triangle import PairTables, Triangle
+from symdlt.means._triangle import PairTables, Triangle, triangle
 
 MOST_ORDERS = 12
 FamilyMeans = Callable[..., list[Array]]
@@ -180,9 +180,9 @@ def closed_pair_means(
     check_kink(family, given.roots, orders)
     wanted = wanted_by(tuple((a, b) for a, b in orders))
     tasks = [(wanted.used[a], wanted.used[b]) for a, b in wanted.tasks]
+    corner = triangle(len(given.roots))
     with np.errstate(all="ignore"):
-        pairs, _, corner = upper(given)
-        sums = closed_pair_tables(family, tasks, **parameters)(pairs.K, corner)
+        sums = closed_pair_tables(family, tasks, **parameters)(corner.packed(given.K), corner)
     all_finite(sums, float(given.roots.max()) ** 2)
     return whole_means(np.array(sums), wanted, corner)
 

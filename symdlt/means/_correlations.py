@@ -15,12 +15,11 @@ LEAST_ROOT = 1e-162
 
 
 class Correlations(NamedTuple):
-    """K, standard deviations, correlations without the diagonal, the largest of them."""
+    """K, standard deviations, and correlations without the diagonal."""
 
     K: Array
     roots: Array
     rho: Array
-    most: float
 
 
 class Pairs(NamedTuple):
@@ -72,7 +71,7 @@ def correlations(K: Any) -> Correlations:
     most = float(np.abs(rho).max())
     if not most <= 1.0 + ROUNDING:
         raise refusal(f"has a correlation of size {most}")
-    return Correlations(given, roots, np.clip(rho, -1.0, 1.0), min(most, 1.0))
+    return Correlations(given, roots, np.clip(rho, -1.0, 1.0))
 
 
 def covariance(K: Any) -> Array:
@@ -113,7 +112,7 @@ def refusal(what: str) -> KernelInputError:
 def upper(given: Correlations) -> Upper:
     """The pairs of a checked covariance."""
     corner = triangle(len(given.roots))
-    return upper_of(corner.packed(given.K), corner)
+    return correlated(corner.packed(given.K), given.roots, corner.packed(given.rho), corner)
 
 
 def upper_of(K: Array, corner: Triangle) -> Upper:

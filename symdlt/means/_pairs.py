@@ -20,7 +20,16 @@ from symdlt.means._grids import (
     trapezoid,
 )
 from symdlt.means._series import Series, means_from, series, series_sums
-from symdlt.means._spectra import NEGLIGIBLE, Spectra, Tasks, Wanted, needed, resolved_spectra, rest
+from symdlt.means._spectra import (
+    NEGLIGIBLE,
+    Row,
+    Spectra,
+    Tasks,
+    Wanted,
+    needed,
+    resolved_spectra,
+    rest,
+)
 from symdlt.means._steps import TOUCHING
 from symdlt.means._triangle import Indices, Triangle, strips
 
@@ -89,20 +98,36 @@ def sums_by(
         fill_direct(sums, activation, given, spectra.step, wanted, limit)
     sums[:, given.corner.diagonal] = spectra.diagonals
     if given.most >= TOUCHING:
-        merge_same(sums, given, spectra.diagonals)
+        merge_same(sums, given, spectra)
     return sums
 
 
-def merge_same(sums: Array, given: Upper, diagonals: Array) -> None:
-    """Samples that are the same up to rounding stay so, as rounding would grow from layer to layer.
+def merge_same(sums: Array, given: Upper, spectra: Spectra) -> None:
+    """Samples that are the same or opposite up to rounding, which would grow by layers, stay so.
 
-    Their means are those of each with itself.
+    Their means are those of each with itself, but for the sign of odd tasks at opposite samples.
     """
     pairs, roots = given.pairs, given.roots
-    places = np.flatnonzero(pairs.rho >= TOUCHING)
-    i, j = pairs.i[places], pairs.j[places]
-    alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
-    sums[:, places[alike]] = 0.5 * (diagonals[:, i[alike]] + diagonals[:, j[alike]])
+    signs = signs_at_opposite(spectra.rows)
+    for side in (1.0, -1.0):
+        places = np.flatnonzero(side * pairs.rho >= TOUCHING)
+        i, j = pairs.i[places], pairs.j[places]
+        alike = np.abs(roots[i] - roots[j]) <= (1.0 - TOUCHING) * roots[i]
+        places, i, j = places[alike], i[alike], j[alike]
+        for task, own in enumerate(spectra.diagonals):
+            sign = 1.0 if side > 0.0 else signs.get(task)
+            if sign is not None:
+                sums[task, places] = 0.5 * sign * (own[i] + own[j])
+
+
+def signs_at_opposite(rows: Sequence[Row]) -> dict[int, float]:
+    """1 for the tasks whose series are even in rho, -1 for those that are odd."""
+    parities: dict[int, set[int]] = {}
+    for task, parity, slope in rows:
+        parities.setdefault(task, set()).add(parity)
+        if slope is not None:
+            parities.setdefault(slope, set()).add(1 - parity)
+    return {task: (-1.0) ** min(found) for task, found in parities.items() if len(found) == 1}
 
 
 def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:

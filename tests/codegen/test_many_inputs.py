@@ -336,13 +336,16 @@ def test_overflow_of_tensors_over_pairs_is_named():
         propagate(SINE, 10.0 * overlap(X), 4, C_b=0.0, C_W=C_W, tensors=["G"], means=means)
 
 
-def test_errors_of_means_from_elsewhere_name_the_layer():
+@pytest.mark.parametrize(
+    ("text", "shown"), [("Too large.", "Too large"), ("Bad", "Bad"), ("", "The means failed")]
+)
+def test_errors_of_means_from_elsewhere_name_the_layer(text, shown):
     def means(K, orders, samples):
         if K.max() > 10.0:
-            raise ValueError("Too large.")
+            raise ValueError(text)
         return SmoothMeans(SINE)(K, orders, samples)
 
-    with pytest.raises(KernelInputError, match=r"^Too large\. .*on the way to layer 3 of 5"):
+    with pytest.raises(KernelInputError, match=rf"^{shown}\. This .*on the way to layer 3 of 5"):
         propagate(SINE, overlap(X), 5, C_b=0.0, C_W=[1.0, 40.0, 1, 1, 1], tensors="G", means=means)
 
 
@@ -355,6 +358,16 @@ def test_duplicates_stay_so_where_rounding_would_grow(tensors):
     found = propagate(f, overlap(x), 16, **rates, tensors=tensors, tolerance=1e-5)
     for name in ("G", "H"):
         np.testing.assert_allclose(found[name][:, 0], found[name][:, 2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("tensors", [["H"], ["V", "H"]], ids=len)
+def test_opposite_inputs_of_odd_functions_stay_so(tensors):
+    f = [lambda z, k=k: 5.0**k * SINE[k](5.0 * z) for k in range(4)]
+    rates = {"C_b": 0.0, "C_W": 2.0, "lambda_b": 0.0, "lambda_W": 1.0}
+    x = X[[0, 1, 0]] * np.array([[1.0], [1.0], [-1.0]])
+    found = propagate(f, overlap(x), 16, **rates, tensors=tensors, tolerance=1e-5)
+    for name in ("G", "H"):
+        np.testing.assert_allclose(found[name][:, 0], -found[name][:, 2], rtol=1e-12)
 
 
 def test_kernels_may_decay_to_nothing():

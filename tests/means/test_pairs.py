@@ -300,6 +300,7 @@ def test_one_range_of_variances_serves_many_kernels(f, count):
         for order, found, own in zip(orders, tables(K), pair_means(f, K, orders), strict=True):
             scale = norms(f, K, order)
             assert (np.abs(found - own) <= 2e-13 * scale).all(), order
+            assert np.array_equal(found, found.T)
             assert np.array_equal(own, own.T)
 
 
