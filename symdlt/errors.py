@@ -44,6 +44,10 @@ class GraphError(SymdltError, ValueError):
     """The edges or the matching of an observable are not what the theory can use."""
 
 
+class LayerError(SymdltError, ValueError):
+    """The definition of a layer cannot be used, or a result does not hold for such layers."""
+
+
 class UnknownTensorError(SymdltError, KeyError):
     """A tensor was named that symdlt does not know."""
 

@@ -16,6 +16,7 @@ ORDER = (
     "display",
     "indices",
     "networks",
+    "definitions",
     "forward",
     "wick",
     "expansion",

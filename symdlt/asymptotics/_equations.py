@@ -12,7 +12,7 @@ from typing import Any
 from symdlt.errors import SolutionError
 from symdlt.recursions import Bracket, Recursion, piece_name
 
-Powers = tuple[int, int, int, int]
+Powers = tuple[int, ...]
 Polynomial = tuple[Any, ...]
 
 

@@ -215,7 +215,8 @@ def canonical_text(system: RecursionSystem) -> str:
     """The recursions as text that depends on what they say alone: one JSON object a line."""
     lines = []
     for recursion in system:
-        data = to_dict(recursion)
+        # a digest names the recursion, not the schema: 1 is the version that digests began with
+        data = to_dict(recursion) | {"version": 1}
         for term in (*data["terms"], *data["first_layer"]):
             del term["provenance"]
         lines.append(json.dumps(data, sort_keys=True, separators=(",", ":")))

@@ -53,7 +53,9 @@ class Diagram:
 
     The neuron sums of the matched pairs are merged into blocks, each with one sum
     $n_\ell$; a block is split into groups of truly coinciding neurons. The split carries the
-    coefficient of $n^{1}$ in $n(n-1)\cdots(n-g+1)$, which is $(-1)^{g-1}(g-1)!$.
+    coefficient of $n^{1}$ in $n(n-1)\cdots(n-g+1)$, which is $(-1)^{g-1}(g-1)!$. A neuron that is
+    kept, and not summed over, differs from every other kept one; a block with one of them has no
+    sum, and the same coefficient, as $(n-k)(n-k-1)\cdots$ counts the neurons beside k others.
 
     Attributes:
         contraction: the average over the new layer it comes from.
@@ -70,7 +72,7 @@ class Diagram:
     @property
     def coefficient(self) -> Fraction:
         """Falling factorials and symmetry factors, without the hyperparameters."""
-        number = Fraction(1)
+        number = self.contraction.number
         for merge in self.merges:
             number *= (-1) ** (len(merge) - 1) * factorial(len(merge) - 1)
         for cumulant in self.cumulants:
@@ -173,7 +175,7 @@ def _diagrams(moment: ContractedMoment, contraction: Contraction, order: int) ->
             yield Diagram(contraction, (), (), ())
         return
     places = [contraction.pair_of[v] for v, _ in contraction.term.lower_vertices]
-    for merges, groups in neuron_patterns(contraction.neurons):
+    for merges, groups in neuron_patterns(contraction.neurons, contraction.kept):
         budget = order - len(contraction.neurons) + len(merges)
         if budget < 0:
             continue
@@ -211,17 +213,23 @@ def _connects(
 
 @lru_cache(maxsize=64)
 def neuron_patterns(
-    pairs: tuple[int, ...],
+    pairs: tuple[int, ...], kept: tuple[int, ...] = ()
 ) -> tuple[tuple[Groups, Groups], ...]:
     """All (merges, groups): set partitions of the pairs into groups, and of those into merges.
 
+    No merge has two pairs whose neurons are kept, for these differ.
+
     >>> len(neuron_patterns((0, 1))), len(neuron_patterns((0, 1, 2)))
     (3, 12)
+    >>> neuron_patterns((0, 1), kept=(0, 1))
+    ((((0,), (1,)), ((0,), (1,))),)
     """
     patterns: list[tuple[Groups, Groups]] = []
     for groups in partitions(pairs):
-        numbers = tuple(range(len(groups)))
-        patterns.extend((merges, groups) for merges in partitions(numbers))
+        for merges in partitions(tuple(range(len(groups)))):
+            merged = [[pair for g in merge for pair in groups[g]] for merge in merges]
+            if all(sum(pair in kept for pair in block) <= 1 for block in merged):
+                patterns.append((merges, groups))
     return tuple(sorted(patterns, key=lambda p: (-len(p[0]), p)))
 
 

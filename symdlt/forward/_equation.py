@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from symdlt.definitions import DENSE, FIELD, Layer
 from symdlt.errors import require
 from symdlt.networks import Forest
 
 Edge = tuple[int, int]
 Block = tuple[Edge, ...]
+
+ANY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +22,19 @@ class ForwardTerm:
     r"""One term of a stochastic forward equation.
 
     A new edge carries a parameter of layer $\ell+1$, every other edge one from below. The old
-    edges at a vertex are split into blocks (Faà di Bruno): a vertex with k blocks carries
-    $\sigma^{(k)}$, and each block is one vertex of the forest of layer $\ell$.
+    edges at a vertex are split into blocks (Faà di Bruno): a vertex with k blocks carries the k-th
+    derivative of what its branch of the layer reads, for instance $\sigma^{(k)}$, and each block
+    is one vertex of the forest of layer $\ell$.
 
     Attributes:
-        new_weights: edges whose parameter is a weight of the new layer.
-        new_biases: edges whose parameter is a bias of the new layer.
+        new: the edges whose parameter is of the new layer, each with the number of its branch.
+        branches: for each vertex the branch of the layer that it takes; `ANY` for a vertex
+            without edges, which stands for the sum of all of them.
         blocks: for each vertex, its old edges split into blocks.
     """
 
-    new_weights: tuple[Edge, ...]
-    new_biases: tuple[Edge, ...]
+    new: tuple[tuple[Edge, int], ...]
+    branches: tuple[int, ...]
     blocks: tuple[tuple[Block, ...], ...]
 
     @property
@@ -49,10 +54,9 @@ class ForwardTerm:
                 position += 1
         return tuple((low, high) for low, high in (ends[edge] for edge in sorted(ends)))
 
-    def carries_weight(self, vertex: int) -> bool:
-        """Whether the vertex brings a factor W of the new layer."""
-        fresh = (*self.new_weights, *self.new_biases)
-        return all(vertex not in edge for edge in fresh)
+    def is_new(self, vertex: int) -> bool:
+        """Whether an edge at the vertex has a parameter of the new layer."""
+        return any(vertex in edge for edge, _ in self.new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class ForwardEquation:
     Attributes:
         forest: the observable.
         terms: its terms, first those with the most parameters of the new layer.
+        layer: how layer ℓ+1 is made of layer ℓ.
 
     >>> from symdlt.networks import NTK
     >>> print(forward_equation(NTK))
@@ -73,6 +78,7 @@ class ForwardEquation:
 
     forest: Forest
     terms: tuple[ForwardTerm, ...]
+    layer: Layer = DENSE
 
     def __repr__(self) -> str:
         return f"ForwardEquation({self.forest!r}, terms={len(self.terms)})"
@@ -88,16 +94,17 @@ class ForwardEquation:
         return latex_for_display(self)
 
 
-def forward_equation(forest: Forest) -> ForwardEquation:
+def forward_equation(forest: Forest, layer: Layer = DENSE) -> ForwardEquation:
     r"""Derive the stochastic forward equation of a forest.
 
-    From $z^{\ell+1}_{i;\delta} = b_i + \sum_j W_{ij}\sigma(z^{\ell}_{j;\delta})$ by the chain
-    rule. A new weight edge u–v gives $(\lambda_W/n_\ell)\,\delta_{i_u i_v}$ and one neuron sum
-    for both ends; a vertex has at most one, because z is linear in W. A new bias edge needs
-    both its ends to have no other derivative.
+    From the definition of the layer, $z^{\ell+1}_{i;\delta} = b_i + \sum_j W_{ij}
+    \sigma(z^{\ell}_{j;\delta})$ for the dense one, by the chain rule. A new weight edge u–v gives
+    $(\lambda_W/n_\ell)\,\delta_{i_u i_v}$ and one neuron sum for both ends; a vertex has at most
+    one, because z is linear in W. A new bias edge needs both its ends to have no other derivative.
 
     Args:
         forest: any observable.
+        layer: the definition of the layer.
 
     Returns:
         The equation; star and path of four give PDLT (∞.174) and (∞.175).
@@ -107,34 +114,85 @@ def forward_equation(forest: Forest) -> ForwardEquation:
     11
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
-    return _forward_equation(forest)
+    require(layer, Layer, "a layer", 'Give one such as Layer("z\' = b + W s(z)").')
+    return _forward_equation(forest, layer)
 
 
 @lru_cache(maxsize=1024)
-def _forward_equation(forest: Forest) -> ForwardEquation:
+def _forward_equation(forest: Forest, layer: Layer) -> ForwardEquation:
     terms: list[ForwardTerm] = []
-    for weights, biases in _fresh_edges(forest):
-        old = tuple(e for e in forest.edges if e not in weights and e not in biases)
+    for new in _new_edges(forest, layer):
+        home = {v: branch for edge, branch in new for v in edge}
+        consumed = {edge for edge, _ in new}
+        old = tuple(edge for edge in forest.edges if edge not in consumed)
         choices = [
-            tuple(set_partitions(tuple(e for e in old if v in e))) for v in range(forest.vertices)
+            _vertex_choices(layer, home.get(v), tuple(e for e in old if v in e))
+            for v in range(forest.vertices)
         ]
-        terms.extend(ForwardTerm(weights, biases, blocks) for blocks in product(*choices))
-    return ForwardEquation(forest, tuple(terms))
+        for chosen in product(*choices):
+            branches, blocks = zip(*chosen, strict=True) if chosen else ((), ())
+            terms.append(ForwardTerm(new, branches, blocks))
+    return ForwardEquation(forest, tuple(terms), layer)
 
 
-def _fresh_edges(forest: Forest) -> Iterator[tuple[tuple[Edge, ...], tuple[Edge, ...]]]:
-    """Which edges carry new weights and which new biases, the most new ones first."""
+def _vertex_choices(
+    layer: Layer, branch: int | None, old: tuple[Edge, ...]
+) -> list[tuple[int, tuple[Block, ...]]]:
+    """The branches a vertex can take, each with the ways to split its old edges into blocks."""
+    if branch is None and not old:
+        return [(ANY, ())]
+    numbers = range(len(layer.branches)) if branch is None else (branch,)
+    return [
+        (number, blocks)
+        for number in numbers
+        if not old or layer.branches[number].function is not None
+        for blocks in set_partitions(old)
+        # z itself has one derivative and no second one
+        if layer.branches[number].order != FIELD or len(blocks) <= 1
+    ]
+
+
+def _new_edges(forest: Forest, layer: Layer) -> Iterator[tuple[tuple[Edge, int], ...]]:
+    """Which edges carry parameters of the new layer, the most new ones first.
+
+    A parameter of a branch without a function of layer ℓ leaves nothing to differentiate, so
+    that both its ends must have no other edge.
+    """
     degrees = forest.degrees
-    choices = []
+    drawn = [
+        (k, branch.function is None) for k, branch in enumerate(layer.branches) if branch.tensor
+    ]
+    choices: list[list[int | None]] = []
     for u, v in forest.edges:
         alone = degrees[u] == degrees[v] == 1
-        choices.append(("bias", "weight", "old") if alone else ("weight", "old"))
+        choices.append([*(k for k, bare in drawn if alone or not bare), None])
     for kinds in product(*choices):
-        weights = tuple(e for e, kind in zip(forest.edges, kinds, strict=True) if kind == "weight")
-        biases = tuple(e for e, kind in zip(forest.edges, kinds, strict=True) if kind == "bias")
-        ends = [v for edge in weights for v in edge]
+        new = [(e, k) for e, k in zip(forest.edges, kinds, strict=True) if k is not None]
+        ends = [v for edge, _ in new for v in edge]
         if len(ends) == len(set(ends)):
-            yield weights, biases
+            yield tuple(sorted(new, key=lambda each: each[1]))
+
+
+def spelled_out(equation: ForwardEquation, term: ForwardTerm) -> Iterator[ForwardTerm]:
+    """The term, once for every choice of a branch at the vertices without derivatives.
+
+    Branches that read layer ℓ come before biases, the first vertex changing fastest.
+    """
+    layer = equation.layer
+    reading = [k for k, branch in enumerate(layer.branches) if branch.function is not None]
+    options = reading + [k for k, branch in enumerate(layer.branches) if branch.function is None]
+    free = [v for v, branch in enumerate(term.branches) if branch == ANY]
+    for choice in product(options, repeat=len(free)):
+        taken = dict(zip(free, reversed(choice), strict=True))
+        branches = tuple(taken.get(v, branch) for v, branch in enumerate(term.branches))
+        yield replace(term, branches=branches)
+
+
+def shared_neurons(term: ForwardTerm) -> dict[int, int]:
+    """For each vertex the number of its neuron of layer ℓ, which a new edge shares."""
+    neuron = {v: v for v in range(len(term.branches))}
+    neuron.update((v, u) for (u, v), _ in term.new)
+    return neuron
 
 
 @lru_cache(maxsize=4096)

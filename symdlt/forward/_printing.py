@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from symdlt.forward._equation import ForwardEquation, ForwardTerm
-from symdlt.networks import OBSERVABLES, Forest, connected_components
+from symdlt.definitions import FIELD, WIDTH, Branch, Layer, ascii_name
+from symdlt.forward._equation import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
+from symdlt.indices import Polynomial
+from symdlt.networks import OBSERVABLES, connected_components
 
 _HEADS = {
     OBSERVABLES["preactivation"]: "z",
@@ -21,40 +23,44 @@ def equation_text(equation: ForwardEquation) -> str:
     head = " ".join(text.replace("}", "}[l+1]") for text in trees)
     lines = [f"{head} ="]
     for term in equation.terms:
-        lines.extend(f"  + {text}" for text in _term_texts(forest, term))
+        lines.extend(f"  + {_text(equation.layer, one)}" for one in spelled_out(equation, term))
     return "\n".join(lines)
 
 
-def _term_texts(forest: Forest, term: ForwardTerm) -> list[str]:
-    """The term, once for every choice of W or b at the vertices without derivatives."""
-    neuron = {v: v for v in range(forest.vertices)}
-    for u, v in term.new_weights:
-        neuron[v] = u
-    still = {v for edge in term.new_biases for v in edge}
-    isolated = [v for v, degree in enumerate(forest.degrees) if degree == 0]
-    texts = []
-    for choice in range(2 ** len(isolated)):
-        biased = {v for k, v in enumerate(isolated) if choice >> k & 1}
-        texts.append(_one_text(forest, term, neuron, still | biased, biased))
-    return texts
-
-
-def _one_text(
-    forest: Forest, term: ForwardTerm, neuron: dict[int, int], still: set[int], biased: set[int]
-) -> str:
-    moving = [v for v in range(forest.vertices) if v not in still]
-    parts = ["lambda_b"] * len(term.new_biases) + ["lambda_W/n"] * len(term.new_weights)
-    parts += [f"delta_{{i{u} i{v}}}" for u, v in (*term.new_biases, *term.new_weights)]
-    parts += [f"b_{{i{v}}}" for v in sorted(biased)]
-    if moving:
-        names = " ".join(f"j{v}" for v in sorted({neuron[v] for v in moving}))
+def _text(layer: Layer, term: ForwardTerm) -> str:
+    neuron = shared_neurons(term)
+    taken = [layer.branches[k] for k in term.branches]
+    reading = [v for v, branch in enumerate(taken) if branch.function is not None]
+    summed = [v for v in reading if taken[v].summed]
+    place = {v: f"j{neuron[v]}" if taken[v].summed else f"i{v}" for v in reading}
+    parts = [_spelled(layer.branches[k].rate) for _, k in term.new]
+    parts += [f"delta_{{i{u} i{v}}}" for (u, v), _ in term.new]
+    parts += [_spelled(b.coefficient) for b in taken if b.coefficient != 1]
+    drawn = [v for v, branch in enumerate(taken) if branch.tensor and not term.is_new(v)]
+    parts += [f"{_letter(taken[v])}_{{i{v}}}" for v in drawn if not taken[v].summed]
+    if summed:
+        names = " ".join(f"j{v}" for v in sorted({neuron[v] for v in summed}))
         parts.append(f"sum_{{{names}}}")
-    parts += [f"W_{{i{v} j{v}}}" for v in moving if term.carries_weight(v)]
-    parts += [f"s{_primes(len(term.blocks[v]))}_{{j{neuron[v]};d{v}}}" for v in moving]
+    parts += [f"{_letter(taken[v])}_{{i{v} j{v}}}" for v in drawn if taken[v].summed]
+    for v in reading:
+        order = taken[v].order + len(term.blocks[v])
+        if taken[v].order != FIELD:
+            parts.append(f"s{_primes(order)}_{{{place[v]};d{v}}}")
+        elif order == FIELD:
+            parts.append(f"z_{{{place[v]};d{v}}}")
     above = [v for v, _ in term.lower_vertices]
     for tree in connected_components(range(len(above)), term.lower_edges):
-        parts.append(_tree(term.lower_edges, tree, "j", above, neuron))
+        parts.append(_tree(term.lower_edges, tree, "j", above, place))
     return " ".join(parts)
+
+
+def _letter(branch: Branch) -> str:
+    return ascii_name(branch.tensor.name) if branch.tensor else ""
+
+
+def _spelled(factor: Polynomial) -> str:
+    """A constant of the layer in ASCII, the width of layer ℓ as n."""
+    return ascii_name(str(factor).replace(WIDTH, "n").replace("²", "^2"))
 
 
 def _primes(order: int) -> str:
@@ -66,14 +72,14 @@ def _tree(
     tree: tuple[int, ...],
     letter: str,
     above: tuple[int, ...] | list[int],
-    neuron: dict[int, int] | None = None,
+    place: dict[int, str] | None = None,
 ) -> str:
     """A tree by the name of its shape, its vertices in the order of the definition."""
-    where = {v: above[v] for v in tree} if neuron is not None else {v: v for v in tree}
+    where = {v: above[v] for v in tree} if place is not None else {v: v for v in tree}
     inside = tuple(e for e in edges if e[0] in tree)
     order, head = _standard_order(inside, tree)
     places = [where[v] for v in order]
-    neurons = " ".join(f"{letter}{neuron[p] if neuron else p}" for p in places)
+    neurons = " ".join(place[p] if place else f"{letter}{p}" for p in places)
     samples = " ".join(f"d{p}" for p in places)
     return f"{head}_{{{neurons}; {samples}}}"
 

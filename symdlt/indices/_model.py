@@ -34,7 +34,12 @@ def symbols(names: str) -> tuple[Polynomial, ...]:
 
 
 def weights(
-    layer: Layer, rows: Width | None = None, columns: Width | None = None, law: Law | None = None
+    layer: Layer,
+    rows: Width | None = None,
+    columns: Width | None = None,
+    law: Law | None = None,
+    *,
+    name: str = "W",
 ) -> Head:
     r"""Make the weights $W^{(\ell)}_{ij}$ of one layer.
 
@@ -42,31 +47,47 @@ def weights(
         layer: a number or a symbol such as 'ℓ+1'.
         rows: how many neurons the layer has; $n_\ell$ unless told.
         columns: how many neurons feed it; $n_{\ell-1}$ unless told.
-        law: how one weight is distributed; Gaussian with variance C_W over `columns` unless told.
+        law: how one weight is distributed; Gaussian with variance C_W over `columns` unless told,
+            C being followed by the name.
+        name: the letter in print.
 
     >>> weights(2).slots[1].size
     'n_1'
+    >>> print(weights(2, name="U").law.cumulant(2))
+    C_U/n_1
     """
+    check_drawn_name(name, "weights")
     layer = shift_layer(layer, 0)
     rows = width_of(layer) if rows is None else rows
     columns = width_of(shift_layer(layer, -1)) if columns is None else columns
     slots = (Slot(Species.NEURON, rows), Slot(Species.NEURON, columns))
     if law is None:
-        law = gaussian(Polynomial.symbol("C_W") / size_polynomial(columns))
-    return Head(Kind.WEIGHT, "W", slots, layer, law=check_law(law, "weights"))
+        law = gaussian(Polynomial.symbol(f"C_{name}") / size_polynomial(columns))
+    return Head(Kind.WEIGHT, name, slots, layer, law=check_law(law, "weights"))
 
 
-def biases(layer: Layer, rows: Width | None = None, law: Law | None = None) -> Head:
+def biases(
+    layer: Layer, rows: Width | None = None, law: Law | None = None, *, name: str = "b"
+) -> Head:
     r"""Make the biases $b^{(\ell)}_i$ of one layer, Gaussian with variance C_b unless told.
 
     >>> biases(2).slots[0].size
     'n_2'
     """
+    check_drawn_name(name, "biases")
     layer = shift_layer(layer, 0)
     rows = width_of(layer) if rows is None else rows
-    law = gaussian(Polynomial.symbol("C_b")) if law is None else law
+    law = gaussian(Polynomial.symbol(f"C_{name}")) if law is None else law
     slots = (Slot(Species.NEURON, rows),)
-    return Head(Kind.BIAS, "b", slots, layer, law=check_law(law, "biases"))
+    return Head(Kind.BIAS, name, slots, layer, law=check_law(law, "biases"))
+
+
+def check_drawn_name(name: str, of: str) -> None:
+    """Refuse a name of weights or biases that stands for something else."""
+    check_name(name, f"`{of}`")
+    check_unreserved(name, "tensor's", f"`{of}`")
+    if name.startswith("z") or name.endswith("'"):
+        raise refusal(name, "a name of weights or biases", f"`{of}`", "Take one such as 'U'.")
 
 
 def check_law(law: Law, of: str) -> Law:

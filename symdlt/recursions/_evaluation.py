@@ -8,8 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
 
+from symdlt.definitions import FIELD
 from symdlt.expansion import Diagram, LowerCumulant, differentiate
-from symdlt.networks import Correlator, place
+from symdlt.networks import BOOK, Correlator, place
 from symdlt.recursions._terms import Bracket, Hyperparameters, TensorFactor
 
 Key = tuple[Hyperparameters, int, tuple[Bracket, ...], tuple[TensorFactor, ...], tuple[int, ...]]
@@ -26,20 +27,60 @@ def diagram_terms(
         samples: the sample of each vertex.
         form: "derivative" or "z".
     """
-    hyper = Hyperparameters(*diagram.contraction.hyperparameters)
+    hyper = hyperparameters(diagram)
     bases = group_factors(diagram, samples)
     evaluate = _in_z_form if form == "z" else _in_derivative_form
+    linear = any(FIELD in way.orders for way in diagram.contraction.ways)
     for brackets, tensors, number in evaluate(diagram, samples, bases):
-        key = (hyper, diagram.lower_order, brackets, tensors, ())
-        yield key, diagram.coefficient * number
+        for left, more in _gaussian_moments(brackets) if linear else ((brackets, ()),):
+            factors = (
+                tuple(sorted((*tensors, *more), key=lambda t: t.sort_key)) if more else tensors
+            )
+            key = (hyper, diagram.lower_order, left, factors, ())
+            yield key, diagram.coefficient * number
+
+
+def hyperparameters(diagram: Diagram) -> Hyperparameters:
+    """The symbols of the layer that come with a diagram."""
+    contraction = diagram.contraction
+    return Hyperparameters(contraction.powers, contraction.layer.symbols)
+
+
+def _gaussian_moments(
+    brackets: tuple[Bracket, ...],
+) -> Iterator[tuple[tuple[Bracket, ...], tuple[TensorFactor, ...]]]:
+    """Take the brackets that hold nothing but z's by Wick's theorem, as products of kernels."""
+    kept = tuple(b for b in brackets if b.inserted or any(k != FIELD for _, k in b.factors))
+    fields = [tuple(s for s, _ in b.factors) for b in brackets if b not in kept]
+    for pairings in product(*map(_pairings, fields)):
+        pairs = [tuple(sorted(pair)) for pairing in pairings for pair in pairing]
+        yield kept, tuple(TensorFactor(BOOK["G"], 0, pair) for pair in pairs)
+
+
+def _pairings(samples: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """All ways to pair an even number of fields."""
+    if not samples:
+        yield ()
+        return
+    first, rest = samples[0], samples[1:]
+    for k, partner in enumerate(rest):
+        for others in _pairings(rest[:k] + rest[k + 1 :]):
+            yield ((first, partner), *others)
 
 
 def group_factors(diagram: Diagram, samples: tuple[int, ...]) -> list[tuple[Slot, ...]]:
     """The σ's of each group before any cumulant acts on it."""
-    matching = diagram.contraction.correlator.matching
-    blocks = diagram.contraction.term.blocks
+    contraction = diagram.contraction
+    matching, orders = contraction.correlator.matching, contraction.orders
     return [
-        tuple(sorted((samples[v], len(blocks[v])) for pair in group for v in matching[pair]))
+        tuple(
+            sorted(
+                (samples[v], orders[v])
+                for pair in group
+                for v, own in zip(matching[pair], contraction.ways[pair].orders, strict=True)
+                if own != FIELD or orders[v] == FIELD  # a differentiated z is 1
+            )
+        )
         for group in diagram.groups
     ]
 

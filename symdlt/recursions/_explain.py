@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import factorial
 
+from symdlt.definitions import FIELD, Layer, Way
 from symdlt.errors import OrderError, require
 from symdlt.expansion import Diagram
 from symdlt.recursions._evaluation import slot_labels, tensor_factors, z_slots
-from symdlt.recursions._printing import primes, sample_text, tensor_text, term_text
+from symdlt.recursions._printing import (
+    factor_texts,
+    function_text,
+    sample_text,
+    tensor_text,
+    term_text,
+)
 from symdlt.recursions._recursion import Recursion, replay
-
-_KINDS = {
-    "W": "their two weights are contracted: C_W/n and one neuron sum",
-    "w": "their edge is a new weight: lambda_W/n and one neuron sum",
-    "B": "their two biases are contracted: C_b",
-    "b": "their edge is a new bias: lambda_b",
-}
 
 
 def explain(recursion: Recursion, term: int | None = None) -> str:
@@ -91,12 +91,27 @@ def _definition(recursion: Recursion) -> str:
 def _steps(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     contraction = diagram.contraction
     matching = contraction.correlator.matching
-    for pair, kind in zip(matching, contraction.kinds, strict=True):
+    for pair, way in zip(matching, contraction.ways, strict=True):
         names = " and ".join(_label(recursion, v) for v in pair)
-        yield f"Vertices {names}: {_KINDS[kind]}."
+        yield f"Vertices {names}: {_told(contraction.layer, way)}."
     yield from _chain_rule(recursion, diagram)
     yield from _coincidences(recursion, diagram)
     yield from _cumulants(recursion, diagram)
+
+
+def _told(layer: Layer, way: Way) -> str:
+    """What two vertices do, and what comes with it."""
+    branch = layer.branches[way.branches[0]]
+    factor = " ".join(factor_texts(way.number, layer.symbols, way.powers)) or "1"
+    if branch.tensor is None:
+        return f"they stay on their neuron by {way.code}: {factor}"
+    alike = [b for b in layer.branches if b.tensor and b.tensor.kind is branch.tensor.kind]
+    letter = f" {branch.tensor.name}" if len(alike) > 1 else ""
+    one, many = ("weight", "weights") if branch.summed else ("bias", "biases")
+    price = f"{factor}/n and one neuron sum" if way.summed else factor
+    if way.how == "edge":
+        return f"their edge is a new {one}{letter}: {price}"
+    return f"their two {many}{letter} are contracted: {price}"
 
 
 def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
@@ -109,9 +124,11 @@ def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
             blocks.append(
                 "{" + ", ".join(f"edge to {_label(recursion, end)}" for end in ends) + "}"
             )
+        order = diagram.contraction.orders[vertex]
+        result = "1" if order - len(parts) == FIELD else function_text(order)
         yield (
             f"Chain rule at vertex {_label(recursion, vertex)}: old edges in blocks "
-            f"{' '.join(blocks)}, so s{primes(len(parts))}."
+            f"{' '.join(blocks)}, so {result}."
         )
 
 

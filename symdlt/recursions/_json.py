@@ -6,19 +6,22 @@ import json
 from fractions import Fraction
 from typing import Any
 
+from symdlt.definitions import DENSE, Layer, ascii_name
 from symdlt.errors import SchemaError, SymdltError, require
 from symdlt.expansion import Diagram
 from symdlt.networks import tensor
 from symdlt.recursions._recursion import (
     FORMS,
     Recursion,
+    check_depth,
     refuse_if_too_large,
     width_expansion,
 )
 from symdlt.recursions._terms import Bracket, Hyperparameters, TensorFactor, Term
 
 SCHEMA = "symdlt.recursion"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 
 def to_json(recursion: Recursion, indent: int | None = 1) -> str:
@@ -38,9 +41,15 @@ def to_json(recursion: Recursion, indent: int | None = 1) -> str:
 def to_dict(recursion: Recursion) -> dict[str, Any]:
     """The recursion as plain dictionaries, lists, strings and integers."""
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
+    written: dict[str, Any] = {}
+    if recursion.layer != DENSE:
+        written["layer"] = _layer_text(recursion.layer)
+    if recursion.at is not None:
+        written["at"] = recursion.at
     return {
         "schema": SCHEMA,
         "version": VERSION,
+        **written,
         "tensor": recursion.correlator.name,
         "piece": recursion.piece,
         "edges": [list(edge) for edge in recursion.correlator.forest.edges],
@@ -52,11 +61,20 @@ def to_dict(recursion: Recursion) -> dict[str, Any]:
     }
 
 
+def _layer_text(layer: Layer) -> str:
+    """The short form of a layer, if it says all of it."""
+    if Layer(str(layer)) != layer:
+        raise SchemaError(
+            f"The layer {layer} has laws, learning rates or neurons of its own. A document holds "
+            "the short form of a layer, which has the usual ones. Save its expression yourself."
+        )
+    return str(layer)
+
+
 def _term_dict(term: Term) -> dict[str, Any]:
-    names = ("C_b", "C_W", "lambda_b", "lambda_W")
     return {
         "coefficient": f"{term.coefficient.numerator}/{term.coefficient.denominator}",
-        "hyperparameters": dict(zip(names, term.hyperparameters.powers, strict=True)),
+        "hyperparameters": dict(term.hyperparameters.named),
         "widths": {"n_l": term.width_ratio, "n_l-1": -term.width_ratio},
         "brackets": [
             {"factors": [list(factor) for factor in b.factors], "inserted": list(b.inserted)}
@@ -117,10 +135,10 @@ def from_json(text: str) -> Recursion:
             f'Its "schema" is not {SCHEMA!r}. '
             "Give what `to_json` or `symdlt derive --format json` wrote."
         )
-    if type(data.get("version")) is not int or data["version"] != VERSION:
+    if type(data.get("version")) is not int or data["version"] not in READ:
         raise SchemaError(
             f"The document has schema version {str(data.get('version'))[:20]}. "
-            f"This symdlt reads version {VERSION} of {SCHEMA}. "
+            f"This symdlt reads versions {' and '.join(map(str, READ))} of {SCHEMA}. "
             "Derive the recursion again with this version."
         )
     try:
@@ -146,16 +164,20 @@ def _read_recursion(data: dict[str, Any]) -> Recursion:
     if _pairs(data["matching"]) != correlator.matching:
         raise ValueError("the matching is not that of the tensor")
     refuse_if_too_large(correlator, piece, "one" if len(set(samples)) == 1 else "many")
-    known = {_fingerprint(_diagram_dict(d)): d for d in width_expansion(correlator, piece).diagrams}
+    layer = Layer(_of(str, data["layer"])) if "layer" in data else DENSE
+    at = _count(data["at"]) if "at" in data else None
+    check_depth(layer, at, correlator)
+    diagrams = width_expansion(correlator, piece, layer).diagrams
+    known = {_fingerprint(_diagram_dict(d)): d for d in diagrams}
     terms, first = (
-        tuple(_read_term(entry, known) for entry in _of(list, data[part]))
+        tuple(_read_term(entry, known, layer) for entry in _of(list, data[part]))
         for part in ("terms", "first_layer")
     )
     for term in (*terms, *first):
         _check_samples(term, set(samples), form)
     if any(term.overlap for term in terms) or any(term.brackets or term.tensors for term in first):
         raise ValueError("terms have no overlap, and the first layer has nothing below it")
-    return Recursion(correlator, piece, samples, form, terms, first)
+    return Recursion(correlator, piece, samples, form, terms, first, layer, at)
 
 
 def _check_samples(term: Term, known: set[int], form: str) -> None:
@@ -174,11 +196,10 @@ def _check_samples(term: Term, known: set[int], form: str) -> None:
         raise ValueError("a dummy sample does not join one inserted z with one tensor")
 
 
-def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
+def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -> Term:
     powers = _of(dict, entry["hyperparameters"])
-    hyper = Hyperparameters(
-        *(_count(powers[name]) for name in ("C_b", "C_W", "lambda_b", "lambda_W"))
-    )
+    counts = tuple(_count(powers[ascii_name(name)]) for name in layer.symbols)
+    hyper = Hyperparameters(counts, layer.symbols)
     ratio = _count(entry["widths"]["n_l"])
     if _of(int, entry["widths"]["n_l-1"]) != -ratio:
         raise ValueError("the powers of the two widths are not opposite")
@@ -192,16 +213,19 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram]) -> Term:
         _fraction(_of(str, entry["coefficient"])),
         hyper,
         ratio,
-        tuple(_read_bracket(b) for b in _of(list, entry["brackets"])),
+        tuple(_read_bracket(b, layer) for b in _of(list, entry["brackets"])),
         tuple(_read_tensor(t) for t in _of(list, entry["tensors"])),
         _integers(entry["overlap"]),
         tuple(origins),
     )
 
 
-def _read_bracket(entry: dict[str, Any]) -> Bracket:
+def _read_bracket(entry: dict[str, Any], layer: Layer) -> Bracket:
     factors = _pairs(entry["factors"])
-    return Bracket(tuple((s, _count(k)) for s, k in factors), _integers(entry["inserted"]))
+    least = min(branch.order for branch in layer.branches if branch.function)
+    if any(order < least for _, order in factors):
+        raise ValueError("a bracket has a derivative of negative order")
+    return Bracket(factors, _integers(entry["inserted"]))
 
 
 def _read_tensor(entry: dict[str, Any]) -> TensorFactor:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from reprlib import repr as short_repr
 
-from symdlt.errors import DerivationError, OrderError, require
+from symdlt.definitions import DENSE, Layer
+from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.forward import forward_equation
 from symdlt.networks import Correlator, split_subleading, tensor
 from symdlt.progress import track
-from symdlt.recursions._evaluation import Key, diagram_terms
+from symdlt.recursions._evaluation import Key, diagram_terms, hyperparameters
 from symdlt.recursions._symmetry import asymmetric_term
-from symdlt.recursions._terms import Hyperparameters, Term
+from symdlt.recursions._terms import Term
 from symdlt.wick import contract_matching
 
 FORMS = ("derivative", "z")
@@ -41,6 +42,8 @@ class Recursion:
             cumulants traded for inserted z's and inverse kernels).
         terms: the terms, in canonical order.
         first_layer: the value at layer 1, where the inputs are fixed.
+        layer: how layer ℓ+1 is made of layer ℓ.
+        at: the one layer that it holds for, or None for all.
     """
 
     correlator: Correlator
@@ -49,6 +52,8 @@ class Recursion:
     form: str
     terms: tuple[Term, ...]
     first_layer: tuple[Term, ...]
+    layer: Layer = DENSE
+    at: int | None = None
 
     @property
     def name(self) -> str:
@@ -96,6 +101,8 @@ def derive(
     inputs: str = "many",
     form: str = "derivative",
     piece: int | None = None,
+    layer: str | Layer = DENSE,
+    at: int | None = None,
 ) -> Recursion:
     r"""Derive the recursion of a tensor from its definition.
 
@@ -104,6 +111,9 @@ def derive(
         inputs: "many" (a symbolic sample for each axis) or "one".
         form: "derivative" or "z".
         piece: which piece of the tensor, 0 (the default) for the leading one.
+        layer: how layer ℓ+1 is made of layer ℓ, as a `Layer` or in its short form; the dense
+            layer if left out.
+        at: 2 for the second layer alone, whose layer below is exactly Gaussian.
 
     Returns:
         The recursion; its terms know the diagrams they come from.
@@ -112,7 +122,14 @@ def derive(
         UnknownTensorError: for a name that is none.
         OrderError: for a negative piece, or if the result would not fit into memory.
         DerivationError: if one of the checks of the derivation fails.
+        LayerError: for a layer that cannot be read, or one with a skip beyond the second layer.
 
+    >>> print(derive("V", layer="z' = xi z + W s(z)", at=2, inputs="one"))
+    V[2] =
+      - C_W^2 <s s>^2
+      + C_W^2 <s s s s>
+      + 2 C_W xi^2 <z z s s>
+      - 2 C_W xi^2 <s s> G
     >>> print(derive("F", inputs="one"))
     F[l+1] =
       + C_W^2 <s s s' s'> H
@@ -136,7 +153,26 @@ def derive(
             f"The piece {short_repr(number)} is not a whole number. Tensor: {correlator.name}. "
             "Pieces are counted 0, 1, 2, …, the leading one first."
         )
-    return _derive(correlator, number, inputs, form)
+    definition = Layer(layer) if isinstance(layer, str) else layer
+    require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    check_depth(definition, at, correlator)
+    return _derive(correlator, number, inputs, form, definition, at)
+
+
+def check_depth(layer: Layer, at: int | None, correlator: Correlator) -> None:
+    """Refuse the recursion of a layer where it would not be right, with the reason."""
+    if at is not None and (type(at) is not int or at != 2):
+        raise OrderError(
+            f"at={short_repr(at)} is no layer that a recursion is derived for by itself. The "
+            "second is, as the layer below it is exactly Gaussian. Give 2, or leave it out."
+        )
+    if at is None and not layer.closes:
+        raise LayerError(
+            f"The recursion of {correlator.name} does not close for the layer {layer}. With a "
+            "skip, the neuron of a leg can be one of those that are summed over in every layer "
+            "below, so that from the third layer on V and its kin need cumulants of one neuron "
+            "at several depths. Ask for the second layer with at=2, where it is right."
+        )
 
 
 def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
@@ -148,14 +184,15 @@ def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
 
 
 @lru_cache(maxsize=512)
-def _derive(correlator: Correlator, piece: int, inputs: str, form: str) -> Recursion:
+def _derive(
+    correlator: Correlator, piece: int, inputs: str, form: str, layer: Layer, at: int | None
+) -> Recursion:
     refuse_if_too_large(correlator, piece, inputs)
     samples = correlator.labels if inputs == "many" else (0,) * correlator.axes
-    expansion = width_expansion(correlator, piece)
+    expansion = width_expansion(correlator, piece, layer, at)
     terms = collect(expansion.diagrams, samples, form)
-    recursion = Recursion(
-        correlator, piece, samples, form, terms, _first_layer(correlator, piece, samples)
-    )
+    first = _first_layer(correlator, piece, samples, layer)
+    recursion = Recursion(correlator, piece, samples, form, terms, first, layer, at)
     broken = asymmetric_term(correlator, samples, terms)
     if broken:
         raise DerivationError(
@@ -165,11 +202,21 @@ def _derive(correlator: Correlator, piece: int, inputs: str, form: str) -> Recur
     return recursion
 
 
-def width_expansion(correlator: Correlator, piece: int) -> WidthExpansion:
-    """From the definition of a tensor to its diagrams: forward, contract, expand."""
-    equation = forward_equation(correlator.forest)
+def width_expansion(
+    correlator: Correlator, piece: int, layer: Layer = DENSE, at: int | None = None
+) -> WidthExpansion:
+    """From the definition of a tensor to its diagrams: forward, contract, expand.
+
+    Below the second layer preactivations are Gaussian and the NTK does not fluctuate: diagrams
+    with a cumulant of order 1/n of that layer are left out.
+    """
+    equation = forward_equation(correlator.forest, layer)
     moment = contract_matching(equation, correlator)
-    return expand_in_width(moment, piece)
+    expansion = expand_in_width(moment, piece)
+    if at is None:
+        return expansion
+    there = tuple(d for d in expansion.diagrams if not d.lower_order)
+    return replace(expansion, diagrams=there)
 
 
 def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) -> tuple[Term, ...]:
@@ -201,18 +248,22 @@ def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) ->
     return sum((number for key, number in contributions if key == term.key), Fraction(0))
 
 
-def _first_layer(correlator: Correlator, piece: int, samples: tuple[int, ...]) -> tuple[Term, ...]:
+def _first_layer(
+    correlator: Correlator, piece: int, samples: tuple[int, ...], layer: Layer
+) -> tuple[Term, ...]:
     """The diagrams that survive below the network: inputs do not fluctuate, and have no NTK.
 
     Layer 0 has no parameters and so no trees, and fixed inputs have no cumulants: of a connected
-    correlator only one pair with one sum over the inputs, or none, is left.
+    correlator only one pair with one sum over the inputs, or none, is left. A skip has nothing
+    to skip there.
     """
     if piece or correlator.pairs > 1:
         return ()
     terms = []
-    for diagram in width_expansion(correlator, 0).diagrams:
-        if not diagram.contraction.lower_trees and not diagram.cumulants:
-            hyper = Hyperparameters(*diagram.contraction.hyperparameters)
+    for diagram in width_expansion(correlator, 0, layer).diagrams:
+        contraction = diagram.contraction
+        if not contraction.lower_trees and not diagram.cumulants and not contraction.kept:
+            hyper = hyperparameters(diagram)
             overlap = tuple(sorted(samples)) if diagram.groups else ()
             terms.append(Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,)))
     return tuple(terms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symdlt.definitions import DENSE, ascii_name
 from symdlt.expansion import Diagram
 from symdlt.networks import Correlator
 
@@ -16,7 +17,8 @@ class Bracket:
     r"""A Gaussian expectation $\langle \sigma^{(k)}_\delta \cdots z^{\gamma}\cdots\rangle_K$.
 
     Attributes:
-        factors: pairs (sample, k), sorted, one for each $\sigma^{(k)}(z_\delta)$.
+        factors: pairs (sample, k), sorted, one for each $\sigma^{(k)}(z_\delta)$; k is −1
+            (`definitions.FIELD`) for $z_\delta$ itself.
         inserted: samples γ of inserted $z^{\gamma} = \sum_\beta K^{\gamma\beta} z_\beta$, with
             $K^{\gamma\beta}$ the inverse of the kernel. Several of them stand for their
             Wick-ordered product: two are $z^{\gamma}z^{\delta} - K^{\gamma\delta}$. A negative
@@ -52,17 +54,25 @@ class TensorFactor:
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """Powers of the variances and learning rates of layer ℓ+1."""
+    """A product of the symbols of a layer: variances, learning rates, constants.
 
-    C_b: int = 0
-    C_W: int = 0
-    lambda_b: int = 0
-    lambda_W: int = 0
+    Attributes:
+        powers: one for each of the symbols.
+        symbols: their names, in the order of the layer; those of the dense layer are C_b, C_W,
+            λ_b and λ_W.
+    """
+
+    powers: tuple[int, ...]
+    symbols: tuple[str, ...] = DENSE.symbols
+
+    def __repr__(self) -> str:
+        return f"Hyperparameters({', '.join(f'{name}={power}' for name, power in self.named)})"
 
     @property
-    def powers(self) -> tuple[int, int, int, int]:
-        """The four powers in the order C_b, C_W, λ_b, λ_W."""
-        return self.C_b, self.C_W, self.lambda_b, self.lambda_W
+    def named(self) -> tuple[tuple[str, int], ...]:
+        """The powers by name, Greek letters spelled out."""
+        names = map(ascii_name, self.symbols)
+        return tuple(zip(names, self.powers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Term:
 
     Attributes:
         coefficient: exact rational number.
-        hyperparameters: powers of $C_b, C_W, \lambda_b, \lambda_W$ of layer ℓ+1.
+        hyperparameters: powers of the symbols of layer ℓ+1.
         width_ratio: the power of $n_\ell/n_{\ell-1}$.
         brackets: Gaussian expectations at the kernel of layer ℓ.
         tensors: tensors of layer ℓ.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 
-from symdlt.forward import ForwardEquation, ForwardTerm
-from symdlt.networks import Forest, connected_components
+from symdlt.definitions import FIELD, WIDTH, Branch, Layer
+from symdlt.forward import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
+from symdlt.networks import connected_components
 from symdlt.typesetting._grouping import Summand, grouped
 from symdlt.typesetting._lines import equation_lines, product_text, remaining_terms
-from symdlt.typesetting._notation import Conventions, power
+from symdlt.typesetting._notation import Conventions, power, symbol_text
 from symdlt.typesetting._trees import tree_text
 
-Edges = tuple[tuple[int, int], ...]
+Edge = tuple[int, int]
 
 
 def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None = None) -> str:
@@ -30,78 +31,98 @@ def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None 
         tree_text(forest.edges, tree, [f"i_{v}" for v in tree], tree, upper, use)
         for tree in forest.components
     )
-    summands = [s for term in equation.terms for s in _summands(forest, term, use)]
+    spelled = [one for term in equation.terms for one in spelled_out(equation, term)]
+    summands = [_summand(equation.layer, term, use) for term in spelled]
     body = equation_lines(head, grouped(summands[:most]), use.width)
     return body if most is None else body + remaining_terms(len(summands) - most)
 
 
-def _summands(forest: Forest, term: ForwardTerm, use: Conventions) -> Iterator[Summand]:
-    """The term, once for each choice of W or b at the isolated vertices."""
-    isolated = [v for v, degree in enumerate(forest.degrees) if degree == 0]
-    for choice in range(2 ** len(isolated)):
-        biased = tuple(v for k, v in enumerate(isolated) if choice >> k & 1)
-        yield _summand(forest, term, biased, use)
-
-
-def _summand(
-    forest: Forest, term: ForwardTerm, biased: tuple[int, ...], use: Conventions
-) -> Summand:
-    neuron = list(range(forest.vertices))
-    for u, v in term.new_weights:
-        neuron[v] = u
-    still = {*biased, *(v for edge in term.new_biases for v in edge)}
-    moving = [v for v in range(forest.vertices) if v not in still]
-    weights = tuple(v for v in moving if term.carries_weight(v))
-    summed = tuple(sorted({neuron[v] for v in moving}))
+def _summand(layer: Layer, term: ForwardTerm, use: Conventions) -> Summand:
+    neuron = shared_neurons(term)
+    taken = [layer.branches[k] for k in term.branches]
+    reading = [v for v, branch in enumerate(taken) if branch.function is not None]
+    place = {v: f"j_{neuron[v]}" if taken[v].summed else f"i_{v}" for v in reading}
+    fields = (_field(taken[v].order, len(term.blocks[v]), place[v], v, use) for v in reading)
     return Summand(
         Fraction(1),
-        (term.new_weights, term.new_biases, biased),
-        _new_layer(term.new_weights, term.new_biases, biased, summed, weights, use),
+        (term.new, term.branches),
+        _new_layer(layer, term.new, term.branches, use),
         (),
-        tuple(_sigma(len(term.blocks[v]), neuron[v], v, use) for v in moving),
-        _lower_trees(term, neuron, use),
+        tuple(text for text in fields if text),
+        _lower_trees(term, place, use),
     )
 
 
 @lru_cache(maxsize=1024)
 def _new_layer(
-    new_weights: Edges,
-    new_biases: Edges,
-    biased: tuple[int, ...],
-    summed: tuple[int, ...],
-    weights: tuple[int, ...],
-    use: Conventions,
+    layer: Layer, new: tuple[tuple[Edge, int], ...], branches: tuple[int, ...], use: Conventions
 ) -> tuple[str, ...]:
     """The parameters of layer ℓ+1, and the sums over neurons of layer ℓ."""
     upper = use.layer(r"\ell+1")
-    parts = [rf"\delta_{{i_{u}i_{v}}}" for u, v in (*new_biases, *new_weights)]
-    if new_biases:
-        parts.append(power(rf"\lambda_b{upper}", len(new_biases)))
-    if new_weights:
-        rate, count = rf"\frac{{\lambda_W{upper}}}{{n_{{\ell}}}}", len(new_weights)
-        parts.append(rate if count == 1 else rf"\left({rate}\right)^{{{count}}}")
-    parts += [f"b_{{i_{v}}}{upper}" for v in biased]
+    neuron = {v: u for (u, v), _ in new}
+    fresh = {v for edge, _ in new for v in edge}
+    taken = [layer.branches[k] for k in branches]
+    parts = [rf"\delta_{{i_{u}i_{v}}}" for (u, v), _ in new]
+    for number, count in Counter(k for _, k in new).items():
+        parts.append(_rate(layer.branches[number], count, use))
+    constants = Counter(_constant(b, upper) for b in taken if b.coefficient != 1)
+    parts += [power(text, count) for text, count in constants.items()]
+    drawn = [v for v, branch in enumerate(taken) if branch.tensor and v not in fresh]
+    parts += [f"{_letter(taken[v])}_{{i_{v}}}{upper}" for v in drawn if not taken[v].summed]
+    summed = sorted({neuron.get(v, v) for v, branch in enumerate(taken) if branch.summed})
     if summed:
         parts.append(rf"\sum_{{{','.join(f'j_{j}' for j in summed)}}}")
-    return (*parts, *(f"W_{{i_{v}j_{v}}}{upper}" for v in weights))
+    weights = [f"{_letter(taken[v])}_{{i_{v}j_{v}}}{upper}" for v in drawn if taken[v].summed]
+    return (*parts, *weights)
+
+
+def _letter(branch: Branch) -> str:
+    return symbol_text(branch.tensor.name) if branch.tensor else ""
+
+
+def _constant(branch: Branch, upper: str) -> str:
+    """The constant in front of a branch; a layer has checked that it is one product."""
+    ((monomial, number),) = branch.coefficient.terms
+    text = "" if number == 1 else str(number)
+    return text + "".join(power(symbol_text(name) + upper, p) for name, p in monomial)
+
+
+def _rate(branch: Branch, count: int, use: Conventions) -> str:
+    """The learning rate of new parameters, to the power of their number."""
+    upper = use.layer(r"\ell+1")
+    ((monomial, number),) = branch.rate.terms
+    text = "" if number == 1 else str(number)
+    text += "".join(power(symbol_text(n) + upper, p) for n, p in monomial if n != WIDTH)
+    if not branch.summed:
+        return power(text, count)
+    rate = rf"\frac{{{text}}}{{n_{{{use.number(chr(92) + 'ell')}}}}}"
+    return rate if count == 1 else rf"\left({rate}\right)^{{{count}}}"
 
 
 @lru_cache(maxsize=1024)
-def _sigma(order: int, neuron: int, label: int, use: Conventions) -> str:
+def _field(order: int, blocks: int, neuron: str, label: int, use: Conventions) -> str:
+    """What a vertex reads of layer ℓ; a preactivation that was differentiated is 1."""
+    if order == FIELD:
+        layer = use.layer(r"\ell")
+        return "" if blocks else rf"z_{{{neuron};{use.samples((label,))}}}{layer}"
+    return _sigma(order + blocks, neuron, label, use)
+
+
+def _sigma(order: int, neuron: str, label: int, use: Conventions) -> str:
     above = r"\prime" * order if order < 4 else f"({order})"
     above += r"(\ell)" if use.layers else ""
-    below = rf"_{{j_{neuron};{use.samples((label,))}}}"
+    below = rf"_{{{neuron};{use.samples((label,))}}}"
     return r"\sigma" + below + (f"^{{{above}}}" if above else "")
 
 
-def _lower_trees(term: ForwardTerm, neuron: list[int], use: Conventions) -> tuple[str, ...]:
+def _lower_trees(term: ForwardTerm, place: dict[int, str], use: Conventions) -> tuple[str, ...]:
     above, edges = [v for v, _ in term.lower_vertices], term.lower_edges
     layer = use.layer(r"\ell")
     return tuple(
         tree_text(
             edges,
             tree,
-            [f"j_{neuron[above[v]]}" for v in tree],
+            [place[above[v]] for v in tree],
             tuple(above[v] for v in tree),
             layer,
             use,

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from symdlt.definitions import FIELD, ascii_name
 from symdlt.errors import require
+from symdlt.indices._names import GREEK
 from symdlt.networks import Correlator
 
 _PAIRED = frozenset("VA")
@@ -25,6 +27,7 @@ class Conventions:
         sample: the letter of samples; empty for $V_{(12)(34)}$ instead of
             $V_{(\delta_1\delta_2)(\delta_3\delta_4)}$.
         width: how many points a line may take.
+        at: the layer that ℓ+1 is, where a recursion holds for one layer alone.
 
     >>> Conventions(layers=False).layer("\\ell")
     ''
@@ -37,6 +40,7 @@ class Conventions:
     frozen_ntk: str = r"\Theta"
     sample: str = r"\delta"
     width: float = 445.0
+    at: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("kernel", "frozen_ntk", "sample"):
@@ -46,7 +50,13 @@ class Conventions:
 
     def layer(self, layer: str) -> str:
         """The superscript of a layer."""
-        return f"^{{({layer})}}" if self.layers else ""
+        return f"^{{({self.number(layer)})}}" if self.layers else ""
+
+    def number(self, layer: str) -> str:
+        """A layer by its number, if it has one."""
+        if self.at is None:
+            return layer
+        return {r"\ell+1": str(self.at), r"\ell": str(self.at - 1)}.get(layer, layer)
 
     def samples(self, labels: Iterable[int]) -> str:
         """Samples one after another."""
@@ -85,7 +95,7 @@ def _superscript(correlator: Correlator, piece: int, layer: str, use: Convention
         edges = correlator.name.split("_")[1:]
         marks += f"[{','.join(edges)}]" if edges else ""
     marks += rf"\{{{piece}\}}" if piece else ""
-    marks += f"({layer})" if use.layers else ""
+    marks += f"({use.number(layer)})" if use.layers else ""
     return f"^{{{marks}}}" if marks else ""
 
 
@@ -96,8 +106,21 @@ def _subscript(correlator: Correlator, labels: tuple[int, ...], use: Conventions
     return use.samples(labels)
 
 
+def symbol_text(name: str) -> str:
+    r"""A symbol of a layer.
+
+    >>> symbol_text("λ_W"), symbol_text("C_W"), symbol_text("ξ")
+    ('\\lambda_W', 'C_W', '\\xi')
+    """
+    stem, mark, below = name.partition("_")
+    head = rf"\{GREEK[stem]}" if stem in GREEK else stem
+    return head + mark + (below if len(below) <= 1 else f"{{{ascii_name(below)}}}")
+
+
 def sigma(order: int, subscript: str) -> str:
-    """A derivative of the activation."""
+    """A derivative of the activation, or the preactivation itself."""
+    if order == FIELD:
+        return "z" + (f"_{{{subscript}}}" if subscript else "")
     primes = "'" * order if order < 4 else f"^{{({order})}}"
     return rf"\sigma{primes}" + (f"_{{{subscript}}}" if subscript else "")
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from symdlt.recursions import Bracket, Hyperparameters, Recursion, TensorFactor, Term
 from symdlt.typesetting._grouping import Summand, grouped
 from symdlt.typesetting._lines import equation_lines, remaining_terms
-from symdlt.typesetting._notation import Conventions, power, sigma, tensor_text
+from symdlt.typesetting._notation import Conventions, power, sigma, symbol_text, tensor_text
 
 Dummies = dict[int, tuple[int, int]]
 Factors = tuple[tuple[int, int], ...]
-
-_HYPERPARAMETERS = ("C_b", "C_W", r"\lambda_b", r"\lambda_W")
 
 
 def recursion_latex(recursion: Recursion, use: Conventions, most: int | None = None) -> str:
@@ -23,6 +22,7 @@ def recursion_latex(recursion: Recursion, use: Conventions, most: int | None = N
         use: choices of notation.
         most: how many terms are printed at most; the others are counted.
     """
+    use = replace(use, at=recursion.at)
     body = _equation(recursion, recursion.terms[:most], r"\ell+1", use)
     return body if most is None else body + remaining_terms(len(recursion.terms) - most)
 
@@ -65,7 +65,8 @@ def _prefix(
     width_ratio: int, hyperparameters: Hyperparameters, layer: str, use: Conventions
 ) -> tuple[str, ...]:
     ratio = r"\left(\frac{n_{\ell}}{n_{\ell-1}}\right)"
-    names = (ratio, *(name + use.layer(layer) for name in _HYPERPARAMETERS))
+    symbols = map(symbol_text, hyperparameters.symbols)
+    names = (ratio, *(name + use.layer(layer) for name in symbols))
     exponents = (width_ratio, *hyperparameters.powers)
     pairs = zip(names, exponents, strict=True)
     return tuple(power(name, exponent) for name, exponent in pairs if exponent)

@@ -11,7 +11,7 @@ from math import prod
 import pytest
 from book.test_definitions import TOP, Forward
 
-from symdlt.forward import forward_equation
+from symdlt.forward import forward_equation, spelled_out
 from symdlt.networks import DDNTK_I, DDNTK_II, DNTK, NTK, OBSERVABLES, Forest, connected_components
 
 WIDTH = 2
@@ -24,26 +24,31 @@ def network():
 
 def evaluated(equation, network, i, d):
     """The right-hand side at neurons i and samples d of the upper layer."""
-    return sum(term_value(equation.forest, term, network, i, d) for term in equation.terms)
+    terms = [one for term in equation.terms for one in spelled_out(equation, term)]
+    return sum(term_value(equation.layer, term, network, i, d) for term in terms)
 
 
-def term_value(forest, term, network, i, d):
-    fresh = (*term.new_weights, *term.new_biases)
-    if any(i[u] != i[v] for u, v in fresh):
+def term_value(layer, term, network, i, d):
+    if any(i[u] != i[v] for (u, v), _ in term.new):
         return Fraction(0)
-    rate = network.new ** len(term.new_weights) * TOP.lambda_b ** len(term.new_biases)
-    still = {v for edge in term.new_biases for v in edge}
-    shared = {v: u for u, v in term.new_weights}
-    summed = [v for v in range(forest.vertices) if v not in still and v not in shared]
+    weight, bias = (name_of(layer, "W"), name_of(layer, "b"))
+    rate = prod(network.new if k == weight else TOP.lambda_b for _, k in term.new)
+    shared = {v: u for (u, v), k in term.new if k == weight}
+    summed = [v for v, k in enumerate(term.branches) if k != bias and v not in shared]
     total = Fraction(0)
     for choice in product(range(WIDTH), repeat=len(summed)):
         j = dict(zip(summed, choice, strict=True))
         j |= {v: j[u] for v, u in shared.items()}
-        number = prod(network.w[i[v]][j[v]] for v in j if term.carries_weight(v)) * prod(
+        number = prod(network.w[i[v]][j[v]] for v in j if not term.is_new(v)) * prod(
             network.s(j[v], d[v], len(term.blocks[v])) for v in j
         )
         total += number * lower_trees(term, network, j, d)
     return rate * total
+
+
+def name_of(layer, letter):
+    """The number of the branch with a tensor of that letter."""
+    return next(k for k, branch in enumerate(layer.branches) if branch.tensor.name == letter)
 
 
 def lower_trees(term, network, j, d):

@@ -111,7 +111,7 @@ def test_without_learning_rates_below_nothing_moves():
     system = derive_system(BOOK)
     for name in "HABDFPQRSTU":
         for term in system[name].terms:
-            rates = term.hyperparameters.lambda_b + term.hyperparameters.lambda_W
+            rates = sum(p for name, p in term.hyperparameters.named if "lambda" in name)
             with_edges = [t for t in term.tensors if t.correlator.forest.edges]
             assert rates or with_edges
 
@@ -182,7 +182,7 @@ def set_path(*path, to):
         ("[" * 100_000, "The text is not JSON"),
         ("[]", "not a symdlt recursion"),
         ('{"schema": "other"}', "not a symdlt recursion"),
-        ('{"schema": "symdlt.recursion", "version": 2}', "schema version 2"),
+        ('{"schema": "symdlt.recursion", "version": 3}', "schema version 3"),
         ('{"schema": "symdlt.recursion", "version": 1}', "malformed: missing 'tensor'"),
         (damaged(set_path("tensor", to="Y")), "There is no tensor 'Y'"),
         (damaged(set_path("tensor", to="X99999999")), "malformed"),

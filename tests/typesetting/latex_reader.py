@@ -103,7 +103,7 @@ def _term(product: tuple[int, list[re.Match[str]]]) -> Term:
             tensors += [_tensor(token, dummy)] * times
     assert bool(dummy) == any(_kind(token) == "sum" for token in tokens)
     return Term(
-        coefficient, Hyperparameters(*powers.values()), ratio, tuple(brackets), tuple(tensors)
+        coefficient, Hyperparameters(tuple(powers.values())), ratio, tuple(brackets), tuple(tensors)
     )
 
 

@@ -1,0 +1,340 @@
+"""Layers: how the preactivations of layer ℓ+1 are made, written in the index language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from symdlt.errors import LayerError
+from symdlt.indices import (
+    Expression,
+    Head,
+    Index,
+    Kind,
+    Polynomial,
+    Species,
+    Tensor,
+    Term,
+    activation,
+    biases,
+    neurons,
+    preactivations,
+    sample,
+    symbol,
+    weights,
+)
+from symdlt.indices._names import GREEK
+
+WIDTH = "n_ℓ"
+FIELD = -1  # the order of z itself among the derivatives of σ, whose own order is 0
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    r"""One summand of a layer: a constant, a random tensor, and a function of a field below.
+
+    Attributes:
+        tensor: weights or biases, drawn afresh; None where the neuron of layer ℓ is kept.
+        function: what is read of layer ℓ, an activation or the preactivation itself; None for
+            biases.
+        coefficient: the constant in front.
+        rate: the learning rate of the tensor's parameters.
+    """
+
+    tensor: Head | None
+    function: Head | None
+    coefficient: Polynomial
+    rate: Polynomial
+
+    @property
+    def summed(self) -> bool:
+        """Whether it is a sum over the neurons of layer ℓ."""
+        return self.tensor is not None and self.function is not None
+
+    @property
+    def kept(self) -> bool:
+        """Whether it stays on its neuron of layer ℓ, as a skip does."""
+        return self.tensor is None
+
+    @property
+    def order(self) -> int:
+        """The derivative of σ that it reads, `FIELD` for the preactivation itself."""
+        if self.function is None or self.function.kind is Kind.PREACTIVATION:
+            return FIELD
+        return self.function.order
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The names it is written with in the short form, for instance W and s(z)."""
+        parts = [] if self.coefficient == 1 else [_factor_words(self.coefficient)]
+        parts += [] if self.tensor is None else [ascii_name(self.tensor.name)]
+        if self.function is not None:
+            primes = "'" * self.order
+            parts.append("z" if self.order == FIELD else f"s{primes}(z)")
+        return tuple(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    r"""One way for two vertices that share their neuron to be averaged over a new layer.
+
+    Attributes:
+        code: its letter, the tensor's in capitals for two factors that are contracted and small
+            for an edge whose parameter is new; or what stays on its neuron.
+        how: "contracted", "edge" or "kept".
+        branches: the numbers of the branches that the two vertices take.
+        orders: the derivatives of σ that the two read.
+        number: the rational factor that comes with it.
+        powers: the powers of the layer's symbols that come with it.
+        summed: whether it brings a sum over neurons of layer ℓ, with a factor 1/n.
+    """
+
+    code: str
+    how: str
+    branches: tuple[int, int]
+    orders: tuple[int, int]
+    number: Fraction
+    powers: tuple[int, ...]
+    summed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    r"""How a layer is made, as an expression with one free neuron and one free sample.
+
+    $$z^{(\ell+1)}_{i;\delta} = b_i + \sum_j W_{ij}\,\sigma(z^{(\ell)}_{j;\delta})$$
+
+    Each summand is biases, weights times a function of the preactivations of layer ℓ under a
+    sum, or such a function kept on its neuron (a skip). What the derivation knows of a layer, it
+    reads off here: which tensors are random, with which law, and what multiplies them.
+
+    Args:
+        expression: the preactivation; or its short form, such as "z' = xi z + b + W s(z)", in
+            which capital letters are weights, a small one without a field is a bias, and other
+            names are constants.
+        rates: the learning rate of each random tensor by its name; λ_b for biases b and λ_W/n
+            for weights W unless told.
+
+    Raises:
+        LayerError: if the expression is no layer that a derivation can use, and why.
+
+    >>> print(DENSE)
+    z' = b + W s(z)
+    >>> Layer("z' = xi z + W s(z)").symbols
+    ('C_W', 'λ_W', 'ξ')
+    """
+
+    expression: Expression
+    rates: Mapping[str, Polynomial] | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, expression: Expression | str, rates: Mapping[str, Polynomial] | None = None
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        if isinstance(self.expression, str):
+            from symdlt.definitions.short_form import read_layer
+
+            object.__setattr__(self, "expression", read_layer(self.expression))
+        if not isinstance(self.expression, Expression):
+            raise LayerError(
+                f"{self.expression!r} is no layer. It was given as its preactivation. "
+                'Write it in the index language, or as text: "z\' = b + W s(z)".'
+            )
+        object.__setattr__(self, "rates", dict(self.rates or {}))
+        self._check_names()
+        self.ways  # noqa: B018  (what cannot be averaged is refused where it is written)
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """The summands, biases before weights before what stays on its neuron."""
+        return tuple(sorted(self._written, key=_rank))
+
+    @cached_property
+    def _written(self) -> tuple[Branch, ...]:
+        """The summands in the order in which they were written."""
+        row = _row(self.expression)
+        return tuple(_branch(term, row, self.rates or {}) for term in self.expression.terms)
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The constants: of the laws, then the learning rates, then the others."""
+        laws = [b.tensor.law.cumulant(2) for b in self.branches if b.tensor and b.tensor.law]
+        rates = [b.rate for b in self.branches]
+        others = [b.coefficient for b in self.branches]
+        names = [name for p in (*laws, *rates, *others) for m, _ in p.terms for name, _ in m]
+        return tuple(name for name in dict.fromkeys(names) if name != WIDTH)
+
+    @cached_property
+    def ways(self) -> Mapping[str, Way]:
+        """The ways to average two vertices on one neuron, by their code."""
+        ways: dict[str, Way] = {}
+        for number, branch in enumerate(self.branches):
+            if branch.tensor is None:
+                continue
+            name = ascii_name(branch.tensor.name)
+            square = branch.coefficient * branch.coefficient
+            assert branch.tensor.law is not None
+            variance = square * branch.tensor.law.cumulant(2)
+            both = (number, number)
+            ways[name.upper()] = self._way(name.upper(), "contracted", both, variance)
+            ways[name.lower()] = self._way(name.lower(), "edge", both, square * branch.rate)
+        kept = [number for number, branch in enumerate(self.branches) if branch.kept]
+        for first in kept:
+            for second in kept:
+                one, other = self.branches[first], self.branches[second]
+                words = (one.words[-1], other.words[-1])
+                code = words[0] if first == second else " ".join(words)
+                factor = one.coefficient * other.coefficient
+                ways[code] = self._way(code, "kept", (first, second), factor)
+        return ways
+
+    @property
+    def closes(self) -> bool:
+        """Whether tensors of layer ℓ+1 follow from those of layer ℓ at every depth.
+
+        With a skip the neuron of a leg can be that of a summed one, in every layer below.
+        """
+        return not any(branch.kept for branch in self.branches)
+
+    def _way(self, code: str, how: str, branches: tuple[int, int], factor: Polynomial) -> Way:
+        parts = self.branches[branches[0]], self.branches[branches[1]]
+        summed = parts[0].summed
+        if len(factor.terms) > 1:
+            raise LayerError(
+                f"The factor {factor} of the branch {' '.join(parts[0].words)} has several terms. "
+                "Variances, learning rates and constants of a layer are products of symbols. "
+                "Give the sum a name of its own."
+            )
+        monomial, number = factor.terms[0] if factor.terms else ((), 0)
+        powers = dict(monomial)
+        if powers.pop(WIDTH, 0) != (-1 if summed else 0) and factor.terms:
+            raise LayerError(
+                f"The branch {' '.join(parts[0].words)} comes with {factor}. "
+                "The theory of large widths needs a variance and a learning rate of order 1/n for "
+                "weights that are summed over n neurons, and of order 1 for all else. "
+                "Scale it so, as in gaussian(symbol('C') / symbol('n_ℓ'))."
+            )
+        orders = (parts[0].order, parts[1].order)
+        exponents = tuple(powers.get(name, 0) for name in self.symbols)
+        return Way(code, how, branches, orders, Fraction(number), exponents, summed)
+
+    def _check_names(self) -> None:
+        names = [ascii_name(b.tensor.name) for b in self.branches if b.tensor is not None]
+        if len({name.lower() for name in names}) < len(names):
+            raise LayerError(
+                f"The random tensors {', '.join(names)} are not told apart by their letters. "
+                f"They stand in {self}. Each is drawn once and used once; give names that differ "
+                "by more than their case."
+            )
+        functions = {b.function.name for b in self.branches if b.function and b.order != FIELD}
+        if len(functions) > 1:
+            raise LayerError(
+                f"The layer {self} has the activations {', '.join(sorted(functions))}. "
+                "A derivation knows one activation in a layer. Use one, and z itself."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return self.branches == other.branches if isinstance(other, Layer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.branches)
+
+    def __str__(self) -> str:
+        text = " + ".join(" ".join(branch.words) for branch in self._written)
+        return f"z' = {text}".replace("+ -1 ", "- ").replace("+ -", "- ").replace("= -1 ", "= -")
+
+    def __repr__(self) -> str:
+        return f"Layer({str(self)!r})"
+
+
+@lru_cache(maxsize=256)
+def ascii_name(name: str) -> str:
+    """Spell the Greek letters of a name.
+
+    >>> ascii_name("λ_W"), ascii_name("ξ")
+    ('lambda_W', 'xi')
+    """
+    return "".join(GREEK.get(letter, letter) for letter in name)
+
+
+def _factor_words(coefficient: Polynomial) -> str:
+    """A constant of the short form: factors with blanks between them."""
+    ((monomial, number),) = coefficient.terms
+    parts = [] if number == 1 else [str(number)]
+    for name, power in monomial:
+        parts += [ascii_name(name)] * power
+    return " ".join(parts)
+
+
+def _rank(branch: Branch) -> tuple[int, str]:
+    """Biases, then weights, then what stays on its neuron; each by name."""
+    name = "" if branch.tensor is None else branch.tensor.name
+    return (2 if branch.kept else int(branch.summed)), name
+
+
+def _row(expression: Expression) -> Index:
+    """The free neuron of a preactivation."""
+    free = [i for i in expression.free_indices if i.species is Species.NEURON]
+    if len(free) != 1:
+        raise LayerError(
+            f"{expression!r} has the free neurons {', '.join(i.name for i in free) or 'none'}. "
+            "It was given as the preactivation of a layer, which has one, i. "
+            "Sum over all others, as in (W(i, j) * σ(j, δ)).sum(j)."
+        )
+    return free[0]
+
+
+def _branch(term: Term, row: Index, rates: Mapping[str, Polynomial]) -> Branch:
+    """Read one summand of a layer."""
+    tensors = [f for f in term.factors if isinstance(f, Tensor)]
+    drawn = [f for f in tensors if f.head.kind in (Kind.WEIGHT, Kind.BIAS)]
+    functions = [f for f in tensors if f.head.kind in (Kind.ACTIVATION, Kind.PREACTIVATION)]
+    if len(drawn) + len(functions) != len(term.factors) or len(drawn) > 1 or len(functions) > 1:
+        raise _refused(term, "has other factors than one random tensor and one function of z")
+    function = functions[0].head if functions else None
+    if not drawn:
+        if function is None or term.sums or functions[0].indices[0] != row:
+            raise _refused(term, "has no random tensor and does not stay on its neuron")
+        return Branch(None, function, term.coefficient, Polynomial.number(0))
+    head, places = drawn[0].head, drawn[0].indices
+    if head.kind is Kind.BIAS:
+        if term.sums or functions or places[0] != row:
+            raise _refused(term, "has biases that are not those of its own neuron")
+    elif len(term.sums) != 1 or not functions or places != (row, functions[0].indices[0]):
+        raise _refused(term, "has weights without a sum over the neuron they read")
+    elif functions[0].indices[0] != term.sums[0] or term.sums[0].size != WIDTH:
+        raise _refused(term, f"sums over other neurons than the {WIDTH} of layer ℓ")
+    if head.law is None or not head.law.cumulant(2):
+        raise _refused(term, "has a random tensor without a variance")
+    scale = symbol(WIDTH) if function is not None else Polynomial.number(1)
+    default = symbol(f"λ_{head.name}") / scale
+    return Branch(head, function, term.coefficient, rates.get(head.name, default))
+
+
+def _refused(term: Term, why: str) -> LayerError:
+    return LayerError(
+        f"The summand {Expression((term,))!r} of a layer {why}. "
+        "A derivation reads summands such as b(i), (W(i, j) * σ(j, δ)).sum(j) and ξ z(i, δ). "
+        "Write the layer as a sum of these."
+    )
+
+
+def _dense() -> Layer:
+    (i,) = neurons("i", "n_{ℓ+1}")
+    (j,) = neurons("j", WIDTH)
+    W, b, z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")
+    σ, δ = activation("σ", z), sample("δ")
+    return Layer(b(i) + (W(i, j) * σ(j, δ)).sum(j))
+
+
+DENSE = _dense()
