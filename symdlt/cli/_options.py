@@ -17,7 +17,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 MOST_LAYERS = 1000
 EXAMPLES = {
     "derive": "symdlt derive R\nsymdlt derive G --subleading 1 --inputs one\n"
-    "symdlt derive --edges 0-1,0-2 --match 03,12 --form z",
+    "symdlt derive --edges 0-1,0-2 --match 03,12 --form z\n"
+    'symdlt derive V --layer "z\' = xi z + b + W s(z)" --at 2',
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
     "list": "symdlt list --order 2",

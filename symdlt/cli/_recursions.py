@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from symdlt.cli._options import Commands, add_command, add_format, say
+from symdlt.definitions import DENSE
 from symdlt.errors import OrderError
 from symdlt.networks import (
     Correlator,
@@ -42,6 +43,10 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--inputs", choices=("one", "many"), default="many")
     command.add_argument("--form", choices=FORMS, default="derivative")
     command.add_argument(
+        "--layer", default=str(DENSE), help=f'the layer, as "{DENSE}" (the default)'
+    )
+    command.add_argument("--at", type=int, help="2 for the second layer alone")
+    command.add_argument(
         "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"
     )
 
@@ -55,7 +60,14 @@ def _recursions(options: argparse.Namespace) -> list[Recursion]:
         )
     pieces = range(first, first + options.subleading + 1)
     return [
-        derive(correlator, inputs=options.inputs, form=options.form, piece=piece)
+        derive(
+            correlator,
+            inputs=options.inputs,
+            form=options.form,
+            piece=piece,
+            layer=options.layer,
+            at=options.at,
+        )
         for piece in pieces
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import combinations, product
 from typing import Any
 
+from symdlt.definitions import FIELD
 from symdlt.recursions import Bracket, Recursion, Term
 
 Index = tuple[int, ...]
@@ -27,7 +28,8 @@ def value(
         index: the sample of each axis, as numbers of the arrays.
         lower: arrays of layer ℓ by canonical name.
         bracket: `bracket(factors, inserted=())`, the mean of σ's and plain z's.
-        hyper: C_b, C_W, lambda_b, lambda_W of the new layer.
+        hyper: the symbols of the new layer by name, those of the dense one C_b, C_W, lambda_b
+            and lambda_W.
         r: n_ℓ/n_{ℓ-1}.
         inverse: the inverse of the kernel, for the z form.
     """
@@ -51,8 +53,7 @@ def term_value(
 ) -> Any:
     """One term, its dummy samples summed over the data."""
     front = term.coefficient * r**term.width_ratio
-    names = ("C_b", "C_W", "lambda_b", "lambda_W")
-    for name, power in zip(names, term.hyperparameters.powers, strict=True):
+    for name, power in term.hyperparameters.named:
         front *= hyper[name] ** power
     dummies = sorted({s for t in term.tensors for s in t.samples if s < 0})
     total = 0
@@ -72,7 +73,8 @@ def bracket_value(
     one: Bracket, where: dict[int, int], bracket: Callable[..., Any], inverse: Any
 ) -> Any:
     """⟨σ… :z^a z^b…:⟩ with z^a = Σ_β K^{aβ} z_β, Wick ordered: pairs contract to -K^{ab}."""
-    factors = tuple((where[sample], order) for sample, order in one.factors)
+    factors = tuple((where[sample], order) for sample, order in one.factors if order != FIELD)
+    fields = tuple(where[sample] for sample, order in one.factors if order == FIELD)
     upper = [where[label] for label in one.inserted]
     total = 0
     for pairs in partial_pairings(tuple(range(len(upper)))):
@@ -85,7 +87,7 @@ def bracket_value(
             for k, beta in zip(left, betas, strict=True):
                 weight = weight * inverse[upper[k]][beta]
             if weight != 0:
-                total += weight * bracket(factors, inserted=tuple(sorted(betas)))
+                total += weight * bracket(factors, inserted=tuple(sorted((*fields, *betas))))
     return total
 
 

@@ -37,7 +37,11 @@ class LiteralNetwork:
 
 
 def write_out(
-    inputs: Sequence[Fraction], first: Layer, layers: Sequence[Layer], widths: Sequence[int]
+    inputs: Sequence[Fraction],
+    first: Layer,
+    layers: Sequence[Layer],
+    widths: Sequence[int],
+    skip: Fraction = Fraction(0),
 ) -> LiteralNetwork:
     """A network with one input feature, all its parameters as variables of a polynomial ring.
 
@@ -46,6 +50,7 @@ def write_out(
         first: hyperparameters of the first layer (its activations are not used).
         layers: the layers 2, 3, …, each with the activations that feed it.
         widths: n_1, n_2, …, n_L.
+        skip: ξ; with it, layers after the first add ξ times the preactivation below.
     """
     names = []
     fan_in = 1
@@ -58,6 +63,7 @@ def write_out(
     parameters: list[Parameter] = []
     signals = [[algebra(QQ(x.numerator, x.denominator)) for x in inputs]]
     for depth, (layer, width) in enumerate(zip((first, *layers), widths, strict=True)):
+        below = signals
         if depth:
             signals = [_activate(algebra, row, layer) for row in signals]
         fan_in = len(signals)
@@ -74,6 +80,7 @@ def write_out(
         signals = [
             [
                 named[f"b{depth}_{i}"]
+                + (QQ(skip.numerator, skip.denominator) * below[i][d] if depth and skip else 0)
                 + sum(
                     (named[f"w{depth}_{i}_{j}"] * s[d] for j, s in enumerate(signals)), algebra(0)
                 )

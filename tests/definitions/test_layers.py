@@ -1,0 +1,108 @@
+"""Layers: their branches, their short form, and what is refused."""
+
+import pickle
+
+import pytest
+
+from symdlt.definitions import DENSE, Layer
+from symdlt.errors import LayerError, SymdltError
+from symdlt.indices import (
+    activation,
+    biases,
+    gaussian,
+    neurons,
+    preactivations,
+    sample,
+    symbol,
+    uniform,
+    weights,
+)
+
+(I,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
+W, B, Z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")
+S = activation("σ", Z)
+
+
+def test_the_dense_layer_is_what_its_short_form_says():
+    assert Layer("z' = b + W s(z)") == DENSE == Layer(B(I) + (W(I, J) * S(J, D)).sum(J))
+    assert DENSE.symbols == ("C_b", "C_W", "λ_b", "λ_W")
+    assert list(DENSE.ways) == ["B", "b", "W", "w"]
+    assert DENSE.closes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "z' = b + W s(z)",
+        "z' = xi z + b + W s(z)",
+        "z' = W s(z) + 1/2 z",
+        "z' = -xi z + b + W s(z)",
+        "z' = W s(z) - U z",
+        "z' = a W s'(z)",
+        "z' = xi xi z + b_2 + W s(z)",
+    ],
+)
+def test_a_short_form_prints_as_it_was_written(text):
+    layer = Layer(text)
+    assert str(layer) == text
+    assert Layer(str(layer)) == layer
+    assert pickle.loads(pickle.dumps(layer)) == layer
+    assert hash(pickle.loads(pickle.dumps(layer))) == hash(layer)
+
+
+def test_the_order_of_the_summands_does_not_matter():
+    assert Layer("z' = W s(z) + b") == DENSE
+    assert hash(Layer("z' = W s(z) + b")) == hash(DENSE)
+
+
+def test_laws_and_rates_of_ones_own():
+    width = symbol("n_ℓ")
+    own = weights("ℓ+1", law=uniform(symbol("v") / width))
+    layer = Layer((own(I, J) * S(J, D)).sum(J), {"W": symbol("η") / width})
+    assert layer.symbols == ("v", "η")
+    assert layer != Layer("z' = W s(z)")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("z = W s(z)", "does not begin with"),
+        ("z' =", "does not begin with"),
+        ("z' = W U s(z)", "multiplies the weights W and U"),
+        ("z' = s(z) z", "not the last factor"),
+        ("z' = 2", "not random"),
+        ("z' = W s(z) + + b", "empty summand"),
+        ("z' = W s(y)", "cannot be read at"),
+        ("z' = W s(z) + w", "are not told apart"),
+        ("z' = W s(z) + W z", "are not told apart"),
+    ],
+)
+def test_what_is_no_layer_is_refused(text, reason):
+    with pytest.raises(LayerError, match=reason):
+        Layer(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        (W(I, J) * S(J, D), "free neurons"),
+        ((W(I, J) * W(I, J) * S(J, D)).sum(J), "other factors"),
+        ((S(J, D)).sum(J) * B(I), "other factors|biases"),
+        ((W(I, J)).sum(J), "without a sum over the neuron they read"),
+        (3, "is no layer"),
+    ],
+)
+def test_expressions_that_are_no_layer_are_refused(expression, reason):
+    with pytest.raises(LayerError, match=reason):
+        Layer(expression)
+
+
+def test_weights_whose_variance_does_not_fall_with_the_width_are_refused():
+    heavy = weights("ℓ+1", law=gaussian(symbol("v")))
+    with pytest.raises(LayerError, match="of order 1/n for weights"):
+        Layer((heavy(I, J) * S(J, D)).sum(J))
+
+
+def test_a_skip_between_different_widths_is_refused_by_the_index_language():
+    with pytest.raises(SymdltError):
+        Layer((W(I, J) * S(J, D)).sum(J) + Z(I, D))
