@@ -18,13 +18,13 @@ from symdlt.indices import (
     weights,
 )
 
-(I,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
+(ROW,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
 W, B, Z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")
 S = activation("σ", Z)
 
 
 def test_the_dense_layer_is_what_its_short_form_says():
-    assert Layer("z' = b + W s(z)") == DENSE == Layer(B(I) + (W(I, J) * S(J, D)).sum(J))
+    assert Layer("z' = b + W s(z)") == DENSE == Layer(B(ROW) + (W(ROW, J) * S(J, D)).sum(J))
     assert DENSE.symbols == ("C_b", "C_W", "λ_b", "λ_W")
     assert list(DENSE.ways) == ["B", "b", "W", "w"]
     assert DENSE.closes
@@ -58,7 +58,7 @@ def test_the_order_of_the_summands_does_not_matter():
 def test_laws_and_rates_of_ones_own():
     width = symbol("n_ℓ")
     own = weights("ℓ+1", law=uniform(symbol("v") / width))
-    layer = Layer((own(I, J) * S(J, D)).sum(J), {"W": symbol("η") / width})
+    layer = Layer((own(ROW, J) * S(J, D)).sum(J), {"W": symbol("η") / width})
     assert layer.symbols == ("v", "η")
     assert layer != Layer("z' = W s(z)")
 
@@ -85,10 +85,10 @@ def test_what_is_no_layer_is_refused(text, reason):
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        (W(I, J) * S(J, D), "free neurons"),
-        ((W(I, J) * W(I, J) * S(J, D)).sum(J), "other factors"),
-        ((S(J, D)).sum(J) * B(I), "other factors|biases"),
-        ((W(I, J)).sum(J), "without a sum over the neuron they read"),
+        (W(ROW, J) * S(J, D), "free neurons"),
+        ((W(ROW, J) * W(ROW, J) * S(J, D)).sum(J), "other factors"),
+        ((S(J, D)).sum(J) * B(ROW), "other factors|biases"),
+        ((W(ROW, J)).sum(J), "without a sum over the neuron they read"),
         (3, "is no layer"),
     ],
 )
@@ -100,9 +100,9 @@ def test_expressions_that_are_no_layer_are_refused(expression, reason):
 def test_weights_whose_variance_does_not_fall_with_the_width_are_refused():
     heavy = weights("ℓ+1", law=gaussian(symbol("v")))
     with pytest.raises(LayerError, match="of order 1/n for weights"):
-        Layer((heavy(I, J) * S(J, D)).sum(J))
+        Layer((heavy(ROW, J) * S(J, D)).sum(J))
 
 
 def test_a_skip_between_different_widths_is_refused_by_the_index_language():
     with pytest.raises(SymdltError):
-        Layer((W(I, J) * S(J, D)).sum(J) + Z(I, D))
+        Layer((W(ROW, J) * S(J, D)).sum(J) + Z(ROW, D))

@@ -96,7 +96,7 @@ def test_a_residual_layer_is_printed_explained_saved_and_loaded():
 
 @pytest.mark.parametrize("name", ["V", "G", "R"])
 def test_deeper_than_the_second_layer_a_skip_is_refused_with_the_reason(name):
-    with pytest.raises(LayerError, match="does not close .* at several depths"):
+    with pytest.raises(LayerError, match=r"does not close .* at several depths"):
         derive(name, layer=RESIDUAL)
 
 

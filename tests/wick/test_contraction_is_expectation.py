@@ -6,7 +6,6 @@ forward equation is written as an index expression, with the trees below as cons
 between the pairs of the matching must be the same, for every layer and every tensor tried.
 """
 
-
 import pytest
 
 from symdlt.definitions import DENSE, FIELD, WIDTH, Layer
