@@ -13,6 +13,7 @@ ORDER = (
     "_version",
     "errors",
     "progress",
+    "combinatorics",
     "display",
     "indices",
     "networks",

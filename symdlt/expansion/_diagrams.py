@@ -10,8 +10,9 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial
 
+from symdlt.combinatorics import connected_components, set_partitions
 from symdlt.errors import DerivationError, OrderError, require
-from symdlt.networks import Correlator, connected_components
+from symdlt.networks import Correlator
 from symdlt.wick import ContractedMoment, Contraction
 
 Groups = tuple[tuple[int, ...], ...]
@@ -225,30 +226,12 @@ def neuron_patterns(
     ((((0,), (1,)), ((0,), (1,))),)
     """
     patterns: list[tuple[Groups, Groups]] = []
-    for groups in partitions(pairs):
-        for merges in partitions(tuple(range(len(groups)))):
+    for groups in set_partitions(pairs):
+        for merges in set_partitions(tuple(range(len(groups)))):
             merged = [[pair for g in merge for pair in groups[g]] for merge in merges]
             if all(sum(pair in kept for pair in block) <= 1 for block in merged):
                 patterns.append((merges, groups))
     return tuple(sorted(patterns, key=lambda p: (-len(p[0]), p)))
-
-
-@lru_cache(maxsize=1024)
-def partitions(items: tuple[int, ...]) -> tuple[Groups, ...]:
-    """All set partitions, blocks in order of their smallest member.
-
-    >>> partitions((0, 1))
-    (((0, 1),), ((0,), (1,)))
-    """
-    if not items:
-        return ((),)
-    *rest, last = items
-    result: list[Groups] = []
-    for smaller in partitions(tuple(rest)):
-        for k, block in enumerate(smaller):
-            result.append((*smaller[:k], (*block, last), *smaller[k + 1 :]))
-        result.append((*smaller, (last,)))
-    return tuple(result)
 
 
 @lru_cache(maxsize=1 << 16)

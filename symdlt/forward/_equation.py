@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
+from symdlt.combinatorics import set_partitions
 from symdlt.definitions import DENSE, FIELD, Layer
 from symdlt.errors import require
 from symdlt.networks import Forest
@@ -142,11 +143,12 @@ def _vertex_choices(
     if branch is None and not old:
         return [(ANY, ())]
     numbers = range(len(layer.branches)) if branch is None else (branch,)
+    coarsest_first = sorted(set_partitions(old), key=lambda blocks: (len(blocks), blocks))
     return [
         (number, blocks)
         for number in numbers
         if not old or layer.branches[number].function is not None
-        for blocks in set_partitions(old)
+        for blocks in coarsest_first
         # z itself has one derivative and no second one
         if layer.branches[number].order != FIELD or len(blocks) <= 1
     ]
@@ -193,21 +195,3 @@ def shared_neurons(term: ForwardTerm) -> dict[int, int]:
     neuron = {v: v for v in range(len(term.branches))}
     neuron.update((v, u) for (u, v), _ in term.new)
     return neuron
-
-
-@lru_cache(maxsize=4096)
-def set_partitions(items: tuple[Edge, ...]) -> tuple[tuple[Block, ...], ...]:
-    """All ways to split the items into blocks, coarsest first; the empty set has one.
-
-    >>> len(set_partitions(((0, 1), (0, 2), (0, 3))))
-    5
-    """
-    if not items:
-        return ((),)
-    first, rest = items[0], items[1:]
-    result: list[tuple[Block, ...]] = []
-    for smaller in set_partitions(rest):
-        for k, block in enumerate(smaller):
-            result.append(((first, *block), *smaller[:k], *smaller[k + 1 :]))
-        result.append(((first,), *smaller))
-    return tuple(sorted(result, key=lambda blocks: (len(blocks), blocks)))

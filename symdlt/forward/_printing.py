@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from symdlt.combinatorics import connected_components
 from symdlt.definitions import FIELD, WIDTH, Branch, Layer, ascii_name
 from symdlt.forward._equation import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
 from symdlt.indices import Polynomial
-from symdlt.networks import OBSERVABLES, connected_components
+from symdlt.networks import OBSERVABLES
 
 _HEADS = {
     OBSERVABLES["preactivation"]: "z",

@@ -20,7 +20,6 @@ from symdlt.networks._forests import NTK as NTK
 from symdlt.networks._forests import OBSERVABLES as OBSERVABLES
 from symdlt.networks._forests import PREACTIVATION as PREACTIVATION
 from symdlt.networks._forests import Forest as Forest
-from symdlt.networks._forests import connected_components as connected_components
 from symdlt.networks._names import correlator_from as correlator_from
 from symdlt.networks._names import parse_pairs as parse_pairs
 from symdlt.networks._names import split_subleading as split_subleading

@@ -8,6 +8,7 @@ from itertools import pairwise
 from operator import index
 from reprlib import repr as short_repr
 
+from symdlt.combinatorics import connected_components
 from symdlt.errors import GraphError
 
 Edge = tuple[int, int]
@@ -112,35 +113,6 @@ def sorted_pairs(pairs: Iterable[Iterable[int]], what: str) -> tuple[Edge, ...]:
             "from 0. Write them as [(0, 1), (0, 2)]."
         ) from None
     return tuple(sorted((min(pair), max(pair)) for pair in whole))
-
-
-def connected_components(
-    nodes: Iterable[int], links: Iterable[Iterable[int]]
-) -> tuple[tuple[int, ...], ...]:
-    """Nodes grouped by the links (edges or hyperedges) between them, sorted.
-
-    >>> connected_components(range(5), [(0, 2), (1, 3, 4)])
-    ((0, 2), (1, 3, 4))
-    """
-    leader = {node: node for node in nodes}
-
-    def find(node: int) -> int:
-        while leader[node] != node:
-            node = leader[node]
-        return node
-
-    for link in links:
-        first, *rest = link
-        root = find(first)
-        for node in rest:
-            other = find(node)
-            if other != root:
-                low, high = sorted((root, other))
-                leader[high] = root = low
-    groups: dict[int, list[int]] = {}
-    for node in sorted(leader):
-        groups.setdefault(find(node), []).append(node)
-    return tuple(tuple(group) for group in groups.values())
 
 
 def _edge_text(edges: Iterable[Edge]) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations, product
 
+from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import FIELD
 from symdlt.expansion import Diagram, LowerCumulant, differentiate
 from symdlt.networks import BOOK, Correlator, place
@@ -52,20 +53,9 @@ def _gaussian_moments(
     """Take the brackets that hold nothing but z's by Wick's theorem, as products of kernels."""
     kept = tuple(b for b in brackets if b.inserted or any(k != FIELD for _, k in b.factors))
     fields = [tuple(s for s, _ in b.factors) for b in brackets if b not in kept]
-    for pairings in product(*map(_pairings, fields)):
+    for pairings in product(*map(perfect_matchings, fields)):
         pairs = [tuple(sorted(pair)) for pairing in pairings for pair in pairing]
         yield kept, tuple(TensorFactor(BOOK["G"], 0, pair) for pair in pairs)
-
-
-def _pairings(samples: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """All ways to pair an even number of fields."""
-    if not samples:
-        yield ()
-        return
-    first, rest = samples[0], samples[1:]
-    for k, partner in enumerate(rest):
-        for others in _pairings(rest[:k] + rest[k + 1 :]):
-            yield ((first, partner), *others)
 
 
 def group_factors(diagram: Diagram, samples: tuple[int, ...]) -> list[tuple[Slot, ...]]:

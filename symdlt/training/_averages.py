@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from symdlt.networks import connected_components, place
+from symdlt.combinatorics import connected_components, perfect_matchings, set_partitions
+from symdlt.networks import place
 from symdlt.networks._forests import Edge
 from symdlt.training._responses import Response
-from symdlt.wick._partitions import set_partitions
 
 Labels = tuple[int, ...]
 Tensors = tuple[tuple[str, Labels], ...]
@@ -127,7 +127,7 @@ def _connected(
     number = {v: k for k, v in enumerate(vertices)}
     edges = tuple(sorted((number[u], number[v]) for u, v in made.edges if u in number))
     labels = tuple(made.labels[v] for v in vertices)
-    for pairs in _matchings(tuple(vertices)):
+    for pairs in perfect_matchings(tuple(vertices)):
         numbered = tuple((number[u], number[v]) for u, v in pairs)
         correlator, axes = place(len(vertices), edges, numbered, labels)
         if len(pairs) > 1:
@@ -136,16 +136,6 @@ def _connected(
             if not edges:
                 yield 0, (correlator.name, axes), pairs
             yield 1, (f"{correlator.name}.1", axes), pairs
-
-
-def _matchings(vertices: tuple[int, ...]) -> Iterator[tuple[Edge, ...]]:
-    if not vertices:
-        yield ()
-        return
-    first, *others = vertices
-    for k, partner in enumerate(others):
-        for rest in _matchings((*others[:k], *others[k + 1 :])):
-            yield ((first, partner), *rest)
 
 
 def _resolved(tensors: Tensors, matching: Sequence[Edge], made: _Product) -> Average:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
-from symdlt.networks import connected_components, place
+from symdlt.combinatorics import connected_components, perfect_matchings
+from symdlt.networks import place
 from symdlt.recursions import Recursion
 from symdlt.typesetting._lines import Group, Product, equation_lines, product_text
 from symdlt.typesetting._notation import Conventions, tensor_text
@@ -27,7 +27,7 @@ def definition_latex(recursion: Recursion, use: Conventions) -> str:
     correlator = recursion.correlator
     count = prod(range(1, correlator.axes, 2))
     if count <= _ALL_MATCHINGS:
-        matchings = tuple(_matchings(tuple(sorted(correlator.labels))))
+        matchings = tuple(perfect_matchings(tuple(sorted(correlator.labels))))
         products = [_product(recursion, matching, use) for matching in matchings]
     else:
         own = tuple(_edge(correlator.labels, pair) for pair in correlator.matching)
@@ -43,16 +43,6 @@ def definition_latex(recursion: Recursion, use: Conventions) -> str:
 def _edge(labels: tuple[int, ...], edge: Edge) -> Edge:
     u, v = sorted((labels[edge[0]], labels[edge[1]]))
     return u, v
-
-
-def _matchings(labels: tuple[int, ...]) -> Iterator[Matching]:
-    if not labels:
-        yield ()
-        return
-    first, rest = labels[0], labels[1:]
-    for k, other in enumerate(rest):
-        for smaller in _matchings(rest[:k] + rest[k + 1 :]):
-            yield ((first, other), *smaller)
 
 
 def _product(recursion: Recursion, matching: Matching, use: Conventions) -> Product:

@@ -6,9 +6,9 @@ from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 
+from symdlt.combinatorics import connected_components
 from symdlt.definitions import FIELD, WIDTH, Branch, Layer
 from symdlt.forward import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
-from symdlt.networks import connected_components
 from symdlt.typesetting._grouping import Summand, grouped
 from symdlt.typesetting._lines import equation_lines, product_text, remaining_terms
 from symdlt.typesetting._notation import Conventions, power, symbol_text

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from symdlt.combinatorics import mobius, partition_types, set_partitions
 from symdlt.errors import ExpectationError
 from symdlt.indices._contract import contract_term
 from symdlt.indices._expression import Expression, as_expression
@@ -12,7 +13,6 @@ from symdlt.indices._index import Index
 from symdlt.indices._model import average_of
 from symdlt.indices._polynomial import Polynomial, falling_factorial
 from symdlt.indices._term import Term, scale_term, size_polynomial, trusted_term
-from symdlt.wick._partitions import mobius, partition_types, set_partitions
 
 Function = tuple[Head, tuple[Index, ...]]
 Functions = tuple[Function, ...]

@@ -9,10 +9,11 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
+from symdlt.combinatorics import connected_components
 from symdlt.definitions import DENSE, Layer, Way
 from symdlt.errors import ExpectationError
 from symdlt.forward import ANY, ForwardEquation, ForwardTerm
-from symdlt.networks import Correlator, connected_components
+from symdlt.networks import Correlator
 
 Edge = tuple[int, int]
 

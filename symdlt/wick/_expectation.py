@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from symdlt.combinatorics import mobius, set_partitions
 from symdlt.errors import ExpectationError
 from symdlt.indices._contract import contract_term
 from symdlt.indices._expression import Expression, as_expression
@@ -13,7 +14,6 @@ from symdlt.indices._term import Term
 from symdlt.indices._verbs import canonicalize
 from symdlt.wick._averages import FUNCTIONS, average_preactivations
 from symdlt.wick._moments import average_weights
-from symdlt.wick._partitions import mobius, set_partitions
 
 Over = Head | Iterable[Head] | str
 DRAWN = (Kind.WEIGHT, Kind.BIAS)

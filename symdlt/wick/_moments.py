@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from itertools import product
 
+from symdlt.combinatorics import partition_types
 from symdlt.indices._canonical import canonical_terms
 from symdlt.indices._contract import contract_term
 from symdlt.indices._expression import Expression
@@ -13,7 +14,6 @@ from symdlt.indices._laws import Law
 from symdlt.indices._polynomial import Polynomial
 from symdlt.indices._term import Term, scale_term, trusted_term
 from symdlt.wick._legs import Leg, concatenate, join_legs, law_of, split_legs, tie_tensors
-from symdlt.wick._partitions import partition_types
 from symdlt.wick._traces import average_traces
 
 

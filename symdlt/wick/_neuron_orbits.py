@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from symdlt.combinatorics import Counts, partition_types
 from symdlt.indices._factors import Factor, Tensor
 from symdlt.indices._heads import Head
 from symdlt.indices._index import Index
@@ -25,7 +26,6 @@ from symdlt.wick._orbits import (
     shape_of_tree,
     sorted_shape,
 )
-from symdlt.wick._partitions import Counts, partition_types
 from symdlt.wick._weight_orbits import deal_places, linked_groups, refuse
 
 Owners = dict[Index, int]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from symdlt.combinatorics import Counts, partition_types
 from symdlt.errors import ExpectationError
 from symdlt.indices._expression import Expression
 from symdlt.indices._heads import Head
@@ -11,7 +12,6 @@ from symdlt.indices._term import Term, scale_term
 from symdlt.wick._legs import Leg, LegProduct, concatenate, join_legs, law_of, split_legs
 from symdlt.wick._moments import count_factors
 from symdlt.wick._orbits import Orbit, Tree, tree_multiplicity
-from symdlt.wick._partitions import Counts, partition_types
 
 
 def refuse(term: Term, why: str) -> ExpectationError:

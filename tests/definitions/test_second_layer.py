@@ -16,11 +16,11 @@ from exact.literal import expectation, same_statistics, write_out
 from exact.network import Layer as Numbers
 
 from symdlt import derive
+from symdlt.combinatorics import mobius, set_partitions
 from symdlt.errors import LayerError
 from symdlt.networks import BOOK
 from symdlt.recursions import explain, from_json, to_json
 from symdlt.typesetting import to_latex
-from symdlt.wick._partitions import mobius, set_partitions
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 FIRST = Numbers(Rows(()), *(Fraction(x) for x in ("1/2", "3/2", "1/3", "2")))

@@ -11,8 +11,9 @@ from math import prod
 import pytest
 from book.test_definitions import TOP, Forward
 
+from symdlt.combinatorics import connected_components
 from symdlt.forward import forward_equation, spelled_out
-from symdlt.networks import DDNTK_I, DDNTK_II, DNTK, NTK, OBSERVABLES, Forest, connected_components
+from symdlt.networks import DDNTK_I, DDNTK_II, DNTK, NTK, OBSERVABLES, Forest
 
 WIDTH = 2
 

@@ -8,6 +8,7 @@ between the pairs of the matching must be the same, for every layer and every te
 
 import pytest
 
+from symdlt.combinatorics import connected_components
 from symdlt.definitions import DENSE, FIELD, WIDTH, Layer
 from symdlt.forward import forward_equation, spelled_out
 from symdlt.indices import (
@@ -23,7 +24,7 @@ from symdlt.indices import (
     samples,
     symbol,
 )
-from symdlt.networks import BOOK, connected_components, correlators, tensor
+from symdlt.networks import BOOK, correlators, tensor
 from symdlt.wick import contract_matching, expectation
 
 LAYERS = {

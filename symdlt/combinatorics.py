@@ -1,7 +1,7 @@
-"""Set partitions, and their types when some of the things to be parted are alike."""
+"""Set partitions and their types, perfect matchings, connected components."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, product
 from typing import TypeVar
 
@@ -10,19 +10,36 @@ Counts = tuple[int, ...]
 
 
 def set_partitions(items: tuple[T, ...]) -> Iterator[tuple[tuple[T, ...], ...]]:
-    """Go through the ways to part things into blocks.
+    """Go through the ways to part things into blocks, these in order of their first members.
 
     >>> [len(list(set_partitions(tuple(range(size))))) for size in range(6)]
     [1, 1, 2, 5, 15, 52]
+    >>> list(set_partitions((0, 1)))
+    [((0, 1),), ((0,), (1,))]
     """
     if not items:
         yield ()
         return
     *rest, last = items
     for partition in set_partitions(tuple(rest)):
-        yield (*partition, (last,))
         for place, block in enumerate(partition):
             yield (*partition[:place], (*block, last), *partition[place + 1 :])
+        yield (*partition, (last,))
+
+
+def perfect_matchings(items: tuple[T, ...]) -> Iterator[tuple[tuple[T, T], ...]]:
+    """Go through the ways to pair things, none for an odd number of them.
+
+    >>> len(list(perfect_matchings((0, 1, 2, 3)))), list(perfect_matchings((0, 1, 2)))
+    (3, [])
+    """
+    if not items:
+        yield ()
+        return
+    first, *others = items
+    for place, partner in enumerate(others):
+        for rest in perfect_matchings((*others[:place], *others[place + 1 :])):
+            yield ((first, partner), *rest)
 
 
 def mobius(sizes: tuple[int, ...]) -> int:
@@ -67,3 +84,32 @@ def _vector_partitions(
             rest = tuple([a - b for a, b in zip(left, block, strict=True)])
             for blocks in _vector_partitions(rest, block, allowed):
                 yield (block, *blocks)
+
+
+def connected_components(
+    nodes: Iterable[int], links: Iterable[Iterable[int]]
+) -> tuple[tuple[int, ...], ...]:
+    """Nodes grouped by the links (edges or hyperedges) between them, sorted.
+
+    >>> connected_components(range(5), [(0, 2), (1, 3, 4)])
+    ((0, 2), (1, 3, 4))
+    """
+    leader = {node: node for node in nodes}
+
+    def find(node: int) -> int:
+        while leader[node] != node:
+            node = leader[node]
+        return node
+
+    for link in links:
+        first, *rest = link
+        root = find(first)
+        for node in rest:
+            other = find(node)
+            if other != root:
+                low, high = sorted((root, other))
+                leader[high] = root = low
+    groups: dict[int, list[int]] = {}
+    for node in sorted(leader):
+        groups.setdefault(find(node), []).append(node)
+    return tuple(tuple(group) for group in groups.values())
