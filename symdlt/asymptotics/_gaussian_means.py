@@ -130,7 +130,7 @@ class GaussianMeans:
         self.negligible = mpmath.mpf(10) ** -self.digits
         self.panels = _panels(pieces, self.reach)
         self.levels: dict[tuple[int, int, bool], list[_Ray]] = {}
-        self.checked: dict[int, Any] = {}
+        self.checked: dict[tuple[int, int], Any] = {}
 
     def __call__(self, K: Any) -> tuple[tuple[Any, ...], ...]:
         """For each product its means with the powers n of z²/K.
@@ -157,11 +157,12 @@ class GaussianMeans:
 
         Where nodes and those between them take the same for something slower, moved ones do not.
         """
-        checked = self.checked.get(level)
+        key = _fineness(K), level
+        checked = self.checked.get(key)
         if checked is None or not checked * LEAST_CHECKED <= K <= checked * MOST_CHECKED:
             if not self._agree(self._level(K, level, True), sums):
                 return False
-            self.checked[level] = K
+            self.checked[key] = K
         return True
 
     def _agree(self, before: list[Any], sums: list[Any]) -> bool:
@@ -177,7 +178,7 @@ class GaussianMeans:
 
     def _level(self, K: Any, level: int, moved: bool = False) -> list[Any]:
         """The nodes that a level adds between those before, as a trapezoidal sum of their own."""
-        key = max(0, ceil(-log2(K) / 4)), level, moved
+        key = _fineness(K), level, moved
         if key not in self.levels:
             self.levels[key] = self._rays(level, mpmath.mpf(4) ** -key[0], moved)
         rays = self.levels[key]
@@ -242,6 +243,11 @@ class GaussianMeans:
             sums += [total(column, weight) for weight in powers]
             last = max(last, abs(column[-1] * powers[-1][-1]))
         return sums, last if ray.open else 0
+
+
+def _fineness(K: Any) -> int:
+    """A number that grows by one as K falls by a factor of 16; one unit of z serves these K."""
+    return int(max(0, ceil(-log2(K) / 4)))
 
 
 def _float_dot(first: Sequence[float], second: Sequence[float]) -> float:
