@@ -1611,7 +1611,6 @@ def add_few(
 
 
 Pattern = tuple[int, ...]
-Mask = NDArray[np.bool_]
 FINE = 0.1
 GROWTH = 1000.0
 SYMMETRIC = 1e-14
@@ -1700,7 +1699,9 @@ def accuracy_for(
             "Give an activation that grows more slowly, a smaller variance or a larger tolerance."
         )
     gaussian = 2.0 * math.pi / math.sqrt(2.0 * math.log(GROWTH / tolerance))
-    parts = {part for p in patterns for part in combinations(p, 2)} | {(k,) for k in model.functions}
+    parts: set[Pattern] = {(k,) for k in model.functions}
+    for pattern in patterns:
+        parts.update(combinations(pattern, 2))
     frequencies, sizes = spectra(model, [*parts, *patterns], RESOLVING * resolved)
     two, four = sizes[: len(parts)].max(axis=0), sizes[len(parts) :].max(axis=0)
     edges = [last_frequency(frequencies, one, tolerance) for one in (two, four)]
@@ -1725,13 +1726,14 @@ def spectra(model: Model, products: Sequence[Pattern], step: float) -> tuple[Arr
     }
     weighted = [math.prod((values[k] for k in p), start=weights) for p in products]
     sizes: Array = np.abs(np.fft.rfft(weighted, axis=1))
-    return 2.0 * math.pi * np.fft.rfftfreq(nodes.size, step), sizes
+    frequencies: Array = 2.0 * math.pi * np.arange(sizes.shape[1]) / (nodes.size * step)
+    return frequencies, sizes
 
 
 def last_frequency(frequencies: Array, sizes: Array, tolerance: float) -> float:
     """From which frequency on both signs of it have less than the tolerance; infinite if none."""
     beyond = np.maximum.accumulate(2.0 * sizes[::-1])[::-1]
-    place = max(1, np.count_nonzero(~(beyond <= tolerance)))
+    place = max(1, int(np.count_nonzero(~(beyond <= tolerance))))
     return float(frequencies[place]) if place < frequencies.size else math.inf
 
 
@@ -1757,7 +1759,7 @@ def unresolved(variance: float, tolerance: float) -> KernelInputError:
     )
 
 
-def plane_step(accuracy: Accuracy, left: Remains, pairs: Mask, root: float) -> float:
+def plane_step(accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], root: float) -> float:
     """A step for a plane and these pairs of other samples.
 
     If the check can be relied on it is one for products of two. If not, it has room for all that
@@ -2003,7 +2005,7 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
         finer = step / start * max(0.95 * digits, 0.5)
         if finer * start < LEAST_STEP:
             raise unresolved(root**2, accuracy.tolerance)
-        accuracy = accuracy._replace(**{"plane" if plane else "line": finer})
+        accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
 def collect(parts: Parts, count: int, block: Block, means: Means) -> None:

@@ -24,7 +24,6 @@ from symdlt.means._grids import (
 from symdlt.means._lines import Lines, Remains
 
 Pattern = tuple[int, ...]
-Mask = NDArray[np.bool_]
 
 # A step for norms and sizes of functions that vary slowly.
 FINE = 0.1
@@ -121,7 +120,9 @@ def accuracy_for(
             "Give an activation that grows more slowly, a smaller variance or a larger tolerance."
         )
     gaussian = 2.0 * math.pi / math.sqrt(2.0 * math.log(GROWTH / tolerance))
-    parts = {part for p in patterns for part in combinations(p, 2)} | {(k,) for k in model.functions}
+    parts: set[Pattern] = {(k,) for k in model.functions}
+    for pattern in patterns:
+        parts.update(combinations(pattern, 2))
     frequencies, sizes = spectra(model, [*parts, *patterns], RESOLVING * resolved)
     two, four = sizes[: len(parts)].max(axis=0), sizes[len(parts) :].max(axis=0)
     edges = [last_frequency(frequencies, one, tolerance) for one in (two, four)]
@@ -146,13 +147,14 @@ def spectra(model: Model, products: Sequence[Pattern], step: float) -> tuple[Arr
     }
     weighted = [math.prod((values[k] for k in p), start=weights) for p in products]
     sizes: Array = np.abs(np.fft.rfft(weighted, axis=1))
-    return 2.0 * math.pi * np.fft.rfftfreq(nodes.size, step), sizes
+    frequencies: Array = 2.0 * math.pi * np.arange(sizes.shape[1]) / (nodes.size * step)
+    return frequencies, sizes
 
 
 def last_frequency(frequencies: Array, sizes: Array, tolerance: float) -> float:
     """From which frequency on both signs of it have less than the tolerance; infinite if none."""
     beyond = np.maximum.accumulate(2.0 * sizes[::-1])[::-1]
-    place = max(1, np.count_nonzero(~(beyond <= tolerance)))
+    place = max(1, int(np.count_nonzero(~(beyond <= tolerance))))
     return float(frequencies[place]) if place < frequencies.size else math.inf
 
 
@@ -178,7 +180,7 @@ def unresolved(variance: float, tolerance: float) -> KernelInputError:
     )
 
 
-def plane_step(accuracy: Accuracy, left: Remains, pairs: Mask, root: float) -> float:
+def plane_step(accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], root: float) -> float:
     """A step for a plane and these pairs of other samples.
 
     If the check can be relied on it is one for products of two. If not, it has room for all that

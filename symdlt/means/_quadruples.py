@@ -260,7 +260,7 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
         finer = step / start * max(0.95 * digits, 0.5)
         if finer * start < LEAST_STEP:
             raise unresolved(root**2, accuracy.tolerance)
-        accuracy = accuracy._replace(**{"plane" if plane else "line": finer})
+        accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
 def collect(parts: Parts, count: int, block: Block, means: Means) -> None:

@@ -248,5 +248,5 @@ def _between(start: Any, end: Any) -> Any:
 
 
 def _whole(exact: Any) -> Any:
-    """The integer part of a number; before SymPy 1.13 roots of polynomials have none of their own."""
+    """The integer part of a number; SymPy 1.12 finds none for roots of polynomials."""
     return sp.floor(sp.N(exact, 25))
