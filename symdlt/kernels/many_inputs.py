@@ -1726,8 +1726,8 @@ def spectra(model: Model, products: Sequence[Pattern], step: float) -> tuple[Arr
     }
     weighted = [math.prod((values[k] for k in p), start=weights) for p in products]
     sizes: Array = np.abs(np.fft.rfft(weighted, axis=1))
-    frequencies: Array = 2.0 * math.pi * np.arange(sizes.shape[1]) / (nodes.size * step)
-    return frequencies, sizes
+    numbers = np.arange(sizes.shape[1], dtype=np.float64)
+    return 2.0 * math.pi / (nodes.size * step) * numbers, sizes
 
 
 def last_frequency(frequencies: Array, sizes: Array, tolerance: float) -> float:
