@@ -18,7 +18,7 @@ from typing import Any
 
 import mpmath
 
-from symdlt.asymptotics._gaussian_means import OFFSET, _checked, _panels
+from symdlt.asymptotics._gaussian_means import SHIFT, _checked, _panels
 from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 
@@ -98,6 +98,9 @@ class HermiteSquares:
 class _Lattice:
     """Nodes at equal steps of the pieces' own variables, and Hermite functions at them.
 
+    They begin at the golden part of a step, so that no lattice has the nodes, or the aliases, of
+    one of twice its step.
+
     The Hermite functions times the square root of a Gaussian are bounded, so that numbers of a
     fixed point serve.
     """
@@ -112,7 +115,7 @@ class _Lattice:
         self.hermite: list[int] = []
         for panel in _panels(pieces, reach):
             for sign in (1, -1):
-                t = mpmath.mpf(OFFSET) if sign > 0 else mpmath.mpf(OFFSET) - step
+                t = mpmath.mpf((SHIFT if sign > 0 else SHIFT - 1) * step)
                 while panel.low <= t <= panel.high:
                     z, slope = panel.place(t, unit)
                     y = z / root

@@ -15,7 +15,12 @@ from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.errors import ActivationError, SolutionError
 
 DOUBLE = 15
+# The golden part of a step: lattices moved by it share no aliases.
+SHIFT = (sqrt(5.0) - 1.0) / 2
 OFFSET = 0.0917
+# Of a K with checked nodes: a Gaussian not wider, but for a factor of e^3 at its far end, nor much
+# narrower has nothing that the checked one has not.
+LEAST_CHECKED, MOST_CHECKED = 0.25, 1.1
 COARSEST = 0.5
 MOST_HALVINGS = 8
 MOST_WIDENINGS = 9
@@ -88,7 +93,8 @@ class GaussianMeans:
     r"""The means $\langle \sigma^{(a)}\sigma^{(b)}\cdots (z^2/K)^n \rangle_K$ for n = 0, 1, 2, ….
 
     The real line is cut at the kinks. Each piece is mapped so that the trapezoidal rule converges
-    exponentially, and its step is halved until the sums agree. Values at the nodes serve every K.
+    exponentially, and its step is halved until the sums agree, and agree with those of a lattice
+    moved by the golden part of a step. Values at the nodes serve every K.
 
     Args:
         pieces: the smooth pieces of the activation.
@@ -123,7 +129,8 @@ class GaussianMeans:
         self.settled = mpmath.mpf(10) ** (-0.6 * digits)
         self.negligible = mpmath.mpf(10) ** -self.digits
         self.panels = _panels(pieces, self.reach)
-        self.levels: dict[int, list[list[_Ray]]] = {}
+        self.levels: dict[tuple[int, int, bool], list[_Ray]] = {}
+        self.checked: dict[tuple[int, int], Any] = {}
 
     def __call__(self, K: Any) -> tuple[tuple[Any, ...], ...]:
         """For each product its means with the powers n of z²/K.
@@ -137,13 +144,26 @@ class GaussianMeans:
             for level in range(1, MOST_HALVINGS + self.digits // 100):
                 before, added = sums, self._level(K, level)
                 sums = [(a + b) / 2 for a, b in zip(sums, added, strict=True)]
-                if self._agree(before, sums):
+                if self._agree(before, sums) and self._stands(K, level, sums):
                     return self._split(K, sums)
         raise MeanError(
             f"The Gaussian means at K = {float(K):.6g} do not settle as more nodes are taken. "
             "The activation oscillates too fast there, or has a pole on the real axis. "
             "Give a smoother activation, or a smaller range of K."
         )
+
+    def _stands(self, K: Any, level: int, sums: list[Any]) -> bool:
+        """Whether moved nodes agree, here or at a K like this one.
+
+        Where nodes and those between them take the same for something slower, moved ones do not.
+        """
+        key = _fineness(K), level
+        checked = self.checked.get(key)
+        if checked is None or not checked * LEAST_CHECKED <= K <= checked * MOST_CHECKED:
+            if not self._agree(self._level(K, level, True), sums):
+                return False
+            self.checked[key] = K
+        return True
 
     def _agree(self, before: list[Any], sums: list[Any]) -> bool:
         least = max(map(abs, sums)) if self.together else 0
@@ -156,13 +176,12 @@ class GaussianMeans:
         count = self.powers
         return tuple(tuple(found[k : k + count]) for k in range(0, len(found), count))
 
-    def _level(self, K: Any, level: int) -> list[Any]:
+    def _level(self, K: Any, level: int, moved: bool = False) -> list[Any]:
         """The nodes that a level adds between those before, as a trapezoidal sum of their own."""
-        fineness = max(0, ceil(-log2(K) / 4))
-        levels = self.levels.setdefault(fineness, [])
-        while level >= len(levels):
-            levels.append(self._rays(len(levels), mpmath.mpf(4) ** -fineness))
-        rays = levels[level]
+        key = _fineness(K), level, moved
+        if key not in self.levels:
+            self.levels[key] = self._rays(level, mpmath.mpf(4) ** -key[0], moved)
+        rays = self.levels[key]
         distance = sqrt(2 * K * self.reach)
         for _ in range(MOST_WIDENINGS):
             for ray in rays:
@@ -185,10 +204,10 @@ class GaussianMeans:
             "Give one that grows slower, or a smaller range of K."
         )
 
-    def _rays(self, level: int, unit: Any) -> list[_Ray]:
+    def _rays(self, level: int, unit: Any, moved: bool) -> list[_Ray]:
         """The nodes of a level for variances of at least the square of a unit of z."""
         step = mpmath.mpf(COARSEST) / 2 ** max(level - 1, 0)
-        start = OFFSET + (step / 2 if level else 0)
+        start = OFFSET + step * (SHIFT if moved else 0.5 if level else 0)
         return [
             _Ray(panel, unit, sign * step, begin, columns=tuple([] for _ in self.products))
             for panel in self.panels
@@ -224,6 +243,11 @@ class GaussianMeans:
             sums += [total(column, weight) for weight in powers]
             last = max(last, abs(column[-1] * powers[-1][-1]))
         return sums, last if ray.open else 0
+
+
+def _fineness(K: Any) -> int:
+    """A number that grows by one as K falls by a factor of 16; one unit of z serves these K."""
+    return int(max(0, ceil(-log2(K) / 4)))
 
 
 def _float_dot(first: Sequence[float], second: Sequence[float]) -> float:

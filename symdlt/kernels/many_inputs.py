@@ -1059,10 +1059,12 @@ def sums_by(
 def merge_same(sums: Array, given: Upper, spectra: Spectra) -> None:
     """Samples that are the same or opposite up to rounding, which would grow by layers, stay so.
 
-    Their means are those of each with itself, but for the sign of odd tasks at opposite samples.
+    Their means are those of each with itself, but for the sign of odd tasks at opposite samples;
+    which these are the series tells if it is whole.
     """
     pairs, roots = given.pairs, given.roots
-    signs = signs_at_opposite(spectra.rows)
+    known = spectra.end <= UNSEEN
+    signs = signs_at_opposite(spectra.rows) if known else {}
     for side in (1.0, -1.0):
         places = np.flatnonzero(side * pairs.rho >= TOUCHING)
         i, j = pairs.i[places], pairs.j[places]
@@ -1611,8 +1613,10 @@ def add_few(
 Pattern = tuple[int, ...]
 FINE = 0.1
 GROWTH = 1000.0
-COARSER = 2.0**0.125
 SYMMETRIC = 1e-14
+RESOLVING = 0.25
+NEARBY = 1.5
+RISE = 2.0
 
 
 class Accuracy(NamedTuple):
@@ -1620,6 +1624,7 @@ class Accuracy(NamedTuple):
 
     The steps are right for standard Gaussians alone, for products of two of the functions, and of
     four. For sums over a plane and a line they are multiplied with what turned out to be needed.
+    Whether spectra decay tells if a check with every second node can be relied on.
     """
 
     tolerance: float
@@ -1628,6 +1633,7 @@ class Accuracy(NamedTuple):
     gaussian: float
     double: float
     fourfold: float
+    decays: bool
     plane: float = 1.0
     line: float = 1.0
 
@@ -1637,9 +1643,13 @@ def modelled(
     lines: Lines,
     patterns: Sequence[Pattern],
     together: Together | None,
+    step: float,
 ) -> tuple[Model, Array]:
-    """The functions with their norms and parities, and the size of products up to a distance."""
-    x, weights = trapezoid(FINE, FAR)
+    """The functions with their norms and parities, and the size of products up to a distance.
+
+    The step is right for products of two.
+    """
+    x, weights = trapezoid(step, FAR)
     functions = {k: activation[k] for k in sorted({k for p in patterns for k in p})}
     values = {k: evaluate(f, k, lines.roots[:, None] * x) for k, f in functions.items()}
     norms = {k: np.sqrt(v**2 @ weights) for k, v in values.items()}
@@ -1671,14 +1681,17 @@ def reach_of(products: Array, step: float, tolerance: float) -> float:
 
 
 def accuracy_for(
-    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float, fine: float
+    model: Model, envelope: Array, patterns: Sequence[Pattern], tolerance: float, resolved: float
 ) -> Accuracy:
-    """The reach and the steps that are right for products at one standard Gaussian.
+    """The reach, and the steps that are right for products at one standard Gaussian.
 
-    The fine step is known to be right to the last digits.
+    The envelope is that of products at steps of FINE or less, and a step of `resolved` is known to
+    be right for products of two. The error of a step h is the sum of what the spectrum has at the
+    multiples of 2 pi/h. Two steps that agree may miss, or share, what it has there; so it is
+    looked at as a whole, and a step is taken if nothing is left from 2 pi/h on.
     """
     root = float(model.lines.roots.max())
-    reach = reach_of(envelope, FINE, tolerance)
+    reach = reach_of(envelope, min(FINE, resolved), tolerance)
     if reach >= FAR - FINE:
         raise KernelInputError(
             f"The means of four functions do not converge at variance {root**2:.3g}. "
@@ -1686,39 +1699,54 @@ def accuracy_for(
             "Give an activation that grows more slowly, a smaller variance or a larger tolerance."
         )
     gaussian = 2.0 * math.pi / math.sqrt(2.0 * math.log(GROWTH / tolerance))
-    double: list[Pattern] = [pair for p in patterns for pair in combinations(p, 2)]
-    single: list[Pattern] = [(k,) for k in model.functions]
-    steps = [
-        coarse_step(model, sorted(set(products)), tolerance, gaussian, fine)
-        for products in (single + double, patterns)
-    ]
-    return Accuracy(tolerance, reach, root, gaussian, *steps)
+    parts: set[Pattern] = {(k,) for k in model.functions}
+    for pattern in patterns:
+        parts.update(combinations(pattern, 2))
+    frequencies, sizes = spectra(model, [*parts, *patterns], RESOLVING * resolved)
+    two, four = sizes[: len(parts)].max(axis=0), sizes[len(parts) :].max(axis=0)
+    edges = [last_frequency(frequencies, one, tolerance) for one in (two, four)]
+    if max(edges) == math.inf:
+        raise unresolved(root**2, tolerance)
+    double, fourfold = (min(gaussian, 2.0 * math.pi / edge) for edge in edges)
+    plain = decays(frequencies, four, tolerance)
+    return Accuracy(tolerance, reach, root, gaussian, double, fourfold, plain)
 
 
-def coarse_step(
-    model: Model, products: Sequence[Pattern], tolerance: float, first: float, fine: float
-) -> float:
-    """The coarsest step at which the means of products are those of a fine one."""
-    exact = one_sample_means(model, products, fine, 0.0)
-    step = first
-    while step > fine:
-        found = [one_sample_means(model, products, step, shift) for shift in (0.0, 0.25, 0.5)]
-        if np.abs(np.array(found) - exact).max() <= tolerance:
-            return step
-        step /= COARSER
-    return fine
+def spectra(model: Model, products: Sequence[Pattern], step: float) -> tuple[Array, Array]:
+    """Frequencies, and how much products have at each at the sample of largest variance.
 
-
-def one_sample_means(model: Model, products: Sequence[Pattern], step: float, shift: float) -> Array:
-    """Means of products at the sample of largest variance, in units of the norms."""
+    In units of the norms, and with the weight of the Gaussian.
+    """
     top = int(np.argmax(model.lines.roots))
-    nodes, weights = trapezoid(step, FAR, shift)
+    nodes, weights = trapezoid(step, FAR)
     values = {
         k: evaluate(f, k, float(model.lines.roots[top]) * nodes)
         / max(float(model.norms[k][top]), TINY)
         for k, f in model.functions.items()
     }
-    return np.array([math.prod((values[k] for k in p), start=weights).sum() for p in products])
+    weighted = [math.prod((values[k] for k in p), start=weights) for p in products]
+    sizes: Array = np.abs(np.fft.rfft(weighted, axis=1))
+    numbers = np.arange(sizes.shape[1], dtype=np.float64)
+    return 2.0 * math.pi / (nodes.size * step) * numbers, sizes
+
+
+def last_frequency(frequencies: Array, sizes: Array, tolerance: float) -> float:
+    """From which frequency on both signs of it have less than the tolerance; infinite if none."""
+    beyond = np.maximum.accumulate(2.0 * sizes[::-1])[::-1]
+    place = max(1, int(np.count_nonzero(~(beyond <= tolerance))))
+    return float(frequencies[place]) if place < frequencies.size else math.inf
+
+
+def decays(frequencies: Array, sizes: Array, tolerance: float) -> bool:
+    """Whether a spectrum has no gap that more lies beyond than in it.
+
+    Only then does the sum over every second node see more than that over all.
+    """
+    width = int(NEARBY / frequencies[1])
+    padded = np.pad(sizes, width)
+    nearby = np.lib.stride_tricks.sliding_window_view(padded, 2 * width + 1).max(axis=1)
+    least = np.maximum(np.minimum.accumulate(nearby), tolerance)
+    return bool((sizes <= RISE * least).all())
 
 
 def unresolved(variance: float, tolerance: float) -> KernelInputError:
@@ -1729,6 +1757,26 @@ def unresolved(variance: float, tolerance: float) -> KernelInputError:
         "Give an activation that is smoother or oscillates more slowly, a smaller variance, or a "
         "larger tolerance."
     )
+
+
+def plane_step(accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], root: float) -> float:
+    """A step for a plane and these pairs of other samples.
+
+    If the check can be relied on it is one for products of two. If not, it has room for all that
+    the others have in the plane as well: in frequencies a and b of their white rests, at most
+    four functions', and those with a^2 + b^2 + 2 rho a b beyond a Gaussian's are averaged away.
+    """
+    if accuracy.decays:
+        return step_at(accuracy, accuracy.double, root)
+    slopes = left.loads / np.where(left.spread > 0.0, left.spread, 1.0)
+    far = np.zeros(pairs.shape)
+    for sign in (1.0, -1.0):
+        apart = ((slopes[:, :, None] + sign * slopes[:, None]) ** 2).sum(axis=0)
+        room = 2.0 * (1.0 + sign * left.rho)
+        far += np.divide(apart, room, out=np.where(apart > 0.0, np.inf, 0.0), where=room > 0.0)
+    others = math.sqrt(far[pairs].max(initial=0.0)) / accuracy.gaussian
+    two, four = (1.0 / step_at(accuracy, s, root) for s in (accuracy.double, accuracy.fourfold))
+    return 1.0 / min(four, two + others)
 
 
 def step_at(accuracy: Accuracy, step: float, root: float) -> float:
@@ -1834,9 +1882,9 @@ def quadruples_of(
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
     highest = max(p[-1] for p in plain)
-    fine = choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
-    model, envelope = modelled(activation, lines, plain, together)
-    accuracy = accuracy_for(model, envelope, plain, tolerance, fine)
+    step = resolving_step(activation[: highest + 1], float(lines.roots.max()) ** 2)
+    model, envelope = modelled(activation, lines, plain, together, min(FINE, step))
+    accuracy = accuracy_for(model, envelope, plain, tolerance, step)
     wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
@@ -1857,6 +1905,12 @@ def quadruples_of(
             means[hidden] = np.nan
         results.append(means)
     return results
+
+
+def resolving_step(chain: Sequence[Function], variance: float) -> float:
+    """A step that is right for products of two at a variance, from the last call or chosen."""
+    step = tested_step(chain, variance)
+    return step if resolved(chain, variance, step) else choose_step(chain, variance)
 
 
 def everywhere(samples: Indices | None, count: int) -> Mask:
@@ -1924,7 +1978,9 @@ def splits(pattern: Pattern, size: int) -> list[tuple[tuple[int, ...], Rest]]:
 def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Means, Accuracy]:
     """The means of a block on a grid that is fine enough, and the steps with what was learnt.
 
-    For a smooth function the error of a step is about the square of that of twice the step.
+    For a smooth function whose spectrum decays the error of a step is about the square of that of
+    twice the step. Where it does not decay, the steps to begin with are those for all products of
+    four, and have nothing beyond that every second node could miss as well.
     """
     lines, others, plane = model.lines, block.others, len(block.leads) == 2
     left = remains(lines, block.leads)
@@ -1933,7 +1989,11 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
     most = np.abs(left.rho[block.pairs]).max(initial=0.0)
     inner = kept_terms(inner, most, DROPPED * accuracy.tolerance)
     root = float(lines.roots[[*others, *block.leads]].max())
-    start = step_at(accuracy, accuracy.double if plane else accuracy.fourfold, root)
+    start = (
+        plane_step(accuracy, left, block.pairs, root)
+        if plane
+        else step_at(accuracy, accuracy.fourfold, root)
+    )
     half = all(model.parities.values())
     while True:
         step = rounded(start * (accuracy.plane if plane else accuracy.line))
@@ -1945,7 +2005,7 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
         finer = step / start * max(0.95 * digits, 0.5)
         if finer * start < LEAST_STEP:
             raise unresolved(root**2, accuracy.tolerance)
-        accuracy = accuracy._replace(**{"plane" if plane else "line": finer})
+        accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
 def collect(parts: Parts, count: int, block: Block, means: Means) -> None:

@@ -226,6 +226,10 @@ def check_activation(activation: Sequence[Function], needed: int) -> tuple[Funct
 
 
 FINEST = 1e-17
+ROUNDOFF = 2.0**-53
+MULTIPLIED = 4.0
+LOST = 1e-10
+FINE = 0.0625
 CHUNK = 1 << 14
 
 
@@ -240,11 +244,15 @@ class Hyperparameters(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A grid, and the same grid moved by an irrational part of its step to test it with."""
+    """A grid, and the same grid moved by an irrational part of its step to test it with.
+
+    Means on both may differ by as much as is allowed.
+    """
 
     step: float
     grid: tuple[Array, Array]
     moved: tuple[Array, Array]
+    allowed: float = VERIFIED
 
 
 class MeanTable(Protocol):
@@ -254,14 +262,36 @@ class MeanTable(Protocol):
         """One row for each mean; centre = 0 leaves central moments uncentred."""
 
 
-def rule(step: float) -> Rule:
+def rule(step: float, allowed: float = VERIFIED) -> Rule:
     """The rule of a step. The moved grid also ends earlier, so that it tests the tails as well.
 
     What a grid cannot resolve it takes for something slower, with a phase that depends on where
     the grid begins. Halving the step, or moving by half of it, keeps some of these phases; moving
     by the golden part of a step keeps none.
     """
-    return Rule(step, trapezoid(step, FAR), moved_grid(step))
+    return Rule(step, trapezoid(step, FAR), moved_grid(step), allowed)
+
+
+def allowed_moves(activation: Sequence[Function], K: float, layer: int) -> float:
+    """How far means may move with the grid: as far as rounding of z alone moves them, or 1e-12.
+
+    z is rounded to a part of itself, and sigma then moves by that of z sigma'.
+    """
+    nodes, weights = moved_grid(FINE)
+    z = math.sqrt(K) * nodes
+    values = values_at(activation, z)
+    norms = [math.sqrt(value**2 @ weights) for value in values]
+    moves = [math.sqrt((z * value) ** 2 @ weights) for value in values[1:]]
+    ratios = [b / a for a, b in zip(norms, moves, strict=False) if 0.0 < a < math.inf > b]
+    lost = ROUNDOFF * max(ratios, default=0.0)
+    if lost > LOST:
+        raise KernelInputError(
+            f"The Gaussian means of the activation lose their digits at layer {layer}. "
+            f"K is at most {K:.3g} there; z has {ROUNDOFF:.2g} of itself as rounding error, and "
+            f"sigma or a derivative moves by up to {lost:.2g} of its norm with it. "
+            "Give a smaller K, or an activation that oscillates more slowly."
+        )
+    return max(VERIFIED, MULTIPLIED * lost)
 
 
 def choose_rule(
@@ -274,6 +304,7 @@ def choose_rule(
     are measured against the mean of the absolute value. How far they moved gives c, and with it
     the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
     """
+    allowed = allowed_moves(activation, K, layer)
     while step > LEAST_STEP:
         moved = farthest_move(activation, K, table, rule(step))
         if moved == math.inf:
@@ -283,8 +314,9 @@ def choose_rule(
                 "Give fewer layers, a C_W nearer to its critical value, or a tamer activation."
             )
         if moved <= AGREEMENT:
-            found = rule(step * max(0.5, math.log(max(moved, FINEST)) / math.log(FINEST)))
-            right = farthest_move(activation, K, table, found) <= VERIFIED
+            finer = step * max(0.5, math.log(max(moved, FINEST)) / math.log(FINEST))
+            found = rule(finer, allowed)
+            right = farthest_move(activation, K, table, found) <= allowed
             if right and derivatives_agree(activation, K, found.step):
                 return found
         step /= math.sqrt(2.0)
@@ -380,7 +412,7 @@ class Quadrature:
             found = self.rule(float(K[rows[0]]), layer)
             means, moves = tested_means(self.activation, K[rows], self.table, found)
             worst = int(np.argmax(moves))
-            if moves[worst] <= VERIFIED:
+            if moves[worst] <= found.allowed:
                 return means
             self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
@@ -465,12 +497,12 @@ def next_variance(
 ) -> float:
     """The variance one layer up, from a rule on which both grids agree."""
     while True:
-        _, *grids = quadrature.rule(K, layer)
+        used = quadrature.rule(K, layer)
         found, again = (
             float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
-            for x, w in grids
+            for x, w in (used.grid, used.moved)
         )
-        if not abs(found - again) > VERIFIED * abs(found):
+        if not abs(found - again) > used.allowed * abs(found):
             return found
         quadrature.refine(K, layer)
 

@@ -22,6 +22,7 @@ from symdlt.means._grids import (
 from symdlt.means._series import Series, means_from, series, series_sums
 from symdlt.means._spectra import (
     NEGLIGIBLE,
+    UNSEEN,
     Row,
     Spectra,
     Tasks,
@@ -105,10 +106,12 @@ def sums_by(
 def merge_same(sums: Array, given: Upper, spectra: Spectra) -> None:
     """Samples that are the same or opposite up to rounding, which would grow by layers, stay so.
 
-    Their means are those of each with itself, but for the sign of odd tasks at opposite samples.
+    Their means are those of each with itself, but for the sign of odd tasks at opposite samples;
+    which these are the series tells if it is whole.
     """
     pairs, roots = given.pairs, given.roots
-    signs = signs_at_opposite(spectra.rows)
+    known = spectra.end <= UNSEEN
+    signs = signs_at_opposite(spectra.rows) if known else {}
     for side in (1.0, -1.0):
         places = np.flatnonzero(side * pairs.rho >= TOUCHING)
         i, j = pairs.i[places], pairs.j[places]

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.means._accuracy import (
+    FINE,
     Accuracy,
     Pattern,
     accuracy_for,
     modelled,
+    plane_step,
     step_at,
     unresolved,
 )
@@ -29,11 +31,13 @@ from symdlt.means._grids import (
     KernelInputError,
     check_callable,
     choose_step,
+    resolved,
     rounded,
 )
 from symdlt.means._lines import Lines, lines_of, lowest_eigenvalue, remains
 from symdlt.means._nodes import cloud, kept_terms, oscillator
 from symdlt.means._pairs import check_orders
+from symdlt.means._spectra import tested_step
 from symdlt.means._triangle import Indices
 
 Mask = NDArray[np.bool_]
@@ -133,9 +137,9 @@ def quadruples_of(
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
     highest = max(p[-1] for p in plain)
-    fine = choose_step(activation[: highest + 1], float(lines.roots.max()) ** 2, 4)
-    model, envelope = modelled(activation, lines, plain, together)
-    accuracy = accuracy_for(model, envelope, plain, tolerance, fine)
+    step = resolving_step(activation[: highest + 1], float(lines.roots.max()) ** 2)
+    model, envelope = modelled(activation, lines, plain, together, min(FINE, step))
+    accuracy = accuracy_for(model, envelope, plain, tolerance, step)
     wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
@@ -156,6 +160,12 @@ def quadruples_of(
             means[hidden] = np.nan
         results.append(means)
     return results
+
+
+def resolving_step(chain: Sequence[Function], variance: float) -> float:
+    """A step that is right for products of two at a variance, from the last call or chosen."""
+    step = tested_step(chain, variance)
+    return step if resolved(chain, variance, step) else choose_step(chain, variance)
 
 
 def everywhere(samples: Indices | None, count: int) -> Mask:
@@ -223,7 +233,9 @@ def splits(pattern: Pattern, size: int) -> list[tuple[tuple[int, ...], Rest]]:
 def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Means, Accuracy]:
     """The means of a block on a grid that is fine enough, and the steps with what was learnt.
 
-    For a smooth function the error of a step is about the square of that of twice the step.
+    For a smooth function whose spectrum decays the error of a step is about the square of that of
+    twice the step. Where it does not decay, the steps to begin with are those for all products of
+    four, and have nothing beyond that every second node could miss as well.
     """
     lines, others, plane = model.lines, block.others, len(block.leads) == 2
     left = remains(lines, block.leads)
@@ -232,7 +244,11 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
     most = np.abs(left.rho[block.pairs]).max(initial=0.0)
     inner = kept_terms(inner, most, DROPPED * accuracy.tolerance)
     root = float(lines.roots[[*others, *block.leads]].max())
-    start = step_at(accuracy, accuracy.double if plane else accuracy.fourfold, root)
+    start = (
+        plane_step(accuracy, left, block.pairs, root)
+        if plane
+        else step_at(accuracy, accuracy.fourfold, root)
+    )
     half = all(model.parities.values())
     while True:
         step = rounded(start * (accuracy.plane if plane else accuracy.line))
@@ -244,7 +260,7 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
         finer = step / start * max(0.95 * digits, 0.5)
         if finer * start < LEAST_STEP:
             raise unresolved(root**2, accuracy.tolerance)
-        accuracy = accuracy._replace(**{"plane" if plane else "line": finer})
+        accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
 def collect(parts: Parts, count: int, block: Block, means: Means) -> None:

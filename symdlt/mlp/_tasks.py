@@ -31,6 +31,8 @@ AfterLayer: TypeAlias = Callable[[int], object]
 
 TOGETHER = 16
 MOST_SAMPLES = 16
+# How many tolerances a variance may be below zero: errors are about one.
+SLACK = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,11 +147,33 @@ def run(task: Task, after_layer: AfterLayer | None = None) -> list[dict[str, Arr
         KernelError: if the kernel refuses the numbers.
     """
     arrays = _one_sample(task) if _is_simple(task) else _many_samples(task, task.names, after_layer)
+    _check_variances(arrays, task.tolerance)
     layers = range(task.mlp.depth)
     return [
         {name: arrays[name][np.ix_(layers, *cut)] for name in task.names if axes(name) == len(cut)}
         for cut in task.cuts
     ]
+
+
+def _check_variances(arrays: dict[str, Array], tolerance: float) -> None:
+    """Refuse a V of one pair of samples, n times the variance of their metric, below zero.
+
+    Its errors are up to the tolerance times what it is the difference of.
+    """
+    if "V" not in arrays or "G" not in arrays:
+        return
+    variances = np.einsum("lijij->lij", arrays["V"])
+    single = np.einsum("lii->li", arrays["G"])
+    sizes = single[:, :, None] * single[:, None] + np.nanmax(np.abs(variances), initial=0.0)
+    wrong = variances < -SLACK * tolerance * sizes
+    if wrong.any():
+        layer, i, j = np.argwhere(wrong)[0].tolist()
+        raise KernelError(
+            f"V of the pair of samples {i} and {j} is {variances[layer, i, j]:.3g} at layer "
+            f"{layer + 1}. It is a variance, and never negative: means over four samples of the "
+            "activation came out wrong. Give a smaller tolerance, a smoother activation, or one "
+            "that oscillates more slowly."
+        )
 
 
 def _is_simple(task: Task) -> bool:
@@ -177,7 +201,7 @@ def _one_sample(task: Task) -> dict[str, Array]:
             widths=mlp.widths,
         )
     shaped = {name: a.reshape(-1, *(1,) * axes(name)) for name, a in leading.items()}
-    return shaped | found
+    return found | shaped
 
 
 def _many_samples(

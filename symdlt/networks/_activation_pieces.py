@@ -243,5 +243,10 @@ def _ascending(points: list[Any]) -> list[Any]:
 def _between(start: Any, end: Any) -> Any:
     """A rational number in an open interval."""
     if start == -sp.oo:
-        return sp.Integer(0) if end == sp.oo else sp.floor(end) - 1
-    return sp.floor(start) + 1 if end == sp.oo else sp.Rational(str(((start + end) / 2).evalf(25)))
+        return sp.Integer(0) if end == sp.oo else _whole(end) - 1
+    return _whole(start) + 1 if end == sp.oo else sp.Rational(str(((start + end) / 2).evalf(25)))
+
+
+def _whole(exact: Any) -> Any:
+    """The integer part of a number; SymPy 1.12 finds none for roots of polynomials."""
+    return sp.floor(sp.N(exact, 25))

@@ -115,7 +115,7 @@ def test_one_layer_and_zero_input():
         functions(ACTIVATIONS["tanh"], 4), 0.0, 5, C_b=0.0, C_W=1.0, **rates
     )
     assert nothing["G"].tolist() == [0.0] * 5
-    assert nothing["H"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert nothing["H"] == pytest.approx([1.0, 2.0, 3.0, 4.0, 5.0], rel=1e-14)
 
 
 def first(hyper):
@@ -130,7 +130,7 @@ def oscillating(speed):
     ("speed", "K"),
     [
         *((1.0, float(K)) for K in np.geomspace(1.0, 1e5, 97)),
-        *((1.0, K) for K in (65.0, 75.0, 100.0, 284.0, 5.6e4, 1e8, 1e12)),
+        *((1.0, K) for K in (65.0, 75.0, 100.0, 284.0, 5.6e4, 1e8, 1e10, 5e11)),
         *((float(speed), 1.0) for speed in (8, 15, 22, 57, 113, 300, 611, 997)),
     ],
 )
@@ -152,3 +152,16 @@ def test_oscillating_activations_are_not_taken_for_slow_ones(speed, K):
     }
     for name, value in expected.items():
         assert layers[name][1] == pytest.approx(value, rel=1e-10), name
+
+
+@pytest.mark.parametrize(("speed", "K"), [(1.0, 1e12), (1e3, 1e6), (1.0, 1e40)])
+def test_arguments_without_digits_for_an_oscillation_are_refused(speed, K):
+    """Rounding of z moves σ by 1e-10 of its norm: whether both grids agree is left to chance."""
+    with pytest.raises(single_input.KernelInputError, match="lose their digits at layer 1"):
+        single_input.propagate(oscillating(speed), K, 2, C_b=0.0, C_W=1.0, lambda_b=0, lambda_W=1)
+
+
+def test_powers_keep_their_digits_at_any_argument():
+    square = [lambda z: z**2, lambda z: 2 * z, lambda z: 2 + 0 * z, lambda z: 0 * z]
+    layers = single_input.propagate(square, 1e40, 2, C_b=0.0, C_W=1.0, lambda_b=0, lambda_W=1)
+    assert layers["G"][1] == pytest.approx(3e80, rel=1e-12)
