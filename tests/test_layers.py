@@ -12,6 +12,8 @@ ROOT = Path(symdlt.__file__).parent
 ORDER = (
     "_version",
     "errors",
+    "memory",
+    "files",
     "progress",
     "display",
     "indices",

@@ -25,12 +25,11 @@ OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 
 def register(commands: Commands) -> None:
     """Add check and predict."""
-    command = add_command(commands, "check", _check, "theory against sampled networks")
+    command = add_command(commands, "check", _check, "theory against sampled networks", ("inputs",))
     _network_options(command)
     _check_options(command)
-    command = add_command(
-        commands, "predict", _predict, "outputs of trained networks, to order 1/n"
-    )
+    summary = "outputs of trained networks, to order 1/n"
+    command = add_command(commands, "predict", _predict, summary, ("train", "targets", "test"))
     _network_options(command)
     _predict_options(command)
     add_format(command, "text", "json")

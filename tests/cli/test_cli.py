@@ -192,8 +192,8 @@ def test_an_interrupt_while_loading_is_answered_in_words():
         "sys.exit(main())\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "symdlt: interrupted.\n"
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "symdlt: interrupted; nothing was written.\n"
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
