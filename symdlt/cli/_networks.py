@@ -10,6 +10,7 @@ from symdlt.cli._options import (
     Commands,
     add_command,
     add_format,
+    number,
     numbers,
     tensor_names,
     whole_numbers,
@@ -75,6 +76,7 @@ def _predict_options(command: argparse.ArgumentParser) -> None:
     add("--eta", type=numbers, metavar="X", help="gd: the step size, or one for each step as 1,.5")
     add("--steps", type=int, help="gd: how many; to the end of training if left out")
     add("--time", type=float, help="flow: how long; to the end of training if left out")
+    add("--ridge", type=number, default=0.0, metavar="X", help="added to the NTK (default 0)")
     add("--infinite", action="store_true", help="at infinite width; the widths only count layers")
     add("--no-covariance", action="store_true", help="the mean only, which takes less time")
 
@@ -130,9 +132,10 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)
     found: GaussianPrediction | Prediction
     if options.infinite:
-        found = predict_infinite(net, x, y, x_test, algorithm)
+        found = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
     else:
-        found = predict(net, x, y, x_test, algorithm, covariance=not options.no_covariance)
+        asked = {"ridge": options.ridge, "covariance": not options.no_covariance}
+        found = predict(net, x, y, x_test, algorithm, **asked)
     if archive:
         return pack(found.arrays())
     if options.format == "json":
