@@ -217,7 +217,7 @@ def test_constant_factors_are_taken_out_of_means_of_polynomials():
 
 
 def test_small_outputs_are_judged_by_their_own_size():
-    """With inputs of size 1e-6, V is of order 1e-24; a theory that is ten times as large is seen."""
+    """With inputs of size 1e-6, V is of order 1e-24; a theory ten times as large is seen."""
     mlp = MLP(activation="sin", widths=[8], C_b=0.0, C_W=1.0, n_L=4)
     compared = check(mlp, [[1e-6, 2e-6]], ["V"], networks=2000)
     assert compared.agrees
