@@ -79,9 +79,9 @@ def public_errors():
         if module.name.startswith("symdlt.__") or ".kernels" in module.name:
             continue
         for name, value in vars(import_module(module.name)).items():
-            if inspect.isclass(value) and issubclass(value, Exception):
-                if value.__module__.startswith("symdlt") and not name.startswith("_"):
-                    yield value
+            ours = inspect.isclass(value) and value.__module__.startswith("symdlt")
+            if ours and issubclass(value, Exception) and not name.startswith("_"):
+                yield value
 
 
 def test_every_error_is_in_the_tree_and_has_a_built_in_parent():
