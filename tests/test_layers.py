@@ -12,6 +12,7 @@ ROOT = Path(symdlt.__file__).parent
 ORDER = (
     "_version",
     "errors",
+    "equality",
     "memory",
     "files",
     "progress",

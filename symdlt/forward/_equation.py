@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from math import comb, inf, prod
+from reprlib import repr as short_repr
 
-from symdlt.errors import require
+from symdlt.errors import OrderError, require
 from symdlt.networks import Forest
 
 Edge = tuple[int, int]
 Block = tuple[Edge, ...]
+
+MOST_TERMS = 1_000_000
+"""About a gigabyte of them, at 1 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,9 @@ def forward_equation(forest: Forest) -> ForwardEquation:
     Args:
         forest: any observable.
 
+    Raises:
+        OrderError: if it would have more than a million terms.
+
     Returns:
         The equation; star and path of four give PDLT (∞.174) and (∞.175).
 
@@ -107,7 +115,25 @@ def forward_equation(forest: Forest) -> ForwardEquation:
     11
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
+    if _old_terms(forest) > MOST_TERMS:
+        raise OrderError(
+            f"The forward equation of {short_repr(str(forest))} has more than {MOST_TERMS:,} "
+            "terms. At each vertex there is one for each way to split its edges into blocks. "
+            "Give a forest of lower degrees."
+        )
     return _forward_equation(forest)
+
+
+def _old_terms(forest: Forest) -> float:
+    """The terms with old edges alone, times three choices for each edge that stands alone."""
+    bell = [1]
+    for d in range(max(forest.degrees, default=0)):
+        bell.append(sum(comb(d, k) * bell[k] for k in range(d + 1)))
+        if bell[-1] > MOST_TERMS:
+            return inf
+    alone = sum(forest.degrees[u] == forest.degrees[v] == 1 for u, v in forest.edges)
+    total: int = prod(bell[d] for d in forest.degrees) * 3**alone
+    return total
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.mlp._means import derivatives_of, functions, is_infinite
 from symdlt.mlp._network import MLP
@@ -29,7 +30,7 @@ AGREEMENT = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
+class Comparison(EqualByFields):
     """Tensors of the output layer: of the theory, measured, and with which standard error.
 
     Attributes:
