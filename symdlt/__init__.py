@@ -19,26 +19,56 @@ U[l+1] =
   + (n/n') C_W^2 <s' s'>^2 U
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from symdlt import asymptotics as asymptotics
+    from symdlt import codegen as codegen
+    from symdlt import definitions as definitions
+    from symdlt import errors as errors
+    from symdlt import expansion as expansion
+    from symdlt import forward as forward
+    from symdlt import indices as indices
+    from symdlt import kernels as kernels
+    from symdlt import means as means
+    from symdlt import mlp as mlp
+    from symdlt import networks as networks
+    from symdlt import recursions as recursions
+    from symdlt import sampling as sampling
+    from symdlt import training as training
+    from symdlt import typesetting as typesetting
+    from symdlt import wick as wick
     from symdlt._api import *  # noqa: F403
+    from symdlt._version import VERSION
+
+    __version__ = VERSION
 else:
 
     def __getattr__(name: str) -> object:
         """Load the library when it is first used, so that the command line can answer at once."""
+        from importlib import import_module
+
+        if name == "__version__":
+            return import_module("symdlt._version").VERSION
         if name.startswith("_") and name != "__all__":
             raise AttributeError(name)
         offered = vars(import_module("symdlt._api"))
-        later = offered["_LATER"]
         if name == "__all__":
-            return [key for key in offered if not key.startswith("_")] + [*later]
-        if name in later:
-            return getattr(import_module(later[name]), name)
-        if name not in offered and name not in globals():
-            raise AttributeError(f"module 'symdlt' has no attribute {name!r}")
-        return offered.get(name, globals().get(name))
+            return sorted([*(key for key in offered if key[0] != "_"), *offered["_LATER"]])
+        if name in offered["_LATER"]:
+            return getattr(import_module(offered["_LATER"][name]), name)
+        if name in offered:
+            return offered[name]
+        if name in _rooms():
+            return import_module(f"symdlt.{name}")
+        raise AttributeError(f"module 'symdlt' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+        return sorted({*__getattr__("__all__"), *_rooms(), "__version__", "__doc__", "__all__"})
+
+    def _rooms() -> set[str]:
+        """The packages of the library, and its errors; the command line is none of them."""
+        from pkgutil import iter_modules
+
+        found = iter_modules(globals()["__path__"])
+        return {module.name for module in found if module.ispkg} - {"cli"} | {"errors"}

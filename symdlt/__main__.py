@@ -2,6 +2,9 @@
 
 import sys
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C has ended, 128 + SIGINT, as shells have it."""
+
 
 def main() -> int:
     """Run the command line; an interrupt is answered even while it is still being loaded."""
@@ -11,8 +14,8 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         if sys.stderr is not None:
-            print("symdlt: interrupted.", file=sys.stderr)
-        return 1
+            print("symdlt: interrupted; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

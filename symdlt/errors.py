@@ -72,6 +72,10 @@ class ActivationError(SymdltError, ValueError):
     """An activation function that cannot be read or does not fit what was asked of it."""
 
 
+class NotationError(SymdltError, ValueError):
+    """A letter of the user's notation that LaTeX would not set as one symbol."""
+
+
 class SolutionError(SymdltError, ValueError):
     """A recursion that the asymptotic solver cannot solve, and why."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -41,3 +41,16 @@ def test_broken_links_are_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Here, `there`\n[a](#here-there) [b](page.md#gone) [c](gone.md) [d](#here)\n")
     assert list(broken_links(page)) == ["page.md#gone", "gone.md", "#here"]
+
+
+def test_the_cross_section_of_smoke_tests_is_there():
+    from conftest import SMOKE
+
+    assert [name for name in SMOKE if not (ROOT / name).is_file()] == []
+
+
+def test_the_version_is_one():
+    from symdlt._version import VERSION
+
+    assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {VERSION}, " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

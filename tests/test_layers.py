@@ -12,6 +12,9 @@ ROOT = Path(symdlt.__file__).parent
 ORDER = (
     "_version",
     "errors",
+    "equality",
+    "memory",
+    "files",
     "progress",
     "combinatorics",
     "display",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from reprlib import repr as short_repr
@@ -49,7 +50,7 @@ def phase(
 
     Args:
         activation: a name such as "tanh", or an expression in z as text or from SymPy.
-        C_W: the variance of the weights, times the width.
+        C_W: the variance of the weights, times the width; a number, or its text such as "2/900".
         C_b: the variance of the biases.
         digits: how many digits of what is not exact, at least 6.
         start: the kernel of the first layer, from which the kernel sets out.
@@ -119,7 +120,8 @@ def _check(digits: Any, start: Any) -> None:
 
 def _variance(value: Any, name: str) -> Any:
     """An exact number; floats are read as they are printed."""
-    number = None if isinstance(value, str | bytes | bool) else _exact(value)
+    given = _written(value) if isinstance(value, str) else value
+    number = None if isinstance(given, bytes | bool) else _exact(given)
     if number is None or not number.is_finite or number < 0 or (name == "C_W" and number == 0):
         wanted = "positive" if name == "C_W" else "zero or positive"
         raise SolutionError(
@@ -127,6 +129,18 @@ def _variance(value: Any, name: str) -> Any:
             f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
         )
     return number
+
+
+def _written(text: str) -> Any:
+    """A number written as 1.5, 1e-3 or 2/900; nothing if it is none, or beyond floats."""
+    try:
+        parts = [part.strip() for part in text.split("/")]
+        if any(not isfinite(float(part)) for part in parts) or len(parts) > 2:
+            return None
+        top, *bottom = (Fraction(part) if float(part) else Fraction(0) for part in parts)
+        return top / bottom[0] if bottom else top
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _exact(value: Any) -> Any:

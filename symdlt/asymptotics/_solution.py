@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -45,6 +45,16 @@ class Asymptote:
     ratio_coefficient: Any
     exact: Any = None
 
+    def __eq__(self, other: object) -> bool:
+        """Fields are equal as numbers and formulas: SymPy may write a sum in brackets anew."""
+        if not isinstance(other, Asymptote):
+            return NotImplemented
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(a == b or (_is_formula(a, b) and sp.expand(a - b) == 0) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.order, self.log_power))
+
     @property
     def ratio(self) -> str:
         """The dimensionless ratio as text, for instance "R K/(n Theta^3)"."""
@@ -69,6 +79,10 @@ class Asymptote:
 
     def __repr__(self) -> str:
         return f"Asymptote({self.name}, exponent={sp.sstr(self.exponent)[:40]})"
+
+
+def _is_formula(*values: Any) -> bool:
+    return all(isinstance(value, sp.Expr) for value in values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,19 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from symdlt._version import VERSION
 from symdlt.cli import _networks, _recursions, _solutions, _sources
-from symdlt.cli._options import say
+from symdlt.cli._options import refuse_output_over_input, say
 from symdlt.errors import SymdltError
+from symdlt.files import write_whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; 0 is success, 1 a request that fails, 2 one that cannot be read."""
     parser = _parser()
     options = parser.parse_args(arguments)
+    refuse_output_over_input(options)
     try:
         text = options.run(options)
         _write(text, options.output)
@@ -33,9 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = repr(reason.filename) if reason.filename else "to standard output"
         say(f"cannot write {place}: {reason.strerror}.")
         return 1
-    except KeyboardInterrupt:
-        say("interrupted; nothing was written.")
-        return 1
     return int(options.failed)
 
 
@@ -46,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "Without a command: a short tour.",
     )
     parser.add_argument("--version", action="version", version=f"symdlt {VERSION}")
-    parser.set_defaults(run=_tour, output=None, failed=False)
+    parser.set_defaults(run=_tour, output=None, failed=False, reads=())
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for group in (_recursions, _solutions, _sources, _networks):
         group.register(commands)
@@ -55,20 +53,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _write(text: str | bytes, path: str | None) -> None:
     """Write the text in UTF-8, whatever the locale: a kernel must read back as it was made."""
-    if isinstance(text, bytes):
-        Path(path or "").write_bytes(text)
-        say(f"wrote {path}")
-        return
-    ended = text if text.endswith("\n") or not text else text + "\n"
+    if isinstance(text, str) and text and not text.endswith("\n"):
+        text += "\n"
     if path is not None:
-        Path(path).write_text(ended, encoding="utf-8")
+        write_whole(path, text)
         say(f"wrote {path}")
         return
     if sys.stdout is None:
         raise OSError(errno.EBADF, "it is closed")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(ended)
+    sys.stdout.write(str(text))
     sys.stdout.flush()
 
 

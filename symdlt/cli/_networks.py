@@ -10,6 +10,7 @@ from symdlt.cli._options import (
     Commands,
     add_command,
     add_format,
+    number,
     numbers,
     tensor_names,
     whole_numbers,
@@ -25,12 +26,11 @@ OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 
 def register(commands: Commands) -> None:
     """Add check and predict."""
-    command = add_command(commands, "check", _check, "theory against sampled networks")
+    command = add_command(commands, "check", _check, "theory against sampled networks", ("inputs",))
     _network_options(command)
     _check_options(command)
-    command = add_command(
-        commands, "predict", _predict, "outputs of trained networks, to order 1/n"
-    )
+    summary = "outputs of trained networks, to order 1/n"
+    command = add_command(commands, "predict", _predict, summary, ("train", "targets", "test"))
     _network_options(command)
     _predict_options(command)
     add_format(command, "text", "json")
@@ -76,6 +76,7 @@ def _predict_options(command: argparse.ArgumentParser) -> None:
     add("--eta", type=numbers, metavar="X", help="gd: the step size, or one for each step as 1,.5")
     add("--steps", type=int, help="gd: how many; to the end of training if left out")
     add("--time", type=float, help="flow: how long; to the end of training if left out")
+    add("--ridge", type=number, default=0.0, metavar="X", help="added to the NTK (default 0)")
     add("--infinite", action="store_true", help="at infinite width; the widths only count layers")
     add("--no-covariance", action="store_true", help="the mean only, which takes less time")
 
@@ -131,9 +132,10 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)
     found: GaussianPrediction | Prediction
     if options.infinite:
-        found = predict_infinite(net, x, y, x_test, algorithm)
+        found = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
     else:
-        found = predict(net, x, y, x_test, algorithm, covariance=not options.no_covariance)
+        asked = {"ridge": options.ridge, "covariance": not options.no_covariance}
+        found = predict(net, x, y, x_test, algorithm, **asked)
     if archive:
         return pack(found.arrays())
     if options.format == "json":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from symdlt.errors import InputError
+from symdlt.files import same_file
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -48,8 +49,9 @@ def add_command(
     name: str,
     run: Callable[[argparse.Namespace], str | bytes],
     summary: str,
+    reads: tuple[str, ...] = (),
 ) -> argparse.ArgumentParser:
-    """Add a command with its examples and `-o`."""
+    """Add a command with its examples and `-o`; `reads` names the options that are its files."""
     command = commands.add_parser(
         name,
         help=summary,
@@ -57,10 +59,9 @@ def add_command(
         epilog="examples:\n  " + EXAMPLES[name].replace("\n", "\n  "),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.add_argument(
-        "-o", "--output", metavar="FILE", type=_file_name, help="write to a file, in UTF-8"
-    )
-    command.set_defaults(run=run, complain=command.error)
+    written = "write to a file, in UTF-8; - is standard output"
+    command.add_argument("-o", "--output", metavar="FILE", type=_file_name, help=written)
+    command.set_defaults(run=run, complain=command.error, reads=reads)
     return command
 
 
@@ -125,7 +126,17 @@ def numbers(text: str) -> float | list[float]:
     return found[0] if len(found) == 1 else found
 
 
-def _file_name(text: str) -> str:
+def refuse_output_over_input(options: argparse.Namespace) -> None:
+    """Refuse to write over a file that the command reads."""
+    for name in options.reads:
+        read = getattr(options, name)
+        if read and options.output and same_file(read, options.output):
+            options.complain(f"-o {options.output} is also --{name}; name another file")
+
+
+def _file_name(text: str) -> str | None:
+    if text == "-":
+        return None
     if not Path(text).name:
         raise argparse.ArgumentTypeError(f"{text!r} names no file; give one such as R.txt")
     return text

@@ -22,6 +22,7 @@ WITHOUT_FAULT = 5.0
 QUIET = '@np.errstate(over="ignore", invalid="ignore")\n'
 
 
+@np.errstate(divide="warn", over="warn", invalid="warn", under="ignore")
 def generated(what: Activation, derivatives: int) -> tuple[str, dict[str, Any]]:
     """The source of an activation and its derivatives, and what it defines.
 

@@ -33,6 +33,18 @@ class NumpyActivation:
     together: Callable[[Array, int], tuple[Array, ...]]
     source: str
 
+    def __eq__(self, other: object) -> bool:
+        """Functions of one source are equal, as they are after pickling."""
+        if not isinstance(other, NumpyActivation):
+            return NotImplemented
+        return self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash(self.source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled, (self.source, len(self.functions))
+
     def __repr__(self) -> str:
         return f"NumpyActivation({len(self.functions) - 1} derivatives)"
 
@@ -88,8 +100,19 @@ def numpy_activation(what: Any, derivatives: int) -> NumpyActivation:
     [(5,), (5,)]
     """
     source, found = _generated(what, derivatives)
-    functions = tuple(found[f"s{order}"] for order in range(derivatives + 1))
+    return _named(found, source, derivatives + 1)
+
+
+def _named(found: dict[str, Any], source: str, count: int) -> NumpyActivation:
+    functions = tuple(found[f"s{order}"] for order in range(count))
     return NumpyActivation(functions, found["activation"], source)
+
+
+def _compiled(source: str, count: int) -> NumpyActivation:
+    """What a pickle is made into again: its source is compiled, and not tried once more."""
+    from symdlt.codegen._activation_domain import compiled
+
+    return _named(compiled(source), source, count)
 
 
 def _generated(what: Any, derivatives: int) -> tuple[str, dict[str, Any]]:

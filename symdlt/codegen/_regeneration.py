@@ -11,6 +11,7 @@ from reprlib import repr as short_repr
 
 from symdlt.codegen._source import kernel_for
 from symdlt.errors import KernelError, require
+from symdlt.files import write_whole
 from symdlt.networks import BOOK
 
 Provider = Callable[[], Mapping[str, str]]
@@ -138,4 +139,4 @@ def _write(root: Path, drifts: Iterable[Drift], texts: Mapping[str, str]) -> Non
             target.unlink()
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(texts[drift.path], encoding="utf-8")
+            write_whole(target, texts[drift.path])

@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from math import comb, inf, prod
+from reprlib import repr as short_repr
 
 from symdlt.combinatorics import set_partitions
 from symdlt.definitions import DENSE, FIELD, Layer
-from symdlt.errors import require
+from symdlt.errors import OrderError, require
 from symdlt.networks import Forest
 
 Edge = tuple[int, int]
 Block = tuple[Edge, ...]
 
-ANY = -1
+ANY = -1  # the branch of a vertex that may still take each of them
+
+MOST_TERMS = 1_000_000  # about a gigabyte of them, at 1 kB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,9 @@ def forward_equation(forest: Forest, layer: Layer = DENSE) -> ForwardEquation:
         forest: any observable.
         layer: the definition of the layer.
 
+    Raises:
+        OrderError: if it would have more than a million terms.
+
     Returns:
         The equation; star and path of four give PDLT (∞.174) and (∞.175).
 
@@ -116,7 +123,25 @@ def forward_equation(forest: Forest, layer: Layer = DENSE) -> ForwardEquation:
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
     require(layer, Layer, "a layer", 'Give one such as Layer("z\' = b + W s(z)").')
+    if _old_terms(forest) > MOST_TERMS:
+        raise OrderError(
+            f"The forward equation of {short_repr(str(forest))} has more than {MOST_TERMS:,} "
+            "terms. At each vertex there is one for each way to split its edges into blocks. "
+            "Give a forest of lower degrees."
+        )
     return _forward_equation(forest, layer)
+
+
+def _old_terms(forest: Forest) -> float:
+    """The terms with old edges alone, times three choices for each edge that stands alone."""
+    bell = [1]
+    for d in range(max(forest.degrees, default=0)):
+        bell.append(sum(comb(d, k) * bell[k] for k in range(d + 1)))
+        if bell[-1] > MOST_TERMS:
+            return inf
+    alone = sum(forest.degrees[u] == forest.degrees[v] == 1 for u, v in forest.edges)
+    total: int = prod(bell[d] for d in forest.degrees) * 3**alone
+    return total
 
 
 @lru_cache(maxsize=1024)

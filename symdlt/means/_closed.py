@@ -162,6 +162,7 @@ GENERAL: dict[str, FamilyMeans] = {
 }
 LAYERED = ((0, 0), (1, 1))
 LAYERS: dict[str, PairLayer] = {"erf": erf_layer, "gelu": gelu_layer, "relu": relu_layer}
+LARGEST_PARAMETER = 1e100  # products of a few of them are finite
 PARAMETERS = {"relu": {"left", "right"}, "sin": {"frequency", "phase"}}
 
 
@@ -229,12 +230,14 @@ def check_family(family: Any, parameters: Any) -> None:
     try:
         values = [np.asarray(value) for value in parameters.values()]
         accepted = parameters.keys() <= known and all(
-            v.ndim == axes and v.dtype.kind in "fiu" and np.isfinite(v).all() for v in values
+            v.ndim == axes and v.dtype.kind in "fiu" and (np.abs(v) <= LARGEST_PARAMETER).all()
+            for v in values
         )
     except (TypeError, ValueError, AttributeError):
         accepted = False
     if not accepted:
         raise KernelInputError(
             f"The parameters {parameters!r} are not those of {family}. "
-            f"It has {' and '.join(sorted(known)) or 'none'}. Give finite numbers for these."
+            f"It has {' and '.join(sorted(known)) or 'none'}. "
+            f"Give numbers of at most {LARGEST_PARAMETER:g} for these."
         )

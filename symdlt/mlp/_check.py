@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.mlp._means import derivatives_of, functions, is_infinite
 from symdlt.mlp._network import MLP
 from symdlt.mlp._propagate import propagate
-from symdlt.mlp._propagation import look_up
+from symdlt.mlp._propagation import Propagation, look_up
 from symdlt.mlp._requests import TENSORS, asked_tensors, check_data
 from symdlt.networks import BOOK, Activation
 
@@ -25,12 +26,11 @@ Array = NDArray[np.float64]
 
 GROUPS = 100
 TOLERANCE = 1e-7
-ROUNDING = 1e-12
 AGREEMENT = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
+class Comparison(EqualByFields):
     """Tensors of the output layer: of the theory, measured, and with which standard error.
 
     Attributes:
@@ -41,6 +41,7 @@ class Comparison:
         networks: how many networks there were of each size.
         extrapolated: whether networks twice as wide took away the correction of order 1/n.
         left_out: tensors of "all" that cannot be had, or not be measured, because of kinks.
+        norms: of each tensor the size of what cancels in it, a product of the largest G and H.
     """
 
     mlp: MLP
@@ -50,6 +51,7 @@ class Comparison:
     networks: int
     extrapolated: bool
     left_out: tuple[str, ...] = ()
+    norms: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,13 +66,13 @@ class Comparison:
     def z_scores(self, name: str) -> Array:
         """How many standard errors theory and measurement are apart, for every entry.
 
-        The error of the theory counts as well, 1e-7 of the largest entry, and so does rounding.
+        The error of the theory counts as well: 1e-7 of the largest entry, and of the norm. Where
+        theory is exactly zero, rounding of what was measured is not taken for a deviation.
         """
         from symdlt.sampling import Measurement
 
-        largest = max(1.0, *(np.abs(values).max() for values in self.theory.values()))
         theory = look_up(self.theory, name)
-        floor = TOLERANCE * np.abs(theory).max() + ROUNDING * largest**2
+        floor = TOLERANCE * (np.abs(theory).max() + self.norms.get(name, 0.0))
         measured = Measurement(
             self.measured[name], np.hypot(self.errors[name], floor), self.networks
         )
@@ -189,7 +191,7 @@ def check(
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
-    theory = _theory(mlp, data, names, doubled, progress)
+    theory, norms = _theory(mlp, data, names, doubled, progress)
     bases = tuple(dict.fromkeys(map(_base, names)))
     sizes = (1, 2) if doubled else (1,)
     measured = [
@@ -212,7 +214,7 @@ def check(
         values[name] = np.tensordot(weights, [part.values for part in parts], 1)
         squares = [part.standard_errors**2 for part in parts]
         errors[name] = np.sqrt(np.tensordot(weights**2, squares, 1))
-    return Comparison(mlp, theory, values, errors, count, doubled, left_out)
+    return Comparison(mlp, theory, values, errors, count, doubled, left_out, norms)
 
 
 def _base(name: str) -> str:
@@ -244,14 +246,32 @@ def _weights(name: str, mlp: MLP) -> tuple[float, float]:
 
 def _theory(
     mlp: MLP, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
-) -> dict[str, Array]:
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """The tensors, and their norms."""
     corrected = () if doubled or mlp.depth == 1 else ("G", "H")
-    needed = [*names, *(f"{name}.1" for name in names if name in corrected)]
+    needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
+    needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
     result = propagate(mlp, data, needed, progress=progress, tolerance=TOLERANCE)
-    return {
+    theory = {
         name: (result.finite_width(name) if name in corrected else result[name])[-1]
         for name in names
     }
+    return theory, {name: _norm(name, result) for name in names}
+
+
+def _norm(name: str, result: Propagation) -> float:
+    """The product of powers of G and H that scales like a tensor with outputs and learning rates.
+
+    A tensor of p pairs of axes and e edges has 2p - 2e ends that are no ends of an edge, and each
+    edge is one NTK: G^(p-e) H^e.
+    """
+    correlator = BOOK[_base(name)]
+    kernel = np.abs(result["G"][-1]).max()
+    edges = len(correlator.forest.edges)
+    ntk = np.abs(result["H"][-1]).max() if edges else 1.0
+    if not kernel > 0.0:
+        return 0.0
+    return float(kernel ** (correlator.pairs - edges) * ntk**edges)
 
 
 def _ensemble(mlp: MLP, inputs: int, size: int) -> NetworkEnsemble:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.errors import KernelError, require
-from symdlt.mlp._files import file_name, warnings_as_errors
+from symdlt.mlp._files import check_expanded, file_name, warnings_as_errors
 
 MAGIC = b"\x93NUMPY"
 ARCHIVE = b"PK"
@@ -82,6 +82,7 @@ def _member(content: bytes, name: str) -> NDArray[Any]:
     with np.lib.npyio.NpzFile(BytesIO(content), allow_pickle=False) as archive:
         if name not in archive.files:
             raise ValueError(f"it has no array {name!r}, only {short_repr(archive.files)}")
+        check_expanded(archive, [name])
         with warnings_as_errors():
             array: NDArray[Any] = archive[name]
     return array

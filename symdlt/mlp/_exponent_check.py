@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
 from symdlt.codegen import numpy_activation
+from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import single_input
 
@@ -24,8 +25,8 @@ ORDERS = 2
 RATES = (0.7, 1.3)
 
 
-@dataclass(frozen=True, slots=True)
-class IteratedTensor:
+@dataclass(frozen=True, slots=True, eq=False)
+class IteratedTensor(EqualByFields):
     r"""One tensor: its asymptote $x\,\ell^{-p}\log^j\ell$, and its iteration.
 
     Attributes:

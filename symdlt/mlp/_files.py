@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.errors import InputError, SchemaError
+from symdlt.files import whole_file
+from symdlt.memory import memory_of_machine
 from symdlt.mlp._requests import TENSORS, Blocks, axes
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ def write(result: Propagation, path: str | PathLike[str]) -> None:
         "blocks": result.blocks,
         "tensors": result.names,
     }
-    with open(file_name(path), "wb") as file:
+    with whole_file(file_name(path)) as file:
         np.savez(file, **{HEADER: np.array(json.dumps(header)), **result.tensors})  # type: ignore[arg-type]
 
 
@@ -48,6 +50,7 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Array], tuple[int, ...], 
     with open(name, "rb") as file:
         try:
             with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive, warnings_as_errors():
+                check_expanded(archive, archive.files)
                 return _contents(archive)
         except Exception as reason:
             said = str(reason) or type(reason).__name__
@@ -81,6 +84,21 @@ def file_name(path: Any) -> str:
         f"{path!r:.80} is not the name of a file. It is the text of a path, or a Path. "
         "Give one such as 'tensors.npz'."
     )
+
+
+def check_expanded(archive: Any, names: Sequence[str]) -> None:
+    """Refuse arrays of an npz that are larger than memory once they are decompressed.
+
+    Raises:
+        ValueError: with the size that the header of the archive gives.
+    """
+    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
+    needed = sum(sizes.get(name, 0) for name in names)
+    if needed > memory_of_machine():
+        raise ValueError(
+            f"its arrays expand to {needed / 1e9:.2g} GB, and this machine has "
+            f"{memory_of_machine() / 1e9:.2g} GB of memory"
+        )
 
 
 def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:

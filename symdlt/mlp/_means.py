@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
@@ -17,8 +19,11 @@ from symdlt.means import (
     SmoothMeans,
     has_infinite_mean,
 )
+from symdlt.means._triangle import Indices
 from symdlt.mlp._network import MLP, Function
 from symdlt.networks import Activation
+
+Array = NDArray[np.float64]
 
 CLOSED = ("erf", "gelu", "sin")
 SMOOTH = 12
@@ -99,7 +104,57 @@ def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
         return KinkedMeans(given, kinks, tolerance)
     if mlp.activation.name in CLOSED:
         return ClosedMeans(given, mlp.activation.name, None, tolerance, together)
-    return SmoothMeans(given, tolerance, together)
+    smooth = SmoothMeans(given, tolerance, together)
+    constants = constants_of(mlp.activation, derivatives)
+    return MeansWithConstants(smooth, constants) if constants else smooth
+
+
+class MeansWithConstants:
+    """Means whose constant factors are taken out, so that covariances with them are exactly zero.
+
+    Those of a polynomial are: of its derivatives one is constant, and all after it are zero.
+    """
+
+    def __init__(self, means: SmoothMeans, constants: Mapping[int, float]) -> None:
+        self.means = means
+        self.constants = constants
+        self.pair_tables = means.pair_tables
+
+    def __call__(
+        self, K: Array, orders: Sequence[tuple[int, ...]], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders, N×N for two and N×N×N×N for four."""
+        left = {order: self._varying(order) for order in orders}
+        asked = sorted({reduced for reduced in left.values() if reduced})
+        found = dict(zip(asked, self.means(K, asked, samples), strict=True)) if asked else {}
+        return [self._table(order, found.get(left[order]), len(K)) for order in orders]
+
+    def _varying(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        """The factors that a mean is taken of: all of them, the two that vary, or none."""
+        if any(self.constants.get(k) == 0.0 for k in order):
+            return ()
+        varying = tuple(k for k in order if k not in self.constants)
+        return varying if len(varying) in (0, 2) else order
+
+    def _table(self, order: tuple[int, ...], mean: Array | None, count: int) -> Array:
+        shape = (count,) * len(order)
+        if mean is not None and mean.ndim == len(order):
+            return mean
+        factor = math.prod(self.constants[k] for k in order if k in self.constants)
+        if mean is None:
+            return np.full(shape, factor)
+        axes = [k for k, one in enumerate(order) if one not in self.constants]
+        spread = np.expand_dims(factor * mean, [k for k in range(len(order)) if k not in axes])
+        return np.broadcast_to(spread, shape)
+
+
+@cache
+def constants_of(activation: Activation, derivatives: int) -> dict[int, float]:
+    """The derivatives of a polynomial that do not depend on z, by their order."""
+    if not activation.to_sympy().is_polynomial():
+        return {}
+    found = enumerate(activation.derivatives(derivatives))
+    return {k: float(one) for k, one in found if not one.free_symbols}
 
 
 @cache

@@ -1,6 +1,5 @@
 """Real numbers from whatever users have."""
 
-import os
 from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.errors import InputError, KernelError
+from symdlt.memory import memory_of_machine
 
 
 def real_numbers(name: str, value: Any, what: str) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ def check_memory(numbers: float, remedy: str) -> None:
     Raises:
         KernelError: if so many floats are more than this machine can hold.
     """
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = memory_of_machine()
     if 8 * numbers > memory:
         raise KernelError(
             f"The tensors would take about {8 * numbers / 1e9:.2g} GB of memory. "

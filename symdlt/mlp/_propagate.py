@@ -29,6 +29,7 @@ from symdlt.mlp._requests import (
 from symdlt.mlp._tasks import MOST_SAMPLES, plan, results
 
 
+@np.errstate(divide="warn", over="warn", invalid="warn", under="ignore")
 def propagate(
     mlp: MLP,
     x: ArrayLike,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
 from symdlt.mlp._requests import TENSORS, Blocks, axes
 
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Layer:
+class Layer(EqualByFields):
     """The tensors of one layer; axis k of an array is the k-th subscript.
 
     Attributes:
@@ -31,6 +32,9 @@ class Layer:
     number: int
     tensors: Mapping[str, Array]
 
+    def __post_init__(self) -> None:
+        require(self.tensors, Mapping, "a dict of tensors", "`Propagation.layer` gives a layer.")
+
     def __getitem__(self, name: str) -> Array:
         return look_up(self.tensors, name)
 
@@ -39,7 +43,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Propagation:
+class Propagation(EqualByFields):
     """The tensors of a network at all layers, for given samples.
 
     `result["V"]` has the layers along axis 0 and the k-th subscript along axis k;
@@ -65,6 +69,7 @@ class Propagation:
     blocks: Blocks
 
     def __post_init__(self) -> None:
+        _check_parts(self.tensors, self.widths, self.blocks)
         for array in self.tensors.values():
             array.flags.writeable = False
         object.__setattr__(self, "tensors", MappingProxyType(dict(self.tensors)))
@@ -175,6 +180,25 @@ class Propagation:
             f"Propagation({self.depth} layers, {counted} sample{'' if one else 's'}, "
             f"tensors={' '.join(self.tensors)})"
         )
+
+
+def _check_parts(tensors: Any, widths: Any, blocks: Any) -> None:
+    """Refuse what is no result of `propagate`: tensors whose axes are not layers and samples."""
+    advice = "Such results come from `propagate` or `Propagation.load`."
+    require(tensors, Mapping, "a dict of tensors", advice)
+    for what, listed in (("widths", widths), ("blocks", blocks)):
+        require(listed, tuple, f"a tuple of {what}", advice)
+    for name, array in tensors.items():
+        known = isinstance(name, str) and name in TENSORS
+        sizes = tuple(map(len, blocks[: axes(name)])) if known else ()
+        wanted = (len(widths) + 1, *sizes)
+        if not known or len(sizes) != axes(name) or np.shape(array) != wanted:
+            raise KernelError(
+                f"{short_repr(name)} with the shape {np.shape(array)} is no tensor of "
+                f"{len(widths) + 1} layers and {len(blocks)} blocks of samples. The layers are "
+                f"along axis 0, samples along the others. {advice}"
+            )
+        require(array, np.ndarray, "an array", advice)
 
 
 def look_up(tensors: Mapping[str, Array], name: str) -> Array:

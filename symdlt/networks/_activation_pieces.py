@@ -139,6 +139,11 @@ def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[P
     condition = expression(u)
     zeros = [x for x in roots(condition) if start < x < end]
     starts = _ascending([start, *zeros])
+    if condition.has(sp.zoo, sp.nan, sp.oo, -sp.oo):
+        raise ActivationError(
+            f"A condition of the activation is not finite: {str(condition)[:40]}. "
+            "It decides where pieces meet. Give thresholds that are finite numbers."
+        )
     function = sp.lambdify(Z, condition, "mpmath")
     for begin, stop in zip(starts, [*starts[1:], end], strict=True):
         value = _value(function, _between(begin, stop))

@@ -146,6 +146,7 @@ class Activation:
         >>> activation("gelu").kinks(3)
         ()
         """
+        _check_order(order)
         from symdlt.networks._activation_pieces import kinks
 
         return kinks(parse(self.text), order)

@@ -14,6 +14,10 @@ from symdlt.errors import GraphError
 Edge = tuple[int, int]
 
 
+MOST_VERTICES = 1000
+"""Far beyond what can be averaged; a tensor has at most 36 axes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forest:
     r"""A product of tree observables, one tree a connected component.
@@ -47,6 +51,11 @@ class Forest:
             raise GraphError(
                 f"There is no forest on {short_repr(self.vertices)} vertices. "
                 "It was given as their number. Count them, for example Forest(2, ((0, 1),))."
+            )
+        if self.vertices > MOST_VERTICES:
+            raise GraphError(
+                f"A forest of {self.vertices} vertices is too large to be used. "
+                f"Products of observables have at most {MOST_VERTICES} here. Give a smaller one."
             )
         ordered = sorted_pairs(self.edges, "edges")
         for u, v in ordered:

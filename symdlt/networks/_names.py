@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from reprlib import repr as short_repr
 
 from symdlt.errors import GraphError, UnknownTensorError, require
 from symdlt.networks._correlators import BOOK, MOST_AXES, Correlator, identify
-from symdlt.networks._forests import Edge, Forest, sorted_pairs
+from symdlt.networks._forests import OBSERVABLES, Edge, Forest, sorted_pairs
 
 _SYSTEMATIC = re.compile(r"X([1-9][0-9]?)((?:_[0-9a-z]{2})*)")
 _SUBLEADING = re.compile(r"([^.\[]+)(?:\.(\d{1,9})|\[(\d{1,9})\])")
+
+ALIASES = {"K": "G", "Theta": "H", "Θ": "H", "NTK": "H"}
+"""What else people call the metric, whose leading order is the kernel K, and the mean NTK."""
 
 
 def tensor(name: str) -> Correlator:
     """The tensor with that name.
 
-    The thirteen of the book are G H V A B D F P Q R S T U. Any other one is X, the number of
-    axes 2m, and the edges as pairs of base-36 digits, axes 2k and 2k+1 sharing a neuron:
+    The thirteen of the book are G H V A B D F P Q R S T U; K is G, and Theta and NTK
+    are H. Any other one is X, the number of axes 2m, and the edges as pairs of base-36 digits,
+    axes 2k and 2k+1 sharing a neuron:
     `X6_01_24` has six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
 
     Args:
@@ -34,17 +39,40 @@ def tensor(name: str) -> Correlator:
     'B'
     """
     found = _SYSTEMATIC.fullmatch(name) if isinstance(name, str) else None
-    if isinstance(name, str) and name in BOOK:
-        return BOOK[name]
+    if isinstance(name, str) and (letter := ALIASES.get(name, name)) in BOOK:
+        return BOOK[letter]
     if not found or int(found[1]) % 2 or int(found[1]) > MOST_AXES:
         raise UnknownTensorError(
             f"There is no tensor {short_repr(name)}. Known are {' '.join(BOOK)} and systematic "
             f"names such as X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges);"
             " `derive` takes one piece of a tensor as G.1. See them with `symdlt list --order K`."
+            f"{_suggestion(name)}"
         )
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])
     size = int(found[1])
     return correlator_from(edges, [(2 * k, 2 * k + 1) for k in range(size // 2)])
+
+
+def _suggestion(name: object) -> str:
+    """What may have been meant: the tensors of an observable, or a name that is spelled alike."""
+    if not isinstance(name, str):
+        return ""
+    asked = name.strip().casefold().replace("_", "-")
+    trees = [forest for known, forest in OBSERVABLES.items() if known.casefold() == asked]
+    trees += [OBSERVABLES[f"ddNTK-{kind}"] for kind in ("I", "II") if asked == "ddntk"]
+    shapes = {tuple(sorted(tree.degrees)) for tree in trees}
+    found = [letter for letter, one in BOOK.items() if shapes & set(_shapes(one))]
+    if not found:
+        spelled = {known.casefold(): known for known in (*BOOK, *ALIASES)}
+        alike = get_close_matches(asked, spelled, n=3, cutoff=0.75)
+        found = list(dict.fromkeys(spelled[known] for known in alike))
+    return f" Did you mean {' or '.join(found)}?" if found else ""
+
+
+def _shapes(correlator: Correlator) -> Iterator[tuple[int, ...]]:
+    """The degrees of the vertices of each tree of a correlator, sorted."""
+    for tree in correlator.forest.components:
+        yield tuple(sorted(correlator.forest.degrees[vertex] for vertex in tree))
 
 
 def split_subleading(name: str) -> tuple[str, int]:

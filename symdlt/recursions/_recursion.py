@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ from symdlt.definitions import DENSE, Layer
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.forward import forward_equation
+from symdlt.memory import memory_of_machine
 from symdlt.networks import Correlator, split_subleading, tensor
 from symdlt.progress import track
 from symdlt.recursions._evaluation import Key, diagram_terms, hyperparameters
@@ -276,7 +276,7 @@ def refuse_if_too_large(correlator: Correlator, piece: int, inputs: str) -> None
         OrderError: with the estimated size and the size of the memory.
     """
     needed = estimated_bytes(correlator, piece, inputs)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = memory_of_machine()
     if needed > memory:
         raise OrderError(
             f"Deriving {piece_name(correlator, piece)} with {inputs} input(s) would take about "

@@ -24,6 +24,12 @@ class RecursionSystem:
 
     recursions: tuple[Recursion, ...]
 
+    def __post_init__(self) -> None:
+        advice = "Give one of Recursion objects, or derive one with `derive_system`."
+        require(self.recursions, tuple, "a tuple of recursions", advice)
+        for one in self.recursions:
+            require(one, Recursion, "a recursion", advice)
+
     def __repr__(self) -> str:
         names = " ".join(self.names)
         return f"RecursionSystem({names if len(names) < 60 else f'{len(self)} recursions'})"

@@ -1,7 +1,6 @@
 """Checks of what users pass to the sampler."""
 
 import math
-import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 from reprlib import repr as short_repr
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.errors import SamplingError, require
+from symdlt.memory import memory_of_machine
 
 Array = npt.NDArray[Any]
 REFUSED = (str, bytes, bool, np.ma.MaskedArray)
@@ -74,7 +74,7 @@ def check_inputs(inputs: npt.ArrayLike, width: int) -> Array:
 
 def check_memory(numbers: int) -> None:
     """Raise a `SamplingError` if so many numbers would not fit into memory at once."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = memory_of_machine()
     if 8 * numbers > memory:
         raise SamplingError(
             f"This would take about {8 * min(numbers, 10**100) / 1e9:.2g} GB of memory. "

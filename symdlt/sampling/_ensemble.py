@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, require
 from symdlt.sampling._checks import check_generator, check_memory, spread, whole_number
 
@@ -102,7 +103,7 @@ class NetworkEnsemble:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class NetworkParameters:
+class NetworkParameters(EqualByFields):
     """Weights and biases of many networks: one array a layer, networks along the first axis."""
 
     weights: tuple[Array, ...]

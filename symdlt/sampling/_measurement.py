@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.progress import track
 from symdlt.sampling._activation import Activation, check_activation
@@ -43,7 +44,7 @@ TensorName: TypeAlias = str | TensorPattern
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Measurement:
+class Measurement(EqualByFields):
     """A tensor estimated from `count` networks, with one axis of samples for each vertex."""
 
     values: Array

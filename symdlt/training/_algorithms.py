@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any, Protocol, runtime_checkable
@@ -18,6 +17,7 @@ from symdlt.training._chains import (
     flow_fully_summed,
     flow_matrix,
     fully_summed,
+    passed,
     step_matrix,
 )
 from symdlt.training._responses import PROJECTED, Response
@@ -73,8 +73,8 @@ class GradientDescent:
     steps: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.eta, int | float | np.number):
-            _check_step(self.eta)
+        if isinstance(self.eta, Real):
+            object.__setattr__(self, "eta", _step(self.eta))
             if self.steps is not None:
                 _check_count(self.steps)
             return
@@ -85,9 +85,7 @@ class GradientDescent:
                 "is a number, or a list with one for each step, which says how many there are. "
                 "Give GradientDescent(0.1), GradientDescent(0.1, steps=50) or a list."
             )
-        for eta in self.eta:
-            _check_step(eta)
-        object.__setattr__(self, "eta", tuple(map(float, self.eta)))
+        object.__setattr__(self, "eta", tuple(map(_step, self.eta)))
 
     @property
     def finished(self) -> bool:
@@ -113,16 +111,10 @@ class GradientDescent:
         if self.finished:
             step = dict.fromkeys(h, self.eta)
             return sum(fully_summed(chain, h, step) for chain in response.chains)
-        total: Any = 0.0
-        for chain in response.chains:
-            if isinstance(self.eta, tuple):
-                each = (step_matrix(chain, h, outer, eta) for eta in self.eta)
-                matrix = reduce(lambda before, after: after @ before, each)
-            else:
-                matrix = step_matrix(chain, h, outer, self.eta)
-                matrix = np.linalg.matrix_power(matrix, self.steps or 0)
-            total = total + matrix[..., 0, -1]
-        return total
+        if isinstance(self.eta, tuple):
+            return passed(response.chains, h, outer, self.eta)
+        matrices = (step_matrix(chain, h, outer, self.eta) for chain in response.chains)
+        return sum(np.linalg.matrix_power(one, self.steps or 0)[..., 0, -1] for one in matrices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +135,15 @@ class GradientFlow:
     time: float | None = None
 
     def __post_init__(self) -> None:
-        number = isinstance(self.time, Real) and not isinstance(self.time, bool)
-        if self.time is not None and not (number and 0 <= self.time <= LONGEST):
+        if self.time is None:
+            return
+        time = _float(self.time)
+        if not 0.0 <= time <= LONGEST:
             raise TrainingError(
                 f"time is {short_repr(self.time)}. It is the time of training, the sum of the step "
                 "sizes. Give a number that is not negative, or leave it out to train to the end."
             )
-        if self.time is not None:
-            object.__setattr__(self, "time", float(self.time))
+        object.__setattr__(self, "time", time)
 
     @property
     def finished(self) -> bool:
@@ -258,11 +251,12 @@ def weights(
         mode: eigenvalues.reshape((-1,) + (1,) * (count - 1 - k))
         for k, mode in enumerate(response.modes)
     }
-    still = np.broadcast_to(algorithm.weight(response, h), (size,) * count)
     if algorithm.finished or response.fixed > 1:
-        return still, None
-    outer = eigenvalues.reshape((-1,) + (1,) * count)
-    return still, np.broadcast_to(algorithm.weight(response, h, outer), (size,) * (count + 1))
+        return np.broadcast_to(algorithm.weight(response, h), (size,) * count), None
+    # Test outputs, which do not decay, and those of the training set in one go.
+    outer = np.concatenate([[0.0], eigenvalues]).reshape((-1,) + (1,) * count)
+    both = np.broadcast_to(algorithm.weight(response, h, outer), (size + 1, *(size,) * count))
+    return both[0], both[1:]
 
 
 def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
@@ -300,12 +294,21 @@ def _checked(name: str, function: Callable[..., Any], h: Modes) -> Any:
     return value if value.ndim else value.item()
 
 
-def _check_step(eta: Any) -> None:
-    number = isinstance(eta, Real) and not isinstance(eta, bool)
-    if not number or not 0 < eta <= LONGEST:
+def _step(eta: Any) -> float:
+    size = _float(eta)
+    if not 0.0 < size <= LONGEST:
         raise TrainingError(
             f"eta is {short_repr(eta)}. A step size is a positive number. Give one such as 0.1."
         )
+    return size
+
+
+def _float(value: Any) -> float:
+    """A real number as a float; nan for what is none, or is too large."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    except OverflowError:
+        return np.nan
 
 
 def _check_count(steps: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.errors import TrainingError
+from symdlt.errors import TrainingError, require
 from symdlt.mlp._numbers import real_numbers
 
 Array = NDArray[Any]
@@ -84,6 +85,27 @@ def check_square(name: str, value: ArrayLike) -> Array:
             f"Give ({name} + {name}.T) / 2 if only rounding made the difference."
         )
     return matrix
+
+
+def check_ridge(ridge: float) -> float:
+    r"""The ridge of training: how strongly each training output is relieved by an offset.
+
+    Each training output is $z_{i\alpha} + \sqrt\rho\, \xi_{i\alpha}$ with the ridge ρ and a
+    parameter $\xi_{i\alpha}$ of its own, which starts at 0 and learns at the rate 1. Its NTK is
+    $H_{\alpha\alpha'} + \rho\,\delta_{\alpha\alpha'}$. As outputs are linear in ξ, higher
+    differentials do not know of it.
+
+    Raises:
+        InputError: if it is no number.
+        TrainingError: if it is negative or not finite.
+    """
+    require(ridge, Real, "a ridge", "Give 0 or a positive number.")
+    if not 0.0 <= float(ridge) < np.inf:
+        raise TrainingError(
+            f"ridge is {ridge}. It is added to the eigenvalues of the training NTK. "
+            "Give 0 or a positive number."
+        )
+    return float(ridge)
 
 
 def check_finite(name: str, table: Array) -> Array:

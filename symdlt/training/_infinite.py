@@ -10,10 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.training._algorithms import Algorithm, check_algorithm
-from symdlt.training._data import check_result, check_samples, check_square, check_targets
+from symdlt.training._data import (
+    check_result,
+    check_ridge,
+    check_samples,
+    check_square,
+    check_targets,
+)
 from symdlt.training._prediction import GaussianPrediction
 from symdlt.training._responses import responses
-from symdlt.training._statistics import Statistics, solve_positive
+from symdlt.training._statistics import solve_positive
 
 Array = NDArray[Any]
 
@@ -24,12 +30,16 @@ def predict_infinite(
     y_train: ArrayLike,
     x_test: ArrayLike,
     algorithm: Algorithm | None = None,
+    *,
+    ridge: float = 0.0,
 ) -> GaussianPrediction:
     r"""Outputs of an infinitely wide network in the course of training (PDLT 10.39–10.41).
 
     With ε the training error at initialisation, $z_\beta(t) = z_\beta - H_{\beta\alpha}
     (H^{-1} [1 - (1 - \eta H)^t])_{\alpha\alpha'} \epsilon_{\alpha'}$, and z is Gaussian with mean
-    0 and covariance K.
+    0 and covariance K. A ridge ρ is added to the training NTK, $H_{\alpha\alpha'} +
+    \rho\,\delta_{\alpha\alpha'}$, where it stands in powers and inverses. At a finite time
+    nothing is inverted, and samples may be duplicated.
 
     Args:
         net: the network; its widths do not matter.
@@ -37,10 +47,11 @@ def predict_infinite(
         y_train: targets of shape (N_A, n_L), or (N_A,) for one output.
         x_test: test data of shape (N_B, n_0).
         algorithm: gradient flow to the end if left out.
+        ridge: ρ; with the last layer alone learning, it is the variance of noise in the targets.
 
     Raises:
-        TrainingError: for shapes that do not fit, a training NTK without inverse, or step sizes
-            that are too large.
+        TrainingError: for shapes that do not fit, a training NTK without inverse when training
+            goes to the end, or step sizes that are too large.
 
     >>> from symdlt import MLP
     >>> net = MLP(activation="relu", widths=[1], C_b=0, C_W=2, lambda_b=0, lambda_W=1)
@@ -51,7 +62,7 @@ def predict_infinite(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     found = propagate(net, data, ["G", "H"])
-    return predict_kernel(found["H"][-1], targets, found["G"][-1], algorithm)
+    return predict_kernel(found["H"][-1], targets, found["G"][-1], algorithm, ridge=ridge)
 
 
 def predict_kernel(
@@ -59,6 +70,8 @@ def predict_kernel(
     y_train: ArrayLike,
     kernel: ArrayLike | None = None,
     algorithm: Algorithm | None = None,
+    *,
+    ridge: float = 0.0,
 ) -> GaussianPrediction:
     r"""Outputs of a model that is linear in its parameters, trained by gradient descent.
 
@@ -70,6 +83,7 @@ def predict_kernel(
         kernel: the covariance of the outputs at initialisation, of shape (N, N); zero outputs if
             left out.
         algorithm: gradient flow to the end if left out.
+        ridge: as for `predict_infinite`.
 
     Raises:
         TrainingError: for shapes that do not fit, a training NTK without inverse, or step sizes
@@ -84,29 +98,31 @@ def predict_kernel(
     K = np.zeros_like(H) if kernel is None else check_square("kernel", kernel)
     targets = check_targets(y_train)
     train = _check_split(len(targets), H, K)
+    inner = H[:train, :train] + check_ridge(ridge) * np.eye(train)
     fit = _finished if algorithm.finished else _under_way
     with np.errstate(all="ignore"):
-        carrier = np.hstack([-fit(H, train, algorithm), np.eye(len(H) - train)])
+        fitted = fit(inner, H[train:, :train], algorithm)
+        carrier = np.hstack([-fitted, np.eye(len(H) - train)])
         mean, covariance = -carrier[:, :train] @ targets, carrier @ K @ carrier.T
     return GaussianPrediction(check_result("mean", mean), check_result("covariance", covariance))
 
 
-def _finished(H: Array, train: int, algorithm: Algorithm) -> Array:
+def _finished(inner: Array, mixed: Array, algorithm: Algorithm) -> Array:
     """What each training target contributes to each test output at the end of training."""
-    inner = H[:train, :train]
     try:
+        # Row sums bound the eigenvalues, which are needed only where the bound is too weak.
         algorithm.check(np.abs(inner).sum(axis=1))
     except TrainingError:
         algorithm.check(np.linalg.eigvalsh(inner))
-    return solve_positive(inner, H[:train, train:]).T
+    return solve_positive(inner, mixed.T).T
 
 
-def _under_way(H: Array, train: int, algorithm: Algorithm) -> Array:
-    statistics = Statistics({"H": H}, train, 1)
-    values, vectors = statistics.spectrum
-    still, *_ = responses()
-    left = algorithm.weight(still, {}, values)
-    fit: Array = -(statistics.propagator[:, :train] * (1.0 - left)) @ vectors.T
+def _under_way(inner: Array, mixed: Array, algorithm: Algorithm) -> Array:
+    """The same at a finite time: the NTK acts at each step, and nothing is inverted."""
+    values, vectors = np.linalg.eigh(inner)
+    moving = next(one for one in responses() if one.name == "NTK")
+    (mode,) = moving.modes
+    fit: Array = -((mixed @ vectors) * algorithm.weight(moving, {mode: values})) @ vectors.T
     return fit
 
 

@@ -13,7 +13,7 @@ from symdlt.errors import TrainingError
 from symdlt.mlp._numbers import real_numbers
 from symdlt.networks import OBSERVABLES, Forest
 from symdlt.training._algorithms import Algorithm, check_algorithm, weights
-from symdlt.training._data import check_finite, check_square, check_targets
+from symdlt.training._data import check_finite, check_ridge, check_square, check_targets
 from symdlt.training._responses import Response, moved
 from symdlt.training._statistics import Statistics
 
@@ -29,6 +29,8 @@ def train_network(
     ddH_II: ArrayLike,
     y_train: ArrayLike,
     algorithm: Algorithm | None = None,
+    *,
+    ridge: float = 0.0,
 ) -> Array:
     r"""The trained output of one network (PDLT ∞.141, ∞.154).
 
@@ -47,6 +49,7 @@ def train_network(
             vertex 4 on 2, as in the path 3-1-2-4.
         y_train: targets of shape (N_A, n_L), or (N_A,) for one output.
         algorithm: gradient flow to the end if left out.
+        ridge: as for `predict`.
 
     Returns:
         The outputs of the test samples, of shape (N_B, n_L).
@@ -77,7 +80,7 @@ def train_network(
         for name, value in zip(TREES, given, strict=True)
     }
     ntk = check_square("H", trees[OBSERVABLES["NTK"]])
-    statistics = Statistics({"H": ntk}, train * neurons, 1)
+    statistics = Statistics({"H": ntk}, train * neurons, 1, check_ridge(ridge))
     values, vectors = statistics.spectrum
     algorithm.check(values)
     errors = vectors.T @ (outputs[:train] - targets).ravel()

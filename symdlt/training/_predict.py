@@ -12,7 +12,7 @@ from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.networks import DNTK, NTK, Activation
 from symdlt.training._algorithms import Algorithm, check_algorithm
-from symdlt.training._data import check_samples, check_targets
+from symdlt.training._data import check_ridge, check_samples, check_targets
 from symdlt.training._evaluation import Training
 from symdlt.training._infinite import predict_kernel
 from symdlt.training._prediction import Prediction
@@ -30,6 +30,7 @@ def predict(
     x_test: ArrayLike,
     algorithm: Algorithm | None = None,
     *,
+    ridge: float = 0.0,
     covariance: bool = True,
     executor: Executor | None = None,
     progress: bool | None = None,
@@ -45,6 +46,8 @@ def predict(
         y_train: targets of shape (N_A, n_L), or (N_A,) for one output.
         x_test: test data of shape (N_B, n_0).
         algorithm: gradient flow to the end if left out.
+        ridge: what is added to the eigenvalues of the mean training NTK: each training output has
+            an offset of its own that learns at this rate; see the page on trained networks.
         covariance: whether to give the covariance, too.
         executor: where the tensors are computed, as in `propagate`.
         progress: True or False, or None to show it on a terminal only.
@@ -62,13 +65,14 @@ def predict(
     """
     require(covariance, bool, "True or False", "Give False for the mean only.")
     names = COVARIANCE if covariance else MEAN
-    training = prepare(net, x_train, y_train, x_test, algorithm, names, executor, progress)
+    training = prepare(net, x_train, y_train, x_test, algorithm, names, executor, progress, ridge)
     statistics = training.statistics
     infinite = predict_kernel(
         statistics.tensors["H"],
         statistics.spectrum[1] @ training.targets.T,
         statistics.tensors["G"],
         training.algorithm,
+        ridge=statistics.ridge,
     )
     parts = training.moment(1, 1)
     del parts["output"]
@@ -82,6 +86,7 @@ def trained_ntk(
     x_test: ArrayLike,
     algorithm: Algorithm | None = None,
     *,
+    ridge: float = 0.0,
     progress: bool | None = None,
 ) -> Array:
     r"""The mean NTK in the course of training or at its end, to order 1/n (PDLT ∞.117, ∞.156).
@@ -92,6 +97,7 @@ def trained_ntk(
         y_train: targets of shape (N_A, n_L), or (N_A,) for one output.
         x_test: test data of shape (N_B, n_0).
         algorithm: gradient flow to the end if left out.
+        ridge: as for `predict`; the NTK that is given is that of the network alone.
         progress: True or False, or None to show it on a terminal only.
 
     Returns:
@@ -106,7 +112,7 @@ def trained_ntk(
     >>> found.shape, found[0, 0].round(4).item()
     ((2, 2, 1, 1), 0.9451)
     """
-    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress)
+    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress, ridge)
     one = np.eye(len(training.targets))
     leading = training.statistics.tensors["H"][:, :, None, None] * one
     return leading + training.observable(NTK)
@@ -119,6 +125,7 @@ def trained_dntk(
     x_test: ArrayLike,
     algorithm: Algorithm | None = None,
     *,
+    ridge: float = 0.0,
     progress: bool | None = None,
 ) -> Array:
     """The mean dNTK in the course of training or at its end, at order 1/n (PDLT ∞.102).
@@ -129,7 +136,7 @@ def trained_dntk(
         An array with three axes of samples, training samples first, then three of neurons; the
         first of each is the one with two derivatives.
     """
-    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress)
+    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress, ridge)
     return training.observable(DNTK)
 
 
@@ -142,6 +149,7 @@ def prepare(
     names: tuple[str, ...],
     executor: Executor | None,
     progress: bool | None,
+    ridge: float,
 ) -> Training:
     """The training of a network: its tensors at the last layer, and its targets, in modes."""
     require(net, MLP, "a network", "Give an MLP.")
@@ -151,7 +159,8 @@ def prepare(
     _refuse_kinks(net)
     found = propagate(net, data, names, executor=executor, progress=progress)
     tensors = {name: array[-1] for name, array in found.tensors.items()}
-    statistics = Statistics(tensors, train, net.widths[-1] if net.widths else 1)
+    width = net.widths[-1] if net.widths else 1
+    statistics = Statistics(tensors, train, width, check_ridge(ridge))
     values, vectors = statistics.spectrum
     algorithm.check(values)
     return Training(statistics, targets.T @ vectors, algorithm)

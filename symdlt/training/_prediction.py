@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.equality import EqualByFields
+
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianPrediction:
+class GaussianPrediction(EqualByFields):
     """The distribution of trained outputs for test samples; independent neurons, all alike.
 
     Attributes:
@@ -43,7 +45,7 @@ class GaussianPrediction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction:
+class Prediction(EqualByFields):
     """Mean and covariance of the trained outputs for test samples, to order 1/n.
 
     Attributes:

@@ -7,7 +7,10 @@ from functools import lru_cache
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symdlt.errors import TrainingError
+from symdlt.mlp._numbers import real_numbers
 from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._chains import fully_summed
 from symdlt.training._responses import PROJECTED, Response, responses
@@ -40,7 +43,9 @@ class Projector:
             h: one for each mode, positive.
 
         Raises:
-            TrainingError: for another number of them, or an algorithm that stops before.
+            InputError: for what are no numbers.
+            TrainingError: for another number of them, or such that are not positive, or an
+                algorithm that stops before.
         """
         modes = self.response.modes
         if not check_algorithm(algorithm).finished or len(h) != len(modes):
@@ -49,6 +54,8 @@ class Projector:
                 f"end. Given were {len(h)} and {short_repr(algorithm)}. "
                 "Leave out its steps or its time."
             )
+        for value in h:
+            _check_eigenvalues(value)
         return algorithm.weight(self.response, dict(zip(modes, h, strict=True)))
 
     def expression(self, algorithm: Algorithm | None = None) -> sp.Expr:
@@ -88,6 +95,18 @@ class Projector:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+
+def _check_eigenvalues(h: Any) -> None:
+    if getattr(h, "free_symbols", None):
+        return
+    number = float(h) if getattr(h, "is_number", False) and h.is_real else h
+    values = real_numbers("h", number, "an eigenvalue, or an array of them")
+    if not ((values > 0.0) & np.isfinite(values)).all():
+        raise TrainingError(
+            f"h is {short_repr(h)}. Projectors are functions of the eigenvalues of a training NTK "
+            "that has an inverse. Give positive numbers."
+        )
 
 
 @lru_cache(maxsize=1)

@@ -27,6 +27,7 @@ class Statistics:
             B, D, F, P, …, U of shape (N, N, N, N), all without their factor 1/n.
         train: the number of training samples.
         width: n, the width of the last hidden layer.
+        ridge: what is added to the eigenvalues of the mean training NTK; see `check_ridge`.
 
     Raises:
         TrainingError: if the mean training NTK has no inverse.
@@ -35,14 +36,16 @@ class Statistics:
     tensors: Mapping[str, Array]
     train: int
     width: int
+    ridge: float = 0.0
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of the mean training NTK."""
+        """Eigenvalues, with the ridge, and eigenvectors of the mean training NTK."""
         ntk = self.tensors["H"][: self.train, : self.train]
         values, vectors = np.linalg.eigh(ntk)
+        values += self.ridge
         if not values[0] > SINGULAR * values[-1]:
-            raise TrainingError(_singular(ntk, values))
+            raise TrainingError(singular(ntk, values))
         return values, vectors
 
     @cached_property
@@ -77,19 +80,20 @@ def solve_positive(matrix: Array, right: Array) -> Array:
         root = np.zeros((1, 1))
     ends = root.diagonal()
     if not ends.min() > SINGULAR**0.5 * ends.max():
-        raise TrainingError(_singular(matrix, np.linalg.eigvalsh(matrix)))
+        raise TrainingError(singular(matrix, np.linalg.eigvalsh(matrix)))
     found: Array = np.linalg.solve(matrix, right)
     return found
 
 
-def _singular(matrix: Array, values: Array) -> str:
+def singular(matrix: Array, values: Array) -> str:
+    """Why a kernel of training samples with such eigenvalues has no inverse, and what to do."""
     diagonal = matrix.diagonal()
     worst = int(np.argmin(diagonal))
     if not diagonal[worst] > 0.0:
         return (
             "The NTK or kernel of the training samples has no inverse: that of sample "
             f"{worst} with itself is {diagonal[worst]:.3g}. Nothing that learns moves its output. "
-            "Leave it out, or give learning rates and variances that are not 0."
+            "Leave it out, give a ridge, or give learning rates and variances that are not 0."
         )
     size = np.sqrt(np.outer(diagonal, diagonal))
     alike = np.where(np.tri(len(matrix), k=-1), np.abs(matrix / size), -1.0)
@@ -98,5 +102,6 @@ def _singular(matrix: Array, values: Array) -> str:
         "The NTK or kernel of the training samples has no inverse: its eigenvalues go from "
         f"{values[0]:.3g} to {values[-1]:.3g}. Samples {j} and {i} depend on each other most, "
         f"with a correlation of {matrix[i, j] / size[i, j]:.6g}. "
-        "Leave out duplicated samples, or those that are combinations of others, or rescale them."
+        "Leave out duplicated samples, or those that are combinations of others, rescale them, or "
+        "give a ridge."
     )

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from reprlib import repr as short_repr
 
 from symdlt.definitions import FIELD, ascii_name
-from symdlt.errors import require
+from symdlt.errors import NotationError, require
 from symdlt.indices._names import GREEK
 from symdlt.networks import Correlator
 
 _PAIRED = frozenset("VA")
+_NAMED = frozenset(
+    re.findall(
+        r"\w+",
+        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu "
+        "xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta "
+        "Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph",
+    )
+)
+# Of amsmath and amssymb, which documents load.
+_STYLED = re.compile(
+    r"\\(?:math(?:cal|bb|bf|rm|sf|it|tt|frak)|boldsymbol|hat|tilde|bar|vec|d?dot|check|breve|acute"
+    r"|grave|wide(?:hat|tilde)|overline|underline)\s*\{([^\n]*)\}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +59,14 @@ class Conventions:
 
     def __post_init__(self) -> None:
         for name in ("kernel", "frozen_ntk", "sample"):
-            require(getattr(self, name), str, f"a text for `{name}`", "Write it in LaTeX.")
+            text = getattr(self, name)
+            require(text, str, f"a text for `{name}`", "Write it in LaTeX.")
+            if not _is_symbol(text) and not (text == "" and name == "sample"):
+                raise NotationError(
+                    f"{short_repr(text)} is not one symbol in LaTeX. It was given as `{name}`, "
+                    "and gets subscripts and superscripts of its own. Give a letter, a Greek "
+                    r"letter such as \Theta, or one of these in a style, as in \mathcal{K}."
+                )
         require(self.layers, bool, "True or False", "It says whether layers are written.")
         require(self.width, int | float, "the width of a line", "Give it in points.")
 
@@ -64,6 +86,14 @@ class Conventions:
         if self.sample:
             return "".join(f"{self.sample}_{{{text}}}" for text in texts)
         return ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
+
+
+def _is_symbol(text: str) -> bool:
+    """Whether a text is a letter, a named one, or such letters in styles and accents."""
+    styled = _STYLED.fullmatch(text)
+    if styled:
+        return _is_symbol(styled[1]) or re.fullmatch("[A-Za-z0-9]+", styled[1]) is not None
+    return re.fullmatch("[A-Za-z]", text) is not None or (text[:1] == "\\" and text[1:] in _NAMED)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -49,6 +49,13 @@ def test_the_table_is_that_of_predict(arguments, algorithm, capsys):
     assert captured.err == ""
 
 
+@pytest.mark.parametrize("infinite", [[], ["--infinite"]])
+def test_a_ridge_is_handed_on(infinite, capsys):
+    assert main([*COMMAND, *WIDTHS, "--ridge", "1/4", *infinite]) == 0
+    expected = (predict_infinite if infinite else predict)(SIN, X, Y, X_TEST, ridge=0.25)
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
 def test_hyperparameters_are_handed_on(capsys):
     options = ["--C_b", "0.2", "--C_W", "1.5", "--lambda_b", "0.3", "--lambda-W", "1,1,2"]
     assert main([*COMMAND, *WIDTHS, *options, "--no-covariance"]) == 0

@@ -188,3 +188,47 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
     compared = check(relu, [[1.0, 0.5]], ["all"], networks=100)
     assert compared.left_out == tuple("PQRSTU")
     assert "Not compared, because of kinks: P Q R S T U." in str(compared)
+
+
+def test_a_constant_activation_has_tensors_that_are_exactly_zero():
+    """σ = c: only biases fluctuate, G = C_b + C_W c², and what is learned does not."""
+    options = {"C_b": 0.25, "C_W": 2.0, "lambda_b": 0.5, "lambda_W": 2.0, "n_L": 3}
+    mlp = MLP(activation="3/2", widths=[20, 20], **options)
+    x = [[1.0, 0.5, -0.3], [0.2, -1.0, 0.8]]
+    result = mlp.propagate(x)
+    assert (result["G"][1:] == 0.25 + 2.0 * 1.5**2).all()
+    assert (result["H"][1:] == 0.5 + 2.0 * 1.5**2).all()
+    assert all((result[name][1:] == 0.0).all() for name in result if name not in "GH")
+    compared = check(mlp, x[:1], networks=100)
+    assert compared.agrees
+    assert np.abs(compared.z_scores("A")).max() < 1e-3
+
+
+def test_constant_factors_are_taken_out_of_means_of_polynomials():
+    options = {"widths": [20, 20], "C_b": 0.2, "C_W": 0.5, "lambda_b": 0.5, "lambda_W": 1.0}
+    x = [[1.0, 0.5, -0.3], [0.2, -1.0, 0.8]]
+    text = MLP(activation="z + z**2/4", **options).propagate(x)
+    zero = np.zeros_like
+    functions = [lambda z: z + z**2 / 4, lambda z: 1 + z / 2, lambda z: zero(z) + 0.5, zero, zero]
+    listed = MLP(activation=[*functions, zero], **options).propagate(x)
+    for name in text:
+        scale = np.abs(listed[name]).max()
+        np.testing.assert_allclose(text[name], listed[name], rtol=0, atol=1e-6 * scale)
+
+
+def test_small_outputs_are_judged_by_their_own_size():
+    """With inputs of size 1e-6, V is of order 1e-24; a theory ten times as large is seen."""
+    mlp = MLP(activation="sin", widths=[8], C_b=0.0, C_W=1.0, n_L=4)
+    compared = check(mlp, [[1e-6, 2e-6]], ["V"], networks=2000)
+    assert compared.agrees
+    assert np.abs(compared.z_scores("V")).max() > 1e-3
+    wrong = Comparison(
+        mlp,
+        {"V": 10 * compared.theory["V"]},
+        compared.measured,
+        compared.errors,
+        2000,
+        True,
+        norms=compared.norms,
+    )
+    assert not wrong.agrees
