@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symdlt.means._correlations import correlations
-from symdlt.means._grids import TINY, Array, Function, KernelInputError
+from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
 from symdlt.means._kinked_planes import (
     LeftLine,
     LineFactors,
@@ -29,7 +30,18 @@ from symdlt.means._kinked_planes import (
 )
 from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import check_orders
-from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
+from symdlt.means._panels import (
+    Kinks,
+    Rule,
+    bells,
+    checked_kinks,
+    in_units,
+    ladder,
+    panel_rule,
+    panels,
+    panels_of,
+    reach_for,
+)
 from symdlt.means._quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 from symdlt.means._triangle import Indices
 
@@ -37,6 +49,10 @@ Product4 = tuple[tuple[int, int], ...]
 
 FINE_MESH = (-3.0, 0.0, 3.0)
 FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)
+# The part of the tolerance that what is beyond the reach may have, in four dimensions.
+MARGIN = 1e4
+# Means are right to a tolerance of the norms; where they are much larger, to this part of them.
+ROUNDED = 1e-11
 MESHES = (
     *(Mesh(count) for count in (10, 14, 20, 28)),
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
@@ -67,14 +83,31 @@ def kinked_quadruple_means(
     if not patterns:
         return []
     with np.errstate(all="ignore"):
-        panel_nodes(activation, places, float(given.roots.max()))
+        rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)
         wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
-        setting = Setting(activation, places, lines, tolerance)
+        norms = norms_of(activation, places, lines.roots, rule)
+        used = activation[: 1 + max(max(pattern) for pattern in patterns)]
+        fallen = 0.25 * math.log(MARGIN / tolerance)
+        reach = reach_for(used, ladder(given.roots), 4, fallen)
+        setting = Setting(activation, places, lines, tolerance, norms, reach)
         found = means_by_product(setting, patterns, wanted)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
     return [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+
+
+def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:
+    """The sizes of all functions at all samples: norms, and densities at delta functions."""
+    units = in_units(kinks.places, roots)
+    x, w = panels_of(units, rule)
+    z = roots[:, None] * x
+    norms = np.array(
+        [np.sqrt((w * evaluate(f, k, z) ** 2).sum(1)) for k, f in enumerate(activation)]
+    )
+    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
+    norms[1:] += (bells(units, 1)[0] @ np.abs(kinks.jumps[:, :-1])).T * inverse
+    return norms
 
 
 def check_deltas(kinks: Kinks, patterns: Sequence[tuple[int, ...]]) -> None:
@@ -136,11 +169,14 @@ def group_means(
     """The means of products on the same lines, with more and more nodes until they agree."""
     split = [by_line(setting, lines, product) for product in products]
     before = None
+    sizes = [math.prod(float(setting.norms[k, m]) for k, m in product) for product in products]
+    allowed = setting.tolerance * np.array(sizes) + TINY
     for mesh in MESHES:
-        values = np.array(line_means(setting, lines, deltas, split, mesh))
+        here = mesh._replace(reach=setting.reach)
+        values = np.array(line_means(setting, lines, deltas, split, here))
         if before is not None:
-            scale = max(float(np.abs(values).max()), TINY)
-            if (np.abs(values - before) <= setting.tolerance * scale).all():
+            moved = np.abs(values - before)
+            if (moved <= np.maximum(allowed, ROUNDED * np.abs(values))).all():
                 return dict(zip(products, values.tolist(), strict=True))
         before = values
     raise KernelInputError(
@@ -190,7 +226,7 @@ def line_means(
 def one_line(setting: Setting, line: int, factors: LineFactors, mesh: Mesh) -> float:
     """The mean over one line."""
     kinks = kinks_of(setting, line)
-    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes)
+    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes, mesh.reach)
     nodes, weights = np.concatenate([x, kinks]), np.concatenate([weights, bells(kinks, 1)[0]])
     return float(weights @ line_values(setting, factors, nodes, kinks))
 
@@ -238,6 +274,7 @@ def rest_tables(
             setting, (one, other), (middles[0], middles[1]), spreads, rho, (sets[0], sets[1]), mesh
         )
         return {key: joint[sets[0].index(key[0]), sets[1].index(key[1])] for key in keys}
+    terms += mesh.nodes // 6 - 1
     inner = mesh._replace(nodes=max(mesh.nodes, 16 + terms))
     tables = [
         dict(zip(s, line_coefficients(setting, n, z, rest.spread, s, terms, inner), strict=True))
