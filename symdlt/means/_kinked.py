@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.means._coincident import coincident_means
+from symdlt.means._coincident import MATCH, coincident_means
 from symdlt.means._correlations import Pairs, Upper, correlations, upper
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
 from symdlt.means._pairs import (
@@ -61,6 +61,7 @@ def kinked_pair_means(
     kinks: Sequence[tuple[float, Sequence[float]]],
     K: Array,
     orders: Sequence[tuple[int, int]],
+    zero_slopes: bool = False,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j)> for z ~ N(0, K) as an N×N array for each (a, b) in orders.
 
@@ -70,6 +71,9 @@ def kinked_pair_means(
 
     Where samples coincide, |rho| = 1, some means are infinite, and are given without the infinite
     part, such that Leibniz' rule holds: d(f_a f_b) = f_{a+1} f_b + f_a f_{b+1}.
+
+    Samples of variance zero are refused if there is a kink at zero. With zero_slopes, means with
+    derivatives at them are zero: right where all that these multiply vanishes.
     """
     places = checked_kinks(activation, kinks)
     check_orders(len(activation), orders)
@@ -77,10 +81,52 @@ def kinked_pair_means(
     if not orders:
         return []
     check_orders_of_kinks(len(activation), places, orders)
-    check_samples(given, places, orders)
+    check_samples(given, places, orders, zero_slopes)
     with np.errstate(all="ignore"):
         means = kinked_means(activation, places, given, orders)
+    if zero_slopes:
+        without_slopes(means, orders, given.roots == 0.0)
     return all_finite(means, float(given.roots.max()) ** 2)
+
+
+def without_slopes(
+    tables: Sequence[Array], orders: Sequence[tuple[int, ...]], zero: NDArray[np.bool_]
+) -> None:
+    """Set means with derivatives at some samples to zero."""
+    for table, order in zip(tables, orders, strict=True):
+        for axis, k in enumerate(order):
+            if k:
+                np.moveaxis(table, axis, 0)[zero] = 0.0
+
+
+def has_infinite_pair(jumps: Array, orders: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a mean of two delta functions, from the jumps (kink, k), is infinite where samples
+    meet, and stands without the mean with which Leibniz' rule makes it finite.
+    """
+    return any(
+        min(order) > 0
+        and all(jumps[:, k - 1].any() for k in order)
+        and not {(order[0] - 1, order[1] + 1), (order[0] + 1, order[1] - 1)} & set(orders)
+        for order in orders
+        if len(order) == 2
+    )
+
+
+def meeting_jumps(kinks: Sequence[tuple[float, Sequence[float]]], K: Array) -> NDArray[np.bool_]:
+    """The pairs of samples, |rho| = 1, that are at a jump of the function together.
+
+    <f'(z_i) f'(z_j)> is infinite there.
+    """
+    given = correlations(K)
+    jumps = np.array([place for place, row in kinks if row[0]])
+    rho = given.rho.copy()
+    np.fill_diagonal(rho, 1.0)
+    units = in_units(jumps, given.roots)
+    apart = np.abs(units[:, None, :, None] - np.sign(rho)[..., None, None] * units[:, None, :])
+    inside = np.abs(units) < BEYOND
+    meet = (apart <= MATCH * np.abs(units)[:, None, :, None]) & inside[:, None, :, None]
+    found: NDArray[np.bool_] = meet.any(axis=(2, 3)) & (np.abs(rho) >= 1.0 - COINCIDENT)
+    return found
 
 
 def check_orders_of_kinks(count: int, kinks: Kinks, orders: Tasks) -> None:
@@ -95,9 +141,11 @@ def check_orders_of_kinks(count: int, kinks: Kinks, orders: Tasks) -> None:
             )
 
 
-def check_samples(given: Upper, kinks: Kinks, orders: Tasks) -> None:
+def check_samples(
+    given: Upper, kinks: Kinks, orders: Sequence[tuple[int, ...]], zero_slopes: bool
+) -> None:
     """Refuse to evaluate an activation at its kink."""
-    highest = max(max(order) for order in orders)
+    highest = 0 if zero_slopes else max(max(order) for order in orders)
     if not given.roots.all() and kinks.jumps[kinks.places == 0.0, : highest + 1].any():
         raise KernelInputError(
             "The kernel K has samples of variance zero. The activation has a kink at zero, where "
@@ -272,7 +320,7 @@ def tilted_means(
     own = in_units(kinks.places, root)
     x, w = panels_of(own, rule)
     values = evaluate(activation[b], b, root[:, None] * x)
-    found = np.einsum("ij,ij,ij->i", w, values, np.exp(rho[:, None] * (x - 0.5 * rho[:, None])))
+    found: Array = np.einsum("ij,ij,ij->i", w, values, np.exp(rho[:, None] * (x - 0.5 * rho[:, None])))
     for p, jumps in enumerate(kinks.jumps if b else ()):
         tilt = np.exp(rho * (own[:, p] - 0.5 * rho))
 

@@ -36,7 +36,8 @@ class Mesh(NamedTuple):
 
 class Setting(NamedTuple):
     """What does not change: functions with their kinks and norms (function, sample), samples, the
-    tolerance, and how far nodes reach."""
+    tolerance, and how far nodes reach.
+    """
 
     functions: Sequence[Function]
     kinks: Kinks

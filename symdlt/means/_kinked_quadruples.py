@@ -9,8 +9,9 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symdlt.means._correlations import correlations
+from symdlt.means._correlations import correlations, upper
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means._kinked import check_samples, without_slopes
 from symdlt.means._kinked_planes import (
     LeftLine,
     LineFactors,
@@ -67,12 +68,14 @@ def kinked_quadruple_means(
     patterns: Sequence[tuple[int, ...]],
     samples: ArrayLike | None = None,
     tolerance: float = 1e-7,
+    zero_slopes: bool = False,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for an activation with kinks, as quadruple_means.
 
     Two of the samples are averaged over panels that end at their kinks, with delta functions as
     single nodes; one or two others are integrated given these. Where a delta function meets jumps
     of other functions at the same sample, the product is the limit of a smoothed activation.
+    Samples of variance zero are treated as in kinked_pair_means.
     """
     places = checked_kinks(activation, kinks)
     check_orders(len(activation), patterns, 4)
@@ -82,6 +85,7 @@ def kinked_quadruple_means(
     check_deltas(places, patterns)
     if not patterns:
         return []
+    check_samples(upper(given), places, patterns, zero_slopes)
     with np.errstate(all="ignore"):
         rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
@@ -94,7 +98,10 @@ def kinked_quadruple_means(
         setting = Setting(activation, places, lines, tolerance, norms, reach)
         found = means_by_product(setting, patterns, wanted)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
-    return [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    if zero_slopes:
+        without_slopes(tables, patterns, given.roots == 0.0)
+    return tables
 
 
 def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:

@@ -127,7 +127,8 @@ def panels_of(edges: Array, rule: Rule) -> tuple[Array, Array]:
 
 def with_ends(edges: Array, rule: Rule) -> Array:
     """Edges along the last axis with what a rule has around them, both ends and, for no panel to
-    be too wide, the centre."""
+    be too wide, the centre.
+    """
     shape = edges.shape[:-1]
     centred = np.array([CENTRE] if edges.any() or not edges.size else [])
     between = np.linspace(-1.0, 1.0, 2 * math.ceil(rule.reach / WIDEST_PANEL) + 1)
@@ -162,7 +163,7 @@ def reach_for(
     norms = largest + 0.5 * np.log(np.exp(2.0 * (halves - largest)).sum(axis=-1, keepdims=True))
     sizes = logarithms - 0.5 * x**2 / powers
     counts = (sizes > np.maximum(norms, SMALLEST) - fallen).any(axis=(0, 1))
-    reach = float(np.abs(x[counts]).max(initial=0.0)) + LOOKED_AT[1] - LOOKED_AT[0]
+    reach = float(np.abs(x[counts]).max(initial=0.0) + LOOKED_AT[1] - LOOKED_AT[0])
     first = float(np.abs(x[~finite.all(axis=(0, 1))]).min(initial=math.inf))
     if first <= reach:
         raise KernelInputError(

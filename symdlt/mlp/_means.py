@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
@@ -19,6 +20,8 @@ from symdlt.means import (
 )
 from symdlt.mlp._network import MLP, Function
 from symdlt.networks import Activation
+
+Array = NDArray[np.float64]
 
 CLOSED = ("erf", "gelu", "sin")
 SMOOTH = 12
@@ -81,6 +84,27 @@ def has_infinite_means(kinks: Sequence[tuple[float, tuple[float, ...]]], name: s
     )
 
 
+def has_vanishing_tensors(mlp: MLP, overlap: Array, learning: bool) -> bool:
+    """Whether tensors of samples with z = 0 vanish at layers where that is so.
+
+    Then nothing that derivatives of the activation at z = 0 are multiplied with is left. With
+    learning rates of biases, the NTK of such a sample is not zero.
+    """
+    if not learning:
+        return True
+    zero = (0.0,) * mlp.depth
+    lambda_b, lambda_W = mlp.lambda_b or zero, mlp.lambda_W or zero
+    square = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
+    for own in np.diag(overlap).tolist():
+        for layer in range(mlp.depth - 1):
+            if mlp.C_b[layer] + mlp.C_W[layer] * own > 0.0:
+                break
+            if lambda_b[layer] + lambda_W[layer] * own != 0.0:
+                return False
+            own = square
+    return True
+
+
 def functions(mlp: MLP, derivatives: int) -> tuple[Function, ...]:
     """The activation and its first derivatives as functions of arrays."""
     if isinstance(mlp.activation, Activation):
@@ -88,15 +112,15 @@ def functions(mlp: MLP, derivatives: int) -> tuple[Function, ...]:
     return mlp.activation[: derivatives + 1]
 
 
-def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
-    """How the means of every layer are taken."""
+def layer_means(mlp: MLP, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
+    """How the means of every layer are taken; zero_slopes is that of KinkedMeans."""
     given = functions(mlp, derivatives)
     if not isinstance(mlp.activation, Activation):
         return SmoothMeans(given, tolerance)
     together = _compiled(mlp.activation, derivatives).together
     kinks = kinks_of(mlp.activation)
     if kinks:
-        return KinkedMeans(given, kinks, tolerance)
+        return KinkedMeans(given, kinks, tolerance, zero_slopes)
     if mlp.activation.name in CLOSED:
         return ClosedMeans(given, mlp.activation.name, None, tolerance, together)
     return SmoothMeans(given, tolerance, together)
