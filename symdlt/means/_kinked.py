@@ -285,6 +285,8 @@ def near_means(
     """
     rho, si, sj = pairs.rho, pairs.roots[pairs.i], pairs.roots[pairs.j]
     c = np.sqrt((1.0 - rho) * (1.0 + rho))
+    if rule.around:
+        kinks = with_zero(kinks)
     own, images = in_units(kinks.places, si), in_units(kinks.places, rho * sj)
     reach = IMAGE * (c / np.abs(rho))[:, None]
     edges = np.concatenate([own, images - reach, images, images + reach], axis=1)
@@ -313,6 +315,14 @@ def near_means(
     return found, right
 
 
+def with_zero(kinks: Kinks) -> Kinks:
+    """The kinks and zero, where activations may change fast as well."""
+    if not kinks.places.all():
+        return kinks
+    nothing = np.zeros((1, kinks.jumps.shape[1]))
+    return Kinks(np.append(kinks.places, 0.0), np.concatenate([kinks.jumps, nothing]))
+
+
 def tilted_means(
     activation: Sequence[Function], kinks: Kinks, b: int, rho: Array, root: Array, rule: Rule
 ) -> Array:
@@ -320,7 +330,9 @@ def tilted_means(
     own = in_units(kinks.places, root)
     x, w = panels_of(own, rule)
     values = evaluate(activation[b], b, root[:, None] * x)
-    found: Array = np.einsum("ij,ij,ij->i", w, values, np.exp(rho[:, None] * (x - 0.5 * rho[:, None])))
+    found: Array = np.einsum(
+        "ij,ij,ij->i", w, values, np.exp(rho[:, None] * (x - 0.5 * rho[:, None]))
+    )
     for p, jumps in enumerate(kinks.jumps if b else ()):
         tilt = np.exp(rho * (own[:, p] - 0.5 * rho))
 

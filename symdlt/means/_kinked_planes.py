@@ -35,16 +35,13 @@ class Mesh(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What does not change: functions with their kinks and norms (function, sample), samples, the
-    tolerance, and how far nodes reach.
-    """
+    """What does not change: functions, kinks, samples, tolerance, norms (function, sample)."""
 
     functions: Sequence[Function]
     kinks: Kinks
     lines: Lines
     tolerance: float
     norms: Array
-    reach: float
 
 
 class Plane(NamedTuple):

@@ -32,6 +32,8 @@ from symdlt.means._kinked_planes import (
 from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import check_orders
 from symdlt.means._panels import (
+    GRADED,
+    SMALLEST,
     Kinks,
     Rule,
     bells,
@@ -58,7 +60,10 @@ MESHES = (
     *(Mesh(count) for count in (10, 14, 20, 28)),
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+    *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
 )
+# How many nodes on one panel functions may need for the first, the fine, and the finest meshes.
+PLAIN, SLOW = 72, 162
 
 
 def kinked_quadruple_means(
@@ -94,14 +99,24 @@ def kinked_quadruple_means(
         norms = norms_of(activation, places, lines.roots, rule)
         used = activation[: 1 + max(max(pattern) for pattern in patterns)]
         fallen = 0.25 * math.log(MARGIN / tolerance)
-        reach = reach_for(used, ladder(given.roots), 4, fallen)
-        setting = Setting(activation, places, lines, tolerance, norms, reach)
-        found = means_by_product(setting, patterns, wanted)
+        reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * SMALLEST)
+        meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
+        setting = Setting(activation, places, lines, tolerance, norms)
+        found = means_by_product(setting, patterns, wanted, meshes)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
     tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
     if zero_slopes:
         without_slopes(tables, patterns, given.roots == 0.0)
     return tables
+
+
+def meshes_for(rule: Rule) -> Sequence[Mesh]:
+    """The meshes that may be right for functions that need some rule."""
+    if rule.around:
+        return MESHES[8:]
+    if rule.nodes > SLOW:
+        return MESHES[6:]
+    return MESHES[4:] if rule.nodes > PLAIN else MESHES
 
 
 def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:
@@ -135,7 +150,7 @@ def has_infinite_mean(jumps: Array, pattern: Sequence[int]) -> bool:
 
 
 def means_by_product(
-    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask
+    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask, meshes: Sequence[Mesh]
 ) -> dict[Product4, float]:
     """All means, by their factors (order, sample) in order."""
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Product4]] = {}
@@ -144,7 +159,7 @@ def means_by_product(
         groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
     found: dict[Product4, float] = {}
     for (lines, deltas), products in groups.items():
-        found.update(group_means(setting, lines, deltas, products))
+        found.update(group_means(setting, lines, deltas, products, meshes))
     return found
 
 
@@ -171,16 +186,19 @@ def delta_lines(setting: Setting, product: Product4) -> tuple[int, ...]:
 
 
 def group_means(
-    setting: Setting, lines: tuple[int, ...], deltas: tuple[int, ...], products: list[Product4]
+    setting: Setting,
+    lines: tuple[int, ...],
+    deltas: tuple[int, ...],
+    products: list[Product4],
+    meshes: Sequence[Mesh],
 ) -> dict[Product4, float]:
     """The means of products on the same lines, with more and more nodes until they agree."""
     split = [by_line(setting, lines, product) for product in products]
     before = None
     sizes = [math.prod(float(setting.norms[k, m]) for k, m in product) for product in products]
     allowed = setting.tolerance * np.array(sizes) + TINY
-    for mesh in MESHES:
-        here = mesh._replace(reach=setting.reach)
-        values = np.array(line_means(setting, lines, deltas, split, here))
+    for mesh in meshes:
+        values = np.array(line_means(setting, lines, deltas, split, mesh))
         if before is not None:
             moved = np.abs(values - before)
             if (moved <= np.maximum(allowed, ROUNDED * np.abs(values))).all():
@@ -188,7 +206,7 @@ def group_means(
         before = values
     raise KernelInputError(
         "The means over four samples of an activation with kinks do not converge. "
-        f"{MESHES[-1].nodes} nodes in each of many panels are too few for a tolerance "
+        f"{meshes[-1].nodes} nodes in each of many panels are too few for a tolerance "
         f"of {setting.tolerance:.3g}. Give a larger tolerance, or an activation that varies slower."
     )
 

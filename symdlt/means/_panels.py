@@ -30,7 +30,7 @@ LADDER = 1.5
 LADDER_MOST = 24
 PANEL_NODES = (32, 48, 72, 108, 162, 243)
 # Panels that shrink towards kinks and zero, for functions that change fast there.
-GRADED = (-1.0, -0.1, -0.01, -0.001, 0.001, 0.01, 0.1, 1.0)
+GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
 
@@ -147,12 +147,16 @@ def ladder(roots: Array) -> Array:
 
 
 def reach_for(
-    activation: Sequence[Function], roots: Array, powers: int, fallen: float = FALLEN
+    activation: Sequence[Function],
+    roots: Array,
+    powers: int,
+    fallen: float = FALLEN,
+    least: float = SMALLEST,
 ) -> float:
     """How far products of some functions of z = s x matter, in standard deviations.
 
     With its share of the Gaussian each is negligible where it is below a part, exp(-fallen), of
-    its norm sqrt(<f^2>). Functions may overflow only where they do not matter.
+    its norm sqrt(<f^2>), or below exp(least). Functions may overflow only where they do not matter.
     """
     x = np.concatenate([-LOOKED_AT[::-1], LOOKED_AT])
     values = np.array([evaluate(f, k, roots[:, None] * x) for k, f in enumerate(activation)])
@@ -162,7 +166,7 @@ def reach_for(
     largest = np.maximum(halves.max(axis=-1, keepdims=True), SMALLEST)
     norms = largest + 0.5 * np.log(np.exp(2.0 * (halves - largest)).sum(axis=-1, keepdims=True))
     sizes = logarithms - 0.5 * x**2 / powers
-    counts = (sizes > np.maximum(norms, SMALLEST) - fallen).any(axis=(0, 1))
+    counts = (sizes > np.maximum(norms - fallen, least)).any(axis=(0, 1))
     reach = float(np.abs(x[counts]).max(initial=0.0) + LOOKED_AT[1] - LOOKED_AT[0])
     first = float(np.abs(x[~finite.all(axis=(0, 1))]).min(initial=math.inf))
     if first <= reach:
@@ -205,7 +209,7 @@ def panel_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> Ru
     """
     tested = ladder(roots)
     reach = max(EDGE, reach_for(activation, tested, 2))
-    before = None
+    before = wrong = None
     for rule in RULES:
         rule = rule._replace(reach=reach)
         x, w = panels_of(in_units(kinks.places, tested), rule)
@@ -218,9 +222,18 @@ def panel_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> Ru
                 "It is averaged over a Gaussian. Give a smaller variance or a tamer activation."
             )
         if before is not None and (np.abs(found - before) <= PANEL_AGREEMENT * sizes + TINY).all():
-            check_parts(kinks, tested, values, x, tilted)
-            return rule
+            wrong = wrong_parts(kinks, tested, values, x, tilted)
+            if wrong is None:
+                return rule
         before = found
+    if wrong is not None:
+        place, root = wrong
+        raise KernelInputError(
+            f"Function {place + 1} of the activation is not the derivative of function {place}. "
+            f"Integration by parts with the given kinks fails for z of variance "
+            f"{tested[root] ** 2:.3g}. "
+            "Give sigma, sigma', sigma'', … in order, and all kinks with their jumps."
+        )
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at variance {tested[0] ** 2:.3g}. "
         "It is integrated between its kinks. "
@@ -240,8 +253,10 @@ def tested_sums(values: Array, x: Array, w: Array, tilted: Array) -> tuple[Array
     return np.array(found), np.array(sizes)
 
 
-def check_parts(kinks: Kinks, roots: Array, values: Array, x: Array, tilted: Array) -> None:
-    """Test every function against the one before."""
+def wrong_parts(
+    kinks: Kinks, roots: Array, values: Array, x: Array, tilted: Array
+) -> tuple[int, int] | None:
+    """The first function, and standard deviation, that fails the test against the next one."""
     units = in_units(kinks.places, roots)
     at_kinks = bells(units, 1)[0] * np.exp(units - 0.5)
     below, above = values[:-1], roots[:, None] * values[1:]
@@ -249,14 +264,7 @@ def check_parts(kinks: Kinks, roots: Array, values: Array, x: Array, tilted: Arr
     right = (tilted * above).sum(axis=-1) + (at_kinks @ kinks.jumps[:, :-1]).T
     size = (np.abs(x - 1.0) * tilted * np.abs(below) + tilted * np.abs(above)).sum(axis=-1)
     wrong = np.argwhere(~(np.abs(left - right) <= PARTS_AGREEMENT * size + TINY))
-    if wrong.size:
-        place, root = wrong[0].tolist()
-        raise KernelInputError(
-            f"Function {place + 1} of the activation is not the derivative of function {place}. "
-            f"Integration by parts with the given kinks fails for z of variance "
-            f"{roots[root] ** 2:.3g}. "
-            "Give sigma, sigma', sigma'', … in order, and all kinks with their jumps."
-        )
+    return (int(wrong[0, 0]), int(wrong[0, 1])) if wrong.size else None
 
 
 def delta_sum(jumps: Array, order: int, term: Callable[[int], Array]) -> Array | float:
