@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from symdlt.means._correlations import correlations, upper
 from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
-from symdlt.means._kinked import check_samples, without_slopes
+from symdlt.means._kinked import check_samples, with_zero, without_slopes
 from symdlt.means._kinked_planes import (
     LeftLine,
     LineFactors,
@@ -62,8 +62,9 @@ MESHES = (
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
     *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
 )
-# How many nodes on one panel functions may need for the first, the fine, and the finest meshes.
-PLAIN, SLOW = 72, 162
+# How many nodes on one panel functions may need for the first meshes; others have fine ones, and
+# ends of panels at zero.
+PLAIN = 72
 
 
 def kinked_quadruple_means(
@@ -101,7 +102,8 @@ def kinked_quadruple_means(
         fallen = 0.25 * math.log(MARGIN / tolerance)
         reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * SMALLEST)
         meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
-        setting = Setting(activation, places, lines, tolerance, norms)
+        ends = places if rule.nodes <= PLAIN and not rule.around else with_zero(places)
+        setting = Setting(activation, ends, lines, tolerance, norms)
         found = means_by_product(setting, patterns, wanted, meshes)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
     tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
@@ -114,8 +116,6 @@ def meshes_for(rule: Rule) -> Sequence[Mesh]:
     """The meshes that may be right for functions that need some rule."""
     if rule.around:
         return MESHES[8:]
-    if rule.nodes > SLOW:
-        return MESHES[6:]
     return MESHES[4:] if rule.nodes > PLAIN else MESHES
 
 
