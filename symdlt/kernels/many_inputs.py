@@ -2006,10 +2006,9 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    *(Rule(count) for count in PANEL_NODES),
-    *(Rule(count, EDGE, GRADED) for count in PANEL_NODES[:5]),
+    *map(Rule, PANEL_NODES),
+    *(Rule(nodes, EDGE, GRADED) for nodes in PANEL_NODES[:5]),
 )
-ROUNDING = 1e-15
 WIDEST = 8.5
 
 

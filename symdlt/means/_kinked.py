@@ -52,7 +52,7 @@ COINCIDENT = 4.0 * float(np.finfo(np.float64).eps)
 IMAGE = 8.0
 # Measured: right rules are below 1e-14 but for rounding, which bells of width c enlarge by 1/c.
 TILTED_AGREEMENT = 1e-12
-ROUNDING = 1e-15
+BELL_ROUNDING = 1e-15
 WORK = 1 << 17
 
 
@@ -307,7 +307,7 @@ def near_means(
             found[index] += delta_mean(kinks.jumps[p], a, own[:, p], si, at_kink(p, b))
     right = np.ones(rho.size, dtype=bool)
     tilted = w * np.exp(x - 0.5)
-    allowed = TILTED_AGREEMENT + ROUNDING / c
+    allowed = TILTED_AGREEMENT + BELL_ROUNDING / c
     for b in sorted({b for _, b in named}):
         parts = tilted * mean(b)[:, : x.shape[1]]
         off = np.abs(parts.sum(axis=1) - tilted_means(activation, kinks, b, rho, sj, rule))

@@ -33,7 +33,7 @@ from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import check_orders
 from symdlt.means._panels import (
     GRADED,
-    SMALLEST,
+    LEAST_LOGARITHM,
     Kinks,
     Rule,
     bells,
@@ -100,7 +100,7 @@ def kinked_quadruple_means(
         norms = norms_of(activation, places, lines.roots, rule)
         used = activation[: 1 + max(max(pattern) for pattern in patterns)]
         fallen = 0.25 * math.log(MARGIN / tolerance)
-        reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * SMALLEST)
+        reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * LEAST_LOGARITHM)
         meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
         ends = places if rule.nodes <= PLAIN and not rule.around else with_zero(places)
         setting = Setting(activation, ends, lines, tolerance, norms)
@@ -116,7 +116,7 @@ def meshes_for(rule: Rule) -> Sequence[Mesh]:
     """The meshes that may be right for functions that need some rule."""
     if rule.around:
         return MESHES[8:]
-    return MESHES[4:] if rule.nodes > PLAIN else MESHES
+    return MESHES[4:8] if rule.nodes > PLAIN else MESHES[:8]
 
 
 def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:

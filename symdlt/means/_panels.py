@@ -22,7 +22,7 @@ WIDEST_PANEL = 16.0
 # The logarithm of the smallest part of a norm that counts: exp(-37) is 1e-16.
 FALLEN = 37.0
 # The logarithm of TINY: values below count as zero.
-SMALLEST = math.log(TINY)
+LEAST_LOGARITHM = math.log(TINY)
 # Where the size of functions is looked at; the shift avoids their zeros, jumps and poles.
 LOOKED_AT = 0.4 * np.arange(95) + 0.0371
 # How much the standard deviation grows from one at which rules are tested to the next.
@@ -51,8 +51,8 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    *(Rule(count) for count in PANEL_NODES),
-    *(Rule(count, EDGE, GRADED) for count in PANEL_NODES[:5]),
+    *map(Rule, PANEL_NODES),
+    *(Rule(nodes, EDGE, GRADED) for nodes in PANEL_NODES[:5]),
 )
 
 
@@ -151,7 +151,7 @@ def reach_for(
     roots: Array,
     powers: int,
     fallen: float = FALLEN,
-    least: float = SMALLEST,
+    least: float = LEAST_LOGARITHM,
 ) -> float:
     """How far products of some functions of z = s x matter, in standard deviations.
 
@@ -163,7 +163,7 @@ def reach_for(
     finite = np.isfinite(values)
     logarithms = np.where(finite, np.log(np.abs(values)), -math.inf)
     halves = logarithms - 0.25 * x**2
-    largest = np.maximum(halves.max(axis=-1, keepdims=True), SMALLEST)
+    largest = np.maximum(halves.max(axis=-1, keepdims=True), LEAST_LOGARITHM)
     norms = largest + 0.5 * np.log(np.exp(2.0 * (halves - largest)).sum(axis=-1, keepdims=True))
     sizes = logarithms - 0.5 * x**2 / powers
     counts = (sizes > np.maximum(norms - fallen, least)).any(axis=(0, 1))

@@ -38,8 +38,10 @@ def check_jumps(mlp: MLP, overlap: Array, names: Sequence[str], entries: Sequenc
     if not isinstance(mlp.activation, Activation):
         return
     kinks = kinks_of(mlp.activation)
+    if not any(row[0] for _, row in kinks):
+        return
     jumps = np.array([row for _, row in kinks])
-    bad = [name for name in names if kinks and has_infinite_pair(jumps, [*orders_of([name])])]
+    bad = [name for name in names if has_infinite_pair(jumps, [*orders_of([name])])]
     if not bad:
         return
     found = np.argwhere(infinite_entries(mlp, overlap)[np.ix_(*entries)])

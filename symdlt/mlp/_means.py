@@ -88,20 +88,23 @@ def has_vanishing_tensors(mlp: MLP, overlap: Array, learning: bool) -> bool:
     """Whether tensors of samples with z = 0 vanish at layers where that is so.
 
     Then nothing that derivatives of the activation at z = 0 are multiplied with is left. With
-    learning rates of biases, the NTK of such a sample is not zero.
+    learning rates of biases, the NTK of such a sample is not zero. Of <s s> it only matters
+    whether it is zero.
     """
     if not learning:
         return True
     zero = (0.0,) * mlp.depth
     lambda_b, lambda_W = mlp.lambda_b or zero, mlp.lambda_W or zero
-    square = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
-    for own in np.diag(overlap).tolist():
+    at_zero = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
+    for own in set(np.diag(overlap).tolist()):
+        square, moved = own, False
         for layer in range(mlp.depth - 1):
-            if mlp.C_b[layer] + mlp.C_W[layer] * own > 0.0:
-                break
-            if lambda_b[layer] + lambda_W[layer] * own != 0.0:
+            K = mlp.C_b[layer] + mlp.C_W[layer] * square
+            passed = moved and mlp.C_W[layer] > 0.0
+            moved = passed or lambda_b[layer] + lambda_W[layer] * square != 0.0
+            if K == 0.0 and moved:
                 return False
-            own = square
+            square = at_zero if K == 0.0 else 1.0
     return True
 
 
