@@ -25,6 +25,7 @@ FALLEN = 37.0
 LEAST_LOGARITHM = math.log(TINY)
 # Where the size of functions is looked at; the shift avoids their zeros, jumps and poles.
 LOOKED_AT = 0.4 * np.arange(95) + 0.0371
+SOME = np.concatenate([-LOOKED_AT[:16], LOOKED_AT[:16]])
 # How much the standard deviation grows from one at which rules are tested to the next.
 LADDER = 1.5
 LADDER_MOST = 24
@@ -202,6 +203,47 @@ def bells(x: Array, count: int) -> Array:
 
 
 def panel_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> Rule:
+    """A rule that is right at standard deviations of all sizes, kept for the next call.
+
+    It is found for somewhat more than these, if there is one; that the functions are still the same
+    is told by their values at some places.
+    """
+    low, high = float(roots[roots > 0.0].min(initial=math.inf)), float(roots.max())
+    if not TINY < low <= high < 1.0 / TINY:
+        return tested_rule(activation, kinks, roots)
+    ends = (
+        2.0 ** (0.5 * math.floor(2.0 * math.log2(low))),
+        2.0 ** (0.5 * math.ceil(2.0 * math.log2(high))),
+    )
+    known = tuple(kinks.places.tolist()), tuple(map(tuple, kinks.jumps.tolist()))
+    try:
+        rule, tried = kept_rule(tuple(activation), known, ends)
+    except (TypeError, KernelInputError):
+        return tested_rule(activation, kinks, roots)
+    if np.array_equal(tried, tried_values(activation, ends[1]), equal_nan=True):
+        return rule
+    return tested_rule(activation, kinks, roots)
+
+
+@lru_cache(maxsize=64)
+def kept_rule(
+    activation: tuple[Function, ...],
+    kinks: tuple[tuple[float, ...], tuple[tuple[float, ...], ...]],
+    ends: tuple[float, float],
+) -> tuple[Rule, Array]:
+    """The rule between two standard deviations, and values of the functions."""
+    places, jumps = kinks
+    table = np.array(jumps).reshape(len(places), len(activation))
+    rule = tested_rule(activation, Kinks(np.array(places), table), np.array(ends))
+    return rule, tried_values(activation, ends[1])
+
+
+def tried_values(activation: Sequence[Function], root: float) -> Array:
+    """The functions at some places."""
+    return np.array([evaluate(f, k, root * SOME) for k, f in enumerate(activation)])
+
+
+def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> Rule:
     """The first rule that agrees with the one before, at standard deviations of all sizes.
 
     By parts, E[(x-1) e^x f] = s E[e^x f'] + sum over kinks of their jumps times e^x and density:
