@@ -130,13 +130,14 @@ def _refuse_infinite(many: ManyKernelModule, brought: _Activation) -> None:
         return
     import numpy as np
 
-    from symdlt.means import has_infinite_mean
+    from symdlt.means import has_infinite_mean, has_infinite_pair
 
     jumps = np.array(brought.jumps)
     bad = [
         function.tensor
         for function in many.functions
         if any(len(orders) == 4 and has_infinite_mean(jumps, orders) for orders in function.means)
+        or has_infinite_pair(jumps, function.means)
     ]
     if bad:
         raise KernelError(

@@ -2052,11 +2052,32 @@ def sorted_places(pattern: Pattern, places: Indices, count: int) -> Indices:
     return found
 
 
+EDGE = 13.0
+PANEL_NODES = (32, 48, 72, 108, 162, 243)
+GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
+
+
+class Rule(NamedTuple):
+    """Gauss-Legendre nodes on panels: how many, how far panels reach, where they end at kinks."""
+
+    nodes: int
+    reach: float = EDGE
+    around: tuple[float, ...] = ()
+
+
+RULES = (
+    *map(Rule, PANEL_NODES),
+    *(Rule(nodes, EDGE, GRADED) for nodes in PANEL_NODES[:5]),
+)
+WIDEST = 8.5
+
+
 class Mesh(NamedTuple):
-    """How many nodes a panel has, and where panels end around each kink."""
+    """How many nodes a panel has, where panels end around each kink, and how far they reach."""
 
     nodes: int
     around: tuple[float, ...] = (0.0,)
+    reach: float = WIDEST
 
 
 FINE_MESH = (-3.0, 0.0, 3.0)
@@ -2065,6 +2086,7 @@ MESHES = (
     *(Mesh(count) for count in (10, 14, 20, 28)),
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+    *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
 )
 TOUCHING = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
 LOWEST = 0.15

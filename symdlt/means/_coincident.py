@@ -11,14 +11,14 @@ import numpy as np
 from symdlt.means._grids import Array, Function, KernelInputError, evaluate
 from symdlt.means._panels import (
     Kinks,
+    Rule,
     all_finite,
     bells,
     checked_kinks,
     delta_mean,
     in_units,
-    panel_nodes,
-    panels,
-    with_ends,
+    panel_rule,
+    panels_of,
 )
 from symdlt.means._spectra import Tasks
 
@@ -63,8 +63,8 @@ def merged_means(
             )
     orders = sorted({(a + c, b + k - c) for a, b, k in tasks for c in range(k + 1)})
     with np.errstate(all="ignore"):
-        count = panel_nodes(activation, places, float(roots.max()))
-        single = coincident_means(activation, places, orders, roots, roots, count)
+        rule = panel_rule(activation, places, roots)
+        single = coincident_means(activation, places, orders, roots, roots, rule)
     where = {order: index for index, order in enumerate(orders)}
     means = [
         np.sum(
@@ -85,7 +85,7 @@ def coincident_means(
     orders: Tasks,
     one: Array,
     other: Array,
-    count: int,
+    rule: Rule,
 ) -> Array:
     """<f_a(s x) f_b(t x)> over standard x for all s in one, t in other, as array (order, sample).
 
@@ -94,7 +94,7 @@ def coincident_means(
     what f_a f_a has beyond its regular part.
     """
     ours, theirs = in_units(kinks.places, one), in_units(kinks.places, other)
-    x, w = panels(with_ends(np.concatenate([ours, theirs], axis=1)), count)
+    x, w = panels_of(np.concatenate([ours, theirs], axis=1), rule)
     first = {a: w * evaluate(activation[a], a, one[:, None] * x) for a in {a for a, _ in orders}}
     second = {b: evaluate(activation[b], b, other[:, None] * x) for b in {b for _, b in orders}}
     found = np.array([np.einsum("ij,ij->i", first[a], second[b]) for a, b in orders])

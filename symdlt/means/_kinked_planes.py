@@ -15,6 +15,7 @@ from symdlt.means._panels import BEYOND, Kinks, bells, panels
 
 LineFactors = tuple[tuple[int, int], ...]
 
+# No panel of a plane is wider; where standard Gaussians alone end for the default tolerance.
 WIDEST = 8.5
 SMOOTH = 0.6
 BLURRED = 6.5
@@ -26,19 +27,21 @@ PIECE = 1 << 18
 
 
 class Mesh(NamedTuple):
-    """How many nodes a panel has, and where panels end around each kink."""
+    """How many nodes a panel has, where panels end around each kink, and how far they reach."""
 
     nodes: int
     around: tuple[float, ...] = (0.0,)
+    reach: float = WIDEST
 
 
 class Setting(NamedTuple):
-    """What does not change: the functions with their kinks, the samples, and the tolerance."""
+    """What does not change: functions, kinks, samples, tolerance, norms (function, sample)."""
 
     functions: Sequence[Function]
     kinks: Kinks
     lines: Lines
     tolerance: float
+    norms: Array
 
 
 class Plane(NamedTuple):
@@ -113,8 +116,9 @@ def mesh_edges(mesh: Mesh, places: Array) -> Array:
     """Where panels end for kinks at certain places (…, kink), or at zero if there are none."""
     centres = places if places.shape[-1] else np.zeros((*places.shape[:-1], 1))
     around = (centres[..., None] + mesh.around).reshape(*centres.shape[:-1], -1)
-    ends = np.broadcast_to([-WIDEST, 0.0, WIDEST], (*centres.shape[:-1], 3))
-    edges: Array = np.concatenate([ends, np.clip(around, -WIDEST, WIDEST)], axis=-1)
+    between = mesh.reach * np.linspace(-1.0, 1.0, 2 * math.ceil(mesh.reach / WIDEST) + 1)
+    ends = np.broadcast_to(between, (*centres.shape[:-1], between.size))
+    edges: Array = np.concatenate([ends, np.clip(around, -mesh.reach, mesh.reach)], axis=-1)
     return edges
 
 
@@ -128,8 +132,8 @@ def plane_nodes(
     ours = [(rho, c, 0.0, place) for place in second]
     slants = [(r.a, r.b, r.spread, place) for n, r in rests for place in kinks_of(setting, n)]
     slants += meeting_kinks(setting, rests)
-    edges = [*mesh_edges(mesh, first), *outer_edges([*ours, *slants])]
-    regular, weights = panels(np.array(edges), mesh.nodes)
+    edges = [*mesh_edges(mesh, first), *outer_edges([*ours, *slants], mesh.reach)]
+    regular, weights = panels(np.array(edges), mesh.nodes, mesh.reach)
     x = np.concatenate([regular, first])
     weights = np.concatenate([weights, bells(first, 1)[0]])
     atoms = (second - rho * x[:, None]) / c
@@ -137,7 +141,7 @@ def plane_nodes(
     for a, b, spread, place in slants:
         if abs(b) > FLAT:
             rows += blurred_edges((place - a * x) / b, spread / abs(b))
-    v, inner = panels(np.clip(np.stack(rows, axis=-1), -WIDEST, WIDEST), mesh.nodes)
+    v, inner = panels(np.stack(rows, axis=-1), mesh.nodes, mesh.reach)
     v = np.concatenate([v, atoms], axis=1)
     inner = np.concatenate([inner, bells(atoms, 1)[0] / c], axis=1)
     y = rho * x[:, None] + c * v
@@ -164,7 +168,7 @@ def meeting_kinks(
     ]
 
 
-def outer_edges(slants: list[tuple[float, float, float, float]]) -> list[float]:
+def outer_edges(slants: list[tuple[float, float, float, float]], reach: float) -> list[float]:
     """Where panels of the first line end because kinks of others are met or crossed there."""
     edges: list[Array] = []
     for number, (a, b, spread, place) in enumerate(slants):
@@ -176,7 +180,7 @@ def outer_edges(slants: list[tuple[float, float, float, float]]) -> list[float]:
                 if abs(met) > FLAT:
                     width = (blur + spread * abs(slope / b)) / abs(met)
                     edges += blurred_edges(np.array((level - slope * place / b) / met), width)
-    return [min(max(float(edge), -WIDEST), WIDEST) for edge in edges]
+    return [min(max(float(edge), -reach), reach) for edge in edges]
 
 
 def line_values(setting: Setting, factors: LineFactors, x: Array, atoms: Array) -> Array:
@@ -241,7 +245,8 @@ def line_coefficients(
     found = [np.empty((terms, middle.size)) for _ in products]
     for part in pieces(middle.size, mesh.nodes * (kinks.size + 2) * len(mesh.around)):
         here = middle[part, None]
-        t, weights = panels(mesh_edges(mesh, (kinks - here) / spread), mesh.nodes)
+        edges = mesh_edges(mesh, (kinks - here) / spread)
+        t, weights = panels(edges, mesh.nodes, mesh.reach)
         values = products_at(setting, products, here + spread * t)
         for m, polynomial in enumerate(hermite_rows(weights, t, terms)):
             for table, value in zip(found, values, strict=True):
@@ -268,8 +273,7 @@ def joint_means(
         for place in second:
             met = (place - other[:, 0]) / (spreads[1] * rho)
             rows += blurred_edges(met, rest / abs(rho))
-        edges = np.clip(np.stack(rows, axis=-1), -WIDEST, WIDEST)
-        t, weights = panels(edges, mesh.nodes)
+        t, weights = panels(np.stack(rows, axis=-1), mesh.nodes, mesh.reach)
         left = products_at(setting, products[0], one + spreads[0] * t)
         narrow = spreads[1] * rest if rest > SHARP else 0.0
         given = (other + spreads[1] * rho * t).ravel()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symdlt.means._correlations import correlations
-from symdlt.means._grids import TINY, Array, Function, KernelInputError
+from symdlt.means._correlations import correlations, upper
+from symdlt.means._grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means._kinked import check_samples, with_zero, without_slopes
 from symdlt.means._kinked_planes import (
     LeftLine,
     LineFactors,
@@ -29,7 +31,20 @@ from symdlt.means._kinked_planes import (
 )
 from symdlt.means._lines import lines_of, lowest_eigenvalue
 from symdlt.means._pairs import check_orders
-from symdlt.means._panels import Kinks, bells, checked_kinks, panel_nodes, panels
+from symdlt.means._panels import (
+    GRADED,
+    LEAST_LOGARITHM,
+    Kinks,
+    Rule,
+    bells,
+    checked_kinks,
+    in_units,
+    ladder,
+    panel_rule,
+    panels,
+    panels_of,
+    reach_for,
+)
 from symdlt.means._quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 from symdlt.means._triangle import Indices
 
@@ -37,11 +52,19 @@ Product4 = tuple[tuple[int, int], ...]
 
 FINE_MESH = (-3.0, 0.0, 3.0)
 FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)
+# The part of the tolerance that what is beyond the reach may have, in four dimensions.
+MARGIN = 1e4
+# Means are right to a tolerance of the norms; where they are much larger, to this part of them.
+ROUNDED = 1e-11
 MESHES = (
     *(Mesh(count) for count in (10, 14, 20, 28)),
     *(Mesh(count, FINE_MESH) for count in (20, 28)),
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+    *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
 )
+# How many nodes on one panel functions may need for the first meshes; others have fine ones, and
+# ends of panels at zero.
+PLAIN = 72
 
 
 def kinked_quadruple_means(
@@ -51,12 +74,14 @@ def kinked_quadruple_means(
     patterns: Sequence[tuple[int, ...]],
     samples: ArrayLike | None = None,
     tolerance: float = 1e-7,
+    zero_slopes: bool = False,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for an activation with kinks, as quadruple_means.
 
     Two of the samples are averaged over panels that end at their kinks, with delta functions as
     single nodes; one or two others are integrated given these. Where a delta function meets jumps
     of other functions at the same sample, the product is the limit of a smoothed activation.
+    Samples of variance zero are treated as in kinked_pair_means.
     """
     places = checked_kinks(activation, kinks)
     check_orders(len(activation), patterns, 4)
@@ -66,15 +91,45 @@ def kinked_quadruple_means(
     check_deltas(places, patterns)
     if not patterns:
         return []
+    check_samples(upper(given), places, patterns, zero_slopes)
     with np.errstate(all="ignore"):
-        panel_nodes(activation, places, float(given.roots.max()))
+        rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)
         wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
-        setting = Setting(activation, places, lines, tolerance)
-        found = means_by_product(setting, patterns, wanted)
+        norms = norms_of(activation, places, lines.roots, rule)
+        used = activation[: 1 + max(max(pattern) for pattern in patterns)]
+        fallen = 0.25 * math.log(MARGIN / tolerance)
+        reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * LEAST_LOGARITHM)
+        meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
+        ends = places if rule.nodes <= PLAIN and not rule.around else with_zero(places)
+        setting = Setting(activation, ends, lines, tolerance, norms)
+        found = means_by_product(setting, patterns, wanted, meshes)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
-    return [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    if zero_slopes:
+        without_slopes(tables, patterns, given.roots == 0.0)
+    return tables
+
+
+def meshes_for(rule: Rule) -> Sequence[Mesh]:
+    """The meshes that may be right for functions that need some rule."""
+    if rule.around:
+        return MESHES[8:]
+    return MESHES[4:8] if rule.nodes > PLAIN else MESHES[:8]
+
+
+def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:
+    """The sizes of all functions at all samples: norms, and densities at delta functions."""
+    units = in_units(kinks.places, roots)
+    x, w = panels_of(units, rule)
+    z = roots[:, None] * x
+    norms = np.array(
+        [np.sqrt((w * evaluate(f, k, z) ** 2).sum(1)) for k, f in enumerate(activation)]
+    )
+    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
+    norms[1:] += (bells(units, 1)[0] @ np.abs(kinks.jumps[:, :-1])).T * inverse
+    return norms
 
 
 def check_deltas(kinks: Kinks, patterns: Sequence[tuple[int, ...]]) -> None:
@@ -95,7 +150,7 @@ def has_infinite_mean(jumps: Array, pattern: Sequence[int]) -> bool:
 
 
 def means_by_product(
-    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask
+    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask, meshes: Sequence[Mesh]
 ) -> dict[Product4, float]:
     """All means, by their factors (order, sample) in order."""
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Product4]] = {}
@@ -104,7 +159,7 @@ def means_by_product(
         groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
     found: dict[Product4, float] = {}
     for (lines, deltas), products in groups.items():
-        found.update(group_means(setting, lines, deltas, products))
+        found.update(group_means(setting, lines, deltas, products, meshes))
     return found
 
 
@@ -131,21 +186,27 @@ def delta_lines(setting: Setting, product: Product4) -> tuple[int, ...]:
 
 
 def group_means(
-    setting: Setting, lines: tuple[int, ...], deltas: tuple[int, ...], products: list[Product4]
+    setting: Setting,
+    lines: tuple[int, ...],
+    deltas: tuple[int, ...],
+    products: list[Product4],
+    meshes: Sequence[Mesh],
 ) -> dict[Product4, float]:
     """The means of products on the same lines, with more and more nodes until they agree."""
     split = [by_line(setting, lines, product) for product in products]
     before = None
-    for mesh in MESHES:
+    sizes = [math.prod(float(setting.norms[k, m]) for k, m in product) for product in products]
+    allowed = setting.tolerance * np.array(sizes) + TINY
+    for mesh in meshes:
         values = np.array(line_means(setting, lines, deltas, split, mesh))
         if before is not None:
-            scale = max(float(np.abs(values).max()), TINY)
-            if (np.abs(values - before) <= setting.tolerance * scale).all():
+            moved = np.abs(values - before)
+            if (moved <= np.maximum(allowed, ROUNDED * np.abs(values))).all():
                 return dict(zip(products, values.tolist(), strict=True))
         before = values
     raise KernelInputError(
         "The means over four samples of an activation with kinks do not converge. "
-        f"{MESHES[-1].nodes} nodes in each of many panels are too few for a tolerance "
+        f"{meshes[-1].nodes} nodes in each of many panels are too few for a tolerance "
         f"of {setting.tolerance:.3g}. Give a larger tolerance, or an activation that varies slower."
     )
 
@@ -190,7 +251,7 @@ def line_means(
 def one_line(setting: Setting, line: int, factors: LineFactors, mesh: Mesh) -> float:
     """The mean over one line."""
     kinks = kinks_of(setting, line)
-    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes)
+    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes, mesh.reach)
     nodes, weights = np.concatenate([x, kinks]), np.concatenate([weights, bells(kinks, 1)[0]])
     return float(weights @ line_values(setting, factors, nodes, kinks))
 
@@ -238,6 +299,7 @@ def rest_tables(
             setting, (one, other), (middles[0], middles[1]), spreads, rho, (sets[0], sets[1]), mesh
         )
         return {key: joint[sets[0].index(key[0]), sets[1].index(key[1])] for key in keys}
+    terms += mesh.nodes // 6 - 1
     inner = mesh._replace(nodes=max(mesh.nodes, 16 + terms))
     tables = [
         dict(zip(s, line_coefficients(setting, n, z, rest.spread, s, terms, inner), strict=True))

@@ -25,7 +25,7 @@ from symdlt.means._panels import checked_kinks
 from symdlt.means._quadruples import check_together, checked_tolerance, quadruple_means
 from symdlt.means._relu_quadruples import dependent_quadruples, relu_quadruple_means
 from symdlt.means._spectra import Tasks
-from symdlt.means._triangle import Indices, PairTables, Step, packed_tables
+from symdlt.means._triangle import Indices, PairTables, Step, Triangle, packed_tables
 
 Orders = tuple[int, ...]
 Kink = tuple[float, Sequence[float]]
@@ -113,15 +113,24 @@ class ClosedMeans(SmoothMeans):
 
 
 class KinkedMeans:
-    """Means for an activation with kinks, as limits of those of a smoothed one."""
+    """Means for an activation with kinks, as limits of those of a smoothed one.
+
+    With zero_slopes, means with derivatives at samples of variance zero are zero, which is right
+    where the tensors that they multiply vanish; without it they are refused at a kink.
+    """
 
     def __init__(
-        self, activation: Sequence[Function], kinks: Sequence[Kink], tolerance: float = 1e-7
+        self,
+        activation: Sequence[Function],
+        kinks: Sequence[Kink],
+        tolerance: float = 1e-7,
+        zero_slopes: bool = False,
     ) -> None:
         checked = checked_kinks(activation, kinks)
         self.activation = tuple(activation)
         self.kinks = list(zip(checked.places.tolist(), checked.jumps.tolist(), strict=True))
         self.tolerance = checked_tolerance(tolerance)
+        self.zero_slopes = zero_slopes
         self.slopes = slopes_of(self.activation, self.kinks)
 
     def __call__(
@@ -132,15 +141,13 @@ class KinkedMeans:
         check_orders(len(self.activation), pairs)
         refuse_lost_digits(self.kinks, K, pairs)
         if self.slopes is None:
-            tables = kinked_pair_means(self.activation, self.kinks, K, pairs)
+            tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
             if fours:
                 tables += kinked_quadruple_means(
-                    self.activation, self.kinks, K, fours, samples, self.tolerance
+                    self.activation, self.kinks, K, fours, samples, self.tolerance, self.zero_slopes
                 )
         else:
-            left, right = self.slopes
-            tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
-            tables += self.relu_tables(K, fours, left, right, samples)
+            tables = self.relu_family(K, pairs, fours, samples)
         found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
@@ -149,10 +156,39 @@ class KinkedMeans:
 
         It is called layer by layer. Steps make of <f f> at single samples the next variances.
         """
+        general = packed_tables(lambda K: self(K, orders))
         if self.slopes is None or any(a + b >= STEEP for a, b in orders):
-            return packed_tables(lambda K: self(K, orders))
+            return general
         left, right = self.slopes
-        return closed_pair_tables("relu", orders, left=left, right=right)
+        closed = closed_pair_tables("relu", orders, left=left, right=right)
+
+        def tables(K: Array, corner: Triangle) -> list[Array]:
+            usual = not self.zero_slopes or K.take(corner.diagonal).all()
+            return closed(K, corner) if usual else general(K, corner)
+
+        return tables
+
+    def relu_family(
+        self,
+        K: Array,
+        pairs: Sequence[tuple[int, int]],
+        fours: Sequence[Orders],
+        samples: Indices | None,
+    ) -> list[Array]:
+        """All means in closed form; the function itself vanishes at samples of variance zero."""
+        assert self.slopes is not None
+        left, right = self.slopes
+        zero = np.zeros(0, dtype=np.intp)
+        if self.zero_slopes:
+            zero = np.flatnonzero(correlations(K).roots == 0.0)
+            K = np.array(K, dtype=np.float64)
+            K[zero, zero] = 1.0
+        tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
+        tables += self.relu_tables(K, fours, left, right, samples)
+        for table in tables if zero.size else ():
+            for axis in range(table.ndim):
+                np.moveaxis(table, axis, 0)[zero] = 0.0
+        return tables
 
     def relu_tables(
         self,

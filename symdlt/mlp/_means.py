@@ -86,6 +86,30 @@ def has_infinite_means(kinks: Sequence[tuple[float, tuple[float, ...]]], name: s
     )
 
 
+def has_vanishing_tensors(mlp: MLP, overlap: Array, learning: bool) -> bool:
+    """Whether tensors of samples with z = 0 vanish at layers where that is so.
+
+    Then nothing that derivatives of the activation at z = 0 are multiplied with is left. With
+    learning rates of biases, the NTK of such a sample is not zero. Of <s s> it only matters
+    whether it is zero.
+    """
+    if not learning:
+        return True
+    zero = (0.0,) * mlp.depth
+    lambda_b, lambda_W = mlp.lambda_b or zero, mlp.lambda_W or zero
+    at_zero = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
+    for own in set(np.diag(overlap).tolist()):
+        square, moved = own, False
+        for layer in range(mlp.depth - 1):
+            K = mlp.C_b[layer] + mlp.C_W[layer] * square
+            passed = moved and mlp.C_W[layer] > 0.0
+            moved = passed or lambda_b[layer] + lambda_W[layer] * square != 0.0
+            if K == 0.0 and moved:
+                return False
+            square = at_zero if K == 0.0 else 1.0
+    return True
+
+
 def functions(mlp: MLP, derivatives: int) -> tuple[Function, ...]:
     """The activation and its first derivatives as functions of arrays."""
     if isinstance(mlp.activation, Activation):
@@ -93,15 +117,15 @@ def functions(mlp: MLP, derivatives: int) -> tuple[Function, ...]:
     return mlp.activation[: derivatives + 1]
 
 
-def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
-    """How the means of every layer are taken."""
+def layer_means(mlp: MLP, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
+    """How the means of every layer are taken; zero_slopes is that of KinkedMeans."""
     given = functions(mlp, derivatives)
     if not isinstance(mlp.activation, Activation):
         return SmoothMeans(given, tolerance)
     together = _compiled(mlp.activation, derivatives).together
     kinks = kinks_of(mlp.activation)
     if kinks:
-        return KinkedMeans(given, kinks, tolerance)
+        return KinkedMeans(given, kinks, tolerance, zero_slopes)
     if mlp.activation.name in CLOSED:
         return ClosedMeans(given, mlp.activation.name, None, tolerance, together)
     smooth = SmoothMeans(given, tolerance, together)

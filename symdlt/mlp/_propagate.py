@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from symdlt.errors import KernelError, require
 from symdlt.means._quadruples import TOLERANCES
+from symdlt.mlp._jumps import check_jumps
 from symdlt.mlp._means import check_activation
 from symdlt.mlp._network import MLP
 from symdlt.mlp._numbers import check_memory, real_numbers
@@ -55,7 +56,8 @@ def propagate(
         progress: True or False, or None to show it on a terminal only.
 
     Raises:
-        ActivationError: if there are too few derivatives, or functions that are none.
+        ActivationError: if there are too few derivatives, or functions that are none, or where
+            kinks or jumps make tensors infinite: for a jump, H of a sample with itself.
         InputError: for an argument of the wrong kind.
         KernelError: for numbers that cannot be used, overflow, and too little memory.
         UnknownTensorError: if there is no tensor of such a name.
@@ -75,7 +77,9 @@ def propagate(
     chosen = check_blocks(blocks, names, len(data))
     check_activation(mlp, names)
     _check_size(mlp, names, chosen, len(data))
-    planned = plan(mlp, overlaps(data), names, chosen, tolerance)
+    overlap = overlaps(data)
+    check_jumps(mlp, overlap, names, [np.array(block) for block in chosen[:2]])
+    planned = plan(mlp, overlap, names, chosen, tolerance)
     found = {
         name: np.empty((mlp.depth, *(len(block) for block in chosen[: axes(name)])))
         for name in names

@@ -18,9 +18,15 @@ from numpy.typing import NDArray
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
-from symdlt.mlp._means import derivatives_of, functions, kinks_of, layer_means
+from symdlt.mlp._means import (
+    derivatives_of,
+    functions,
+    has_vanishing_tensors,
+    kinks_of,
+    layer_means,
+)
 from symdlt.mlp._network import MLP
-from symdlt.mlp._requests import Blocks, axes
+from symdlt.mlp._requests import WITHOUT_LEARNING, Blocks, axes
 from symdlt.networks import Activation
 from symdlt.progress import track
 
@@ -208,6 +214,8 @@ def _many_samples(
     task: Task, names: tuple[str, ...], after_layer: AfterLayer | None = None
 ) -> dict[str, Array]:
     mlp, count = task.mlp, derivatives_of(names)
+    learning = any(name not in WITHOUT_LEARNING for name in names)
+    zero_slopes = has_vanishing_tensors(mlp, task.overlap, learning)
     with _errors_of_ours(many_inputs):
         found = many_inputs.propagate(
             functions(mlp, count),
@@ -220,7 +228,7 @@ def _many_samples(
             widths=mlp.widths,
             tensors=names,
             samples=None if task.groups is None else quadruples(task.groups),
-            means=layer_means(mlp, count, task.tolerance),
+            means=layer_means(mlp, count, task.tolerance, zero_slopes),
             after_layer=after_layer,
         )
     return found

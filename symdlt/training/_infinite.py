@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.errors import TrainingError, require
+from symdlt.errors import ActivationError, TrainingError, require
 from symdlt.mlp import MLP, propagate
 from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import (
@@ -51,7 +51,8 @@ def predict_infinite(
 
     Raises:
         TrainingError: for shapes that do not fit, a training NTK without inverse when training
-            goes to the end, or step sizes that are too large.
+            goes to the end, or step sizes that are too large; for an activation that jumps, whose
+            NTK is infinite for a sample with itself, unless only the last layer is trained.
 
     >>> from symdlt import MLP
     >>> net = MLP(activation="relu", widths=[1], C_b=0, C_W=2, lambda_b=0, lambda_W=1)
@@ -61,7 +62,13 @@ def predict_infinite(
     require(net, MLP, "a network", "Give an MLP.")
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
-    found = propagate(net, data, ["G", "H"])
+    try:
+        found = propagate(net, data, ["G", "H"])
+    except ActivationError as reason:
+        raise TrainingError(
+            f"Training at infinite width cannot be predicted. {reason} For the kernel of features "
+            "that are not trained, give 0 for the learning rates below the last layer."
+        ) from reason
     return predict_kernel(found["H"][-1], targets, found["G"][-1], algorithm, ridge=ridge)
 
 

@@ -253,9 +253,9 @@ KINK = [(0.0, (0.0, 1.0, 0.0))]
 @pytest.mark.parametrize(
     ("functions", "kinks", "K", "orders", "message"),
     [
-        (RELU, [], np.eye(2), [(1, 1)], "integrated between its kinks"),
+        (RELU, [], np.eye(2), [(1, 1)], "all kinks with their jumps"),
         (RELU, [(0.0, (0.0, 2.0, 0.0))], np.eye(2), [(1, 1)], "not the derivative"),
-        (RELU, [(0.5, (0.0, 1.0, 0.0))], np.eye(2), [(1, 1)], "Give all kinks"),
+        (RELU, [(0.5, (0.0, 1.0, 0.0))], np.eye(2), [(1, 1)], "with the given kinks fails"),
         (RELU, [(0.0, (0.0, 1.0))], np.eye(2), [(1, 1)], "as many jumps"),
         (RELU, [(0.0, (0.0, math.nan, 0.0))], np.eye(2), [(1, 1)], "finite"),
         (RELU, 2 * KINK, np.eye(2), [(1, 1)], "repeat"),
