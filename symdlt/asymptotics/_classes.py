@@ -9,11 +9,11 @@ from typing import Any
 import sympy as sp
 from sympy.polys.fields import field
 
+from symdlt.activations import Activation, activation
+from symdlt.activations.series import KinkError
 from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._parameters import quadratic
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks._activation_series import KinkError
-from symdlt.networks._activations import Activation, activation
 from symdlt.recursions import derive
 
 ODD = "K*=0, odd"

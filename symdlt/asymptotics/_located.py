@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from symdlt.activations import Activation
+from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics._classes import (
     ELSEWHERE,
     KINKED,
@@ -17,9 +19,7 @@ from symdlt.asymptotics._critical_points import HALF_STABLE
 from symdlt.asymptotics._half_stable import half_stable
 from symdlt.asymptotics._kinked_means import jump_order
 from symdlt.asymptotics._origin import Origin, origin_of, short
-from symdlt.asymptotics._smooth_pieces import sides, smooth_pieces
 from symdlt.errors import SolutionError
-from symdlt.networks import Activation
 
 ORDER = 5
 

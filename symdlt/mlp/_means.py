@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from symdlt.activations import Activation
 from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
 from symdlt.kernels import many_inputs
@@ -18,7 +19,6 @@ from symdlt.means import (
     has_infinite_mean,
 )
 from symdlt.mlp._network import MLP, Function
-from symdlt.networks import Activation
 
 CLOSED = ("erf", "gelu", "sin")
 SMOOTH = 12
@@ -54,7 +54,7 @@ def check_activation(mlp: MLP, names: Sequence[str]) -> None:
                 "derivatives of delta functions. Ask for other tensors, or smooth the kink."
             )
         return
-    from symdlt.sampling._activation import check_activation as check_functions
+    from symdlt.activations.checks import check_activation as check_functions
 
     if len(mlp.activation) <= count:
         raise ActivationError(

@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.activations import Activation
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
 from symdlt.mlp._means import derivatives_of, functions, kinks_of, layer_means
 from symdlt.mlp._network import MLP
 from symdlt.mlp._requests import Blocks, axes
-from symdlt.networks import Activation
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

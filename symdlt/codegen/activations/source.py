@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from symdlt.activations import activation
 from symdlt.errors import ActivationError
-from symdlt.networks._activations import activation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +93,7 @@ def numpy_activation(what: Any, derivatives: int) -> NumpyActivation:
 
 
 def _generated(what: Any, derivatives: int) -> tuple[str, dict[str, Any]]:
-    from symdlt.codegen._activation_module import generated
+    from symdlt.codegen.activations.module import generated
 
     if not isinstance(derivatives, int) or not 0 <= derivatives <= MOST_DERIVATIVES:
         raise ActivationError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import mpmath
 
-from symdlt.networks._activation_text import Node
+from symdlt.activations.grammar import Node
 
 Jet = tuple[Any, Any]
 JetFunction = Callable[[Any], Jet]
@@ -19,7 +19,7 @@ def jet(node: Node) -> JetFunction:
     Args:
         node: without cases, as the pieces of an activation are.
 
-    >>> from symdlt.networks._activation_text import parse
+    >>> from symdlt.activations.grammar import parse
     >>> jet(parse("z**3 - 2*z"))(mpmath.mpf(2))
     (mpf('4.0'), mpf('10.0'))
     """

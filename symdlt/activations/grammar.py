@@ -337,6 +337,7 @@ def _function(name: str, *arguments: Node) -> Node:
 
 
 def negative(node: Node) -> Node:
+    """Minus a function."""
     return Node("multiply", (Node("number", (), Fraction(-1)), node))
 
 

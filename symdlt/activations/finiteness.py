@@ -9,12 +9,12 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdlt.asymptotics._smooth_pieces import SmoothPiece
+from symdlt.activations.grammar import Node
+from symdlt.activations.pieces import roots
+from symdlt.activations.series import series
+from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks._activation_pieces import roots
-from symdlt.networks._activation_series import series
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import Node
 
 FAR = (64, 1000, 10**6)
 STEEP = 4.5

@@ -14,9 +14,9 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symdlt.activations import ACTIVATIONS, Activation, activation
+from symdlt.activations.grammar import FUNCTIONS
 from symdlt.errors import ActivationError, SymdltError
-from symdlt.networks._activation_text import FUNCTIONS
-from symdlt.networks._activations import ACTIVATIONS, Activation, activation
 
 Z = sp.Symbol("z", real=True)
 GRAMMAR = (
@@ -362,7 +362,7 @@ def test_hostile_text_is_refused_at_once(text):
 
 def test_reading_does_not_load_sympy():
     code = (
-        "import sys; from symdlt.networks._activations import activation; "
+        "import sys; from symdlt.activations import activation; "
         "activation('tanh(z)/2'); sys.exit('sympy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,9 +10,9 @@ import sympy as sp
 from sympy.core.function import Application
 from sympy.printing.str import StrPrinter
 
+from symdlt.activations.grammar import CAPITALS, FUNCTIONS, Node
+from symdlt.activations.series import number
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_series import number
-from symdlt.networks._activation_text import CAPITALS, FUNCTIONS, Node
 
 Z = sp.Symbol("z", real=True)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics._jets import JetFunction, jet
-from symdlt.networks import Activation
-from symdlt.networks._activation_series import series
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import Node
+from symdlt.activations import Activation
+from symdlt.activations.grammar import Node
+from symdlt.activations.jets import JetFunction, jet
+from symdlt.activations.series import series
+from symdlt.activations.sympy_form import Z, expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ import sympy as sp
 from sympy.polys.domains import EXRAW
 from sympy.polys.rings import PolyRing
 
-from symdlt.codegen._activation_exponentials import (
+from symdlt.activations.sympy_form import Z
+from symdlt.codegen._factoring import Polynomial, monomial
+from symdlt.codegen.activations.exponentials import (
     MOST_TERMS,
     check_size,
     exponentials,
@@ -25,9 +27,7 @@ from symdlt.codegen._activation_exponentials import (
     grows_below,
     quotient,
 )
-from symdlt.codegen._factoring import Polynomial, monomial
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_sympy import Z
 
 HIGHEST_CONSTANT = 1e200
 NEGLIGIBLE = 1e-25

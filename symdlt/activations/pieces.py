@@ -10,10 +10,10 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations.grammar import ONE, Node, negative
+from symdlt.activations.series import series, vanishes
+from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_series import series, vanishes
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import ONE, Node, negative
 
 SWITCHES = ("abs", "elu", "leaky_relu", "max", "min", "relu")
 MOST_PIECES = 64
@@ -65,7 +65,7 @@ def pieces(node: Node) -> tuple[Piece, ...]:
     Raises:
         ActivationError: if it cannot be told where a condition changes.
 
-    >>> from symdlt.networks._activation_text import parse
+    >>> from symdlt.activations.grammar import parse
     >>> [str(piece.start) for piece in pieces(parse("max(-1, min(z**2 - 2, 1))"))]
     ['-oo', '-sqrt(3)', '-1', '1', 'sqrt(3)']
     """

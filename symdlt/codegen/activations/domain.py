@@ -10,9 +10,9 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from symdlt.codegen._activation_calculus import Definition
-from symdlt.codegen._activation_code import Part, guard_function
-from symdlt.codegen._error_function import error_function_source
+from symdlt.codegen.activations.calculus import Definition
+from symdlt.codegen.activations.code import Part, guard_function
+from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
 
 Array = NDArray[np.float64]

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from symdlt.activations import ACTIVATIONS, activation
+from symdlt.activations.sympy_form import Z, expression
 from symdlt.codegen import activation_source, numpy_activation
-from symdlt.codegen._activation_domain import compiled
-from symdlt.codegen._error_function import error_function_source
+from symdlt.codegen.activations.domain import compiled
+from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
-from symdlt.networks import activation
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activations import ACTIVATIONS
 
 ORDERS = 6
 POINTS = (-700, -40, -5, -1, -1e-3, -1e-9, -0.0, 0.0, 1e-9, 0.3, 2, 20, 700)

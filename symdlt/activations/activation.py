@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
+from symdlt.activations.grammar import parse
 from symdlt.errors import ActivationError, require
-from symdlt.networks._activation_text import parse
 
 if TYPE_CHECKING:
-    from symdlt.networks._activation_pieces import Kink, Piece
+    from symdlt.activations.pieces import Kink, Piece
 
 ACTIVATIONS = {
     "tanh": "tanh(z)",
@@ -73,7 +73,7 @@ class Activation:
     @property
     def kinked(self) -> bool:
         """Whether the function has a kink at zero, as relu and elu have; see `kinks` for others."""
-        from symdlt.networks._activation_series import KinkError
+        from symdlt.activations.series import KinkError
 
         try:
             self.taylor(1)
@@ -89,13 +89,13 @@ class Activation:
         Raises:
             ActivationError: if it is not real.
         """
-        from symdlt.networks._activation_sympy import real_expression
+        from symdlt.activations.sympy_form import real_expression
 
         return real_expression(parse(self.text))
 
     def derivatives(self, order: int) -> tuple[Any, ...]:
         """The function and its derivatives up to an order, as SymPy expressions in z."""
-        from symdlt.networks._activation_sympy import Z
+        from symdlt.activations.sympy_form import Z
 
         _check_order(order)
         found = [self.to_sympy()]
@@ -117,7 +117,7 @@ class Activation:
         _check_order(order)
         from sympy import factorial
 
-        from symdlt.networks._activation_series import series
+        from symdlt.activations.series import series
 
         coefficients = series(parse(self.text), order)
         return tuple(c * factorial(p) for p, c in enumerate(coefficients))
@@ -128,7 +128,7 @@ class Activation:
         Raises:
             ActivationError: if it cannot be told where a condition changes.
         """
-        from symdlt.networks._activation_pieces import pieces
+        from symdlt.activations.pieces import pieces
 
         return pieces(parse(self.text))
 
@@ -146,7 +146,7 @@ class Activation:
         >>> activation("gelu").kinks(3)
         ()
         """
-        from symdlt.networks._activation_pieces import kinks
+        from symdlt.activations.pieces import kinks
 
         return kinks(parse(self.text), order)
 
@@ -187,7 +187,7 @@ def activation(what: Any) -> Activation:
             "It is a name, a text, or a SymPy expression in one symbol. "
             "Give for instance 'tanh' or 'sin(z) + z/2'."
         )
-    from symdlt.networks._activation_sympy import text_of
+    from symdlt.activations.sympy_form import text_of
 
     text = text_of(what)
     return Activation(text, text)

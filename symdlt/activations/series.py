@@ -9,8 +9,8 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations.grammar import Node
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_text import Node
 
 Series = list[Any]
 ZERO = sp.Integer(0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import mpmath
 
-from symdlt.asymptotics._jets import jet
-from symdlt.networks._activation_text import Node
+from symdlt.activations.grammar import Node
+from symdlt.activations.jets import jet
 
 Series = list[Any]
 
@@ -21,7 +21,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
         node: without cases.
         order: the highest derivative.
 
-    >>> from symdlt.networks._activation_text import parse
+    >>> from symdlt.activations.grammar import parse
     >>> [int(x) for x in derivatives(parse("z**3 - 2*z"), 3)(mpmath.mpf(2))]
     [4, 10, 12, 6]
     """
