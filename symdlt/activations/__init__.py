@@ -4,6 +4,6 @@
 made of is one entry of the table in `functions`.
 """
 
-from symdlt.activations.activation import ACTIVATIONS as ACTIVATIONS
 from symdlt.activations.activation import Activation as Activation
 from symdlt.activations.activation import activation as activation
+from symdlt.activations.functions import ACTIVATIONS as ACTIVATIONS

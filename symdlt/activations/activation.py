@@ -6,30 +6,12 @@ from dataclasses import dataclass
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
-from symdlt.activations.grammar import parse
+from symdlt.activations.functions import ACTIVATIONS, known_name, suggestion
+from symdlt.activations.grammar import VARIABLES, parse
 from symdlt.errors import ActivationError, require
 
 if TYPE_CHECKING:
     from symdlt.activations.pieces import Kink, Piece
-
-ACTIVATIONS = {
-    "tanh": "tanh(z)",
-    "sin": "sin(z)",
-    "erf": "erf(z)",
-    "atan": "atan(z)",
-    "linear": "z",
-    "relu": "relu(z)",
-    "leaky_relu": "relu(z) - relu(-z)/100",
-    "elu": "relu(z) + exp(-relu(-z)) - 1",
-    "selu": "1.0507009873554805*(relu(z) + 1.6732632423543772*(exp(-relu(-z)) - 1))",
-    "gelu": "z*(1 + erf(z/sqrt(2)))/2",
-    "swish": "z*sigmoid(z)",
-    "silu": "z*sigmoid(z)",
-    "mish": "z*tanh(log(1 + exp(z)))",
-    "softplus": "log(1 + exp(z))",
-    "softsign": "z/(1 + abs(z))",
-    "sigmoid": "sigmoid(z)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +33,9 @@ class Activation:
     Traceback (most recent call last):
         ...
     symdlt.errors.ActivationError: Cannot read the end in an activation. It stands at position 10 of
-    '1.5*tanh(z'. Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos
+    '1.5*tanh(z'. Write numbers, + - * / **, parentheses, z, pi, E, the functions abs asinh atan cos
     cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt
-    tanh where.
+    tanh where, and activations by name as in gelu(z/2).
     """
 
     name: str
@@ -168,19 +150,23 @@ def activation(what: Any) -> Activation:
     Raises:
         ActivationError: if it is none of these.
 
-    >>> activation("swish")
-    Activation(swish: z*sigmoid(z))
+    >>> activation("swish"), activation("LeakyReLU")
+    (Activation(swish: z*sigmoid(z)), Activation(leaky_relu: leaky_relu(z, 1/100)))
     """
     if isinstance(what, Activation):
         return what
     if isinstance(what, str):
         name = what.strip()
-        if name.isidentifier() and name not in ("x", "z") and name not in ACTIVATIONS:
+        if not name.isidentifier() or name in VARIABLES:
+            return Activation(name, name)
+        known = known_name(name)
+        if known not in ACTIVATIONS:
             raise ActivationError(
-                f"There is no activation {name[:40]!r}. Known are {' '.join(ACTIVATIONS)}. "
+                f"There is no activation {name[:40]!r}. {suggestion(name[:40])}Known are "
+                f"{' '.join(ACTIVATIONS)}. "
                 "Give one of these or an expression in z such as 'sin(z) + z/2'."
             )
-        return Activation(name, ACTIVATIONS.get(name, name))
+        return Activation(known, ACTIVATIONS[known])
     if getattr(what, "free_symbols", None) is None or not hasattr(what, "subs"):
         raise ActivationError(
             f"An activation cannot be made of {type(what).__name__}. "

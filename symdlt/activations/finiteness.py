@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.grammar import Node
 from symdlt.activations.pieces import roots
 from symdlt.activations.series import series
@@ -16,6 +17,7 @@ from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
 
+SINGULAR = {name for name, function in FUNCTIONS.items() if function.positive}
 FAR = (64, 1000, 10**6)
 STEEP = 4.5
 NEAR, DENSITY, OFFSET = 30, 16, 0.01
@@ -73,7 +75,7 @@ def check_poles(pieces: tuple[SmoothPiece, ...]) -> None:
 def _denominators(node: Node) -> Iterator[Node]:
     if node.kind == "divide":
         yield node.children[1]
-    elif (node.kind == "power" and node.number < 0) or node.name == "log":
+    elif node.number < 0 if node.kind == "power" else node.name in SINGULAR:
         yield node.children[0]
     for child in node.children:
         yield from _denominators(child)

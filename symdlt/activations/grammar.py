@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cache, lru_cache, reduce
 
+from symdlt.activations.functions import FUNCTIONS, TABLE, known_name, suggestion
 from symdlt.errors import ActivationError, require
 
-UNARY = (
-    *("abs", "atan", "cos", "cosh", "erf", "erfc", "exp", "heaviside", "log"),
-    *("relu", "sigmoid", "sign", "sin", "sinh", "sqrt", "tanh"),
-)
-BINARY = ("elu", "leaky_relu")
-EXTREMA = ("max", "min")
-CASES = ("where", "piecewise")
-FUNCTIONS = tuple(sorted((*UNARY, *BINARY, *EXTREMA, *CASES)))
-CAPITALS = ("Abs", "Heaviside", "Max", "Min", "Piecewise")
+CASES = ("piecewise", "where")
+NAMES = tuple(sorted((*FUNCTIONS, *CASES)))
 CONSTANTS = {"pi": "pi", "E": "e"}
 VARIABLES = ("z", "x")
+EXTREMA = ("max", "min")
+# Bounds against texts that are made to exhaust memory or the stack, far beyond any activation.
 LONGEST = 500
 DEEPEST = 60
 HIGHEST = 200
+LARGEST = 2000
 MOST_DIGITS = 40
 HIGHEST_EXPONENT = 99
 
@@ -42,7 +39,7 @@ class Node:
             "where".
         children: the operands; of "where" u, a and b, for a where u < 0 and b elsewhere.
         number: of a number, or the exponent of a power.
-        name: of a constant or a function.
+        name: of a variable, a constant or a function.
     """
 
     kind: str
@@ -51,7 +48,7 @@ class Node:
     name: str = ""
 
 
-ONE = Node("number", (), Fraction(1))
+Z = Node("variable", name="z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +61,10 @@ class _Token:
 def parse(text: str) -> Node:
     """Read a function of one variable z (or x).
 
-    The grammar has numbers, + - * / ** (or ^), parentheses, pi, E and the functions of
-    `FUNCTIONS`, also as SymPy spells them. An exponent is a number. Two arguments have
-    leaky_relu(z, slope) and elu(z, alpha), two or more max and min. Cases are written
-    where(z < 1, a, b) or piecewise((a, z < 1), (b, z < 2), (c, True)), their conditions with
-    < <= > >= & and |.
+    The grammar has numbers, + - * / ** (or ^), parentheses, pi, E and the functions of the table
+    in `functions`, in any case, with or without underscores. An exponent is a number. max and min
+    have two or more arguments. Cases are written where(z < 1, a, b) or
+    piecewise((a, z < 1), (b, z < 2), (c, True)), their conditions with < <= > >= & and |.
 
     Args:
         text: for instance "tanh(z) - tanh(2*z)/8".
@@ -82,9 +78,9 @@ def parse(text: str) -> Node:
     Traceback (most recent call last):
         ...
     symdlt.errors.ActivationError: Cannot read "'" in an activation. It stands at position 11 of
-    "__import__('os')". Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan
-    cos cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh
-    sqrt tanh where.
+    "__import__('os')". Write numbers, + - * / **, parentheses, z, pi, E, the functions abs asinh
+    atan cos cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin
+    sinh sqrt tanh where, and activations by name as in gelu(z/2).
     """
     require(text, str, "the text of an activation", "Write one such as 'tanh(z)'.")
     if len(text) > LONGEST:
@@ -92,18 +88,14 @@ def parse(text: str) -> Node:
             f"The activation has {len(text)} characters. It starts with {text[:20]!r}. "
             f"Write it with at most {LONGEST}."
         )
-    reader = _Reader(text, _tokens(text))
-    node, place = reader.sum(0, 0)
-    token = reader.tokens[place]
-    if token.kind != "end":
-        raise reader.problem(token)
+    node = _read(text, dict.fromkeys(VARIABLES, Z))
+    _check_size(node)
     if _degree(node) > HIGHEST:
         raise ActivationError(
             f"The activation {text[:60]!r} holds a power beyond {HIGHEST}. "
             "Such numbers do not fit into memory when they are nested. Use smaller powers."
         )
-    names = {t.text for t in reader.tokens if t.text in VARIABLES}
-    if len(names) > 1:
+    if len({t.text for t in _tokens(text) if t.text in VARIABLES}) > 1:
         raise ActivationError(
             f"The activation {text[:60]!r} has two variables, x and z. "
             "It must be a function of one preactivation. Use one of them only."
@@ -111,6 +103,17 @@ def parse(text: str) -> Node:
     return node
 
 
+@cache
+def rule(text: str) -> Node:
+    """A form or a slope of the table as a function of its variables u and v."""
+    return _read(text, {name: Node("variable", name=name) for name in "uv"})
+
+
+def _read(text: str, variables: Mapping[str, Node]) -> Node:
+    return _Reader(text, _tokens(text), variables).whole()
+
+
+@lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[_Token, ...]:
     tokens, place, end = [], 0, len(text.rstrip())
     while place < end:
@@ -124,12 +127,12 @@ def _tokens(text: str) -> tuple[_Token, ...]:
     return (*tokens, _Token("end", "", end))
 
 
-def _unreadable(text: str, what: str, position: int) -> ActivationError:
+def _unreadable(text: str, what: str, position: int, hint: str = "") -> ActivationError:
     shown = repr(what) if what else "the end"
     return ActivationError(
         f"Cannot read {shown} in an activation. It stands at position {position} of "
-        f"{text[:60]!r}. Write numbers, + - * / **, parentheses, z, pi, E and the functions "
-        f"{' '.join(FUNCTIONS)}."
+        f"{text[:60]!r}. {hint}Write numbers, + - * / **, parentheses, z, pi, E, the functions "
+        f"{' '.join(NAMES)}, and activations by name as in gelu(z/2)."
     )
 
 
@@ -150,74 +153,106 @@ class _Condition:
         return _Condition(Node("call", sides, name=joint), False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reader:
-    """A recursive descent; every method takes a place and returns a node and the next place."""
+    """A recursive descent; each method reads what its name says and leaves its place behind it."""
 
     text: str
     tokens: tuple[_Token, ...]
+    variables: Mapping[str, Node]
+    place: int = 0
+    depth: int = 0
 
-    def problem(self, token: _Token) -> ActivationError:
-        return _unreadable(self.text, token.text, token.position)
+    @property
+    def token(self) -> _Token:
+        return self.tokens[self.place]
 
-    def sum(self, place: int, depth: int) -> tuple[Node, int]:
-        return self._chain(place, depth, "+-", self.product)
+    def take(self, *texts: str) -> str:
+        """The next token if it is one of these, which is then behind, or an empty text."""
+        text = self.token.text
+        if not text or text not in texts:
+            return ""
+        self.place += 1
+        return text
 
-    def product(self, place: int, depth: int) -> tuple[Node, int]:
-        return self._chain(place, depth, "*/", self.signed)
+    def expect(self, sign: str) -> None:
+        if not self.take(sign):
+            raise self.problem(self.token)
 
-    def _chain(
-        self,
-        place: int,
-        depth: int,
-        signs: str,
-        operand: Callable[[int, int], tuple[Node, int]],
-    ) -> tuple[Node, int]:
-        node, place = operand(place, depth)
-        while self.tokens[place].text and self.tokens[place].text in signs:
-            sign = self.tokens[place].text
-            other, place = operand(place + 1, depth)
-            node = _joined(node, sign, other)
-        return node, place
+    def problem(self, token: _Token, hint: str = "") -> ActivationError:
+        return _unreadable(self.text, token.text, token.position, hint)
 
-    def signed(self, place: int, depth: int) -> tuple[Node, int]:
-        token = self.tokens[place]
-        if token.text not in ("+", "-"):
-            return self.power(place, depth)
-        self._check(token, depth)
-        node, place = self.signed(place + 1, depth + 1)
-        return (negative(node) if token.text == "-" else node), place
+    def nested(self, read: Callable[[], Node]) -> Node:
+        """What stands one level deeper."""
+        if self.depth == DEEPEST:
+            raise ActivationError(
+                f"The activation is nested more than {DEEPEST} deep. That is reached at position "
+                f"{self.token.position}. Write it with fewer parentheses."
+            )
+        self.depth += 1
+        node = read()
+        self.depth -= 1
+        return node
 
-    def power(self, place: int, depth: int) -> tuple[Node, int]:
-        base, place = self.atom(place, depth)
-        token = self.tokens[place]
-        if token.text not in ("**", "^"):
-            return base, place
-        self._check(token, depth)
-        above, place = self.signed(place + 1, depth + 1)
-        exponent = _rational(above)
+    def whole(self) -> Node:
+        node = self.sum()
+        if self.token.kind != "end":
+            raise self.problem(self.token)
+        return node
+
+    def sum(self) -> Node:
+        node = self.product()
+        while sign := self.take("+", "-"):
+            node = _joined(node, sign, self.product())
+        return node
+
+    def product(self) -> Node:
+        node = self.signed()
+        while sign := self.take("*", "/"):
+            node = _joined(node, sign, self.signed())
+        return node
+
+    def signed(self) -> Node:
+        sign = self.take("+", "-")
+        if not sign:
+            return self.power()
+        node = self.nested(self.signed)
+        return negative(node) if sign == "-" else node
+
+    def power(self) -> Node:
+        base = self.atom()
+        token = self.token
+        if not self.take("**", "^"):
+            return base
+        exponent = _rational(self.nested(self.signed))
         if exponent is None:
             raise ActivationError(
                 f"An exponent is not a number of moderate size. It stands after position "
                 f"{token.position} of {self.text[:60]!r}. Write exp(...) for other powers."
             )
-        return Node("power", (base,), exponent), place
+        return Node("power", (base,), exponent)
 
-    def atom(self, place: int, depth: int) -> tuple[Node, int]:
-        token = self.tokens[place]
-        self._check(token, depth)
+    def atom(self) -> Node:
+        token = self.token
+        if token.kind == "end":
+            raise self.problem(token)
+        self.place += 1
         if token.kind == "number":
-            return Node("number", (), self._number(token)), place + 1
+            return Node("number", (), self._number(token))
         if token.text == "(":
-            return self._enclosed(place + 1, depth + 1)
-        if token.text in VARIABLES:
-            return Node("variable"), place + 1
+            return self.nested(self._enclosed)
+        if token.text in self.variables:
+            return self.variables[token.text]
         if token.text in CONSTANTS:
-            return Node("constant", (), name=CONSTANTS[token.text]), place + 1
-        name = token.text.lower() if token.text in CAPITALS else token.text
-        if name in FUNCTIONS and self.tokens[place + 1].text == "(":
-            return self._call(name, place + 2, depth + 1)
-        raise self.problem(self.tokens[place + 1] if name in FUNCTIONS else token)
+            return Node("constant", (), name=CONSTANTS[token.text])
+        lower = token.text.lower()
+        name = lower if lower in CASES else known_name(token.text) if token.kind == "name" else ""
+        if not name:
+            raise self.problem(token, suggestion(token.text) if token.kind == "name" else "")
+        self.expect("(")
+        if name in CASES:
+            return self.nested(self._where if name == "where" else self._piecewise)
+        return self.nested(lambda: self._call(name, token))
 
     def _number(self, token: _Token) -> Fraction:
         digits, _, exponent = token.text.lower().partition("e")
@@ -231,75 +266,83 @@ class _Reader:
             raise self.problem(token)
         return Fraction(token.text)
 
-    def _call(self, name: str, place: int, depth: int) -> tuple[Node, int]:
-        if name == "where":
-            condition, place = self._condition(place, depth)
-            first, place = self.sum(self._expect(",", place), depth)
-            second, place = self.sum(self._expect(",", place), depth)
-            return condition.choose(first, second), self._expect(")", place)
-        if name == "piecewise":
-            node, place = self._cases(place, depth)
-            return node, self._expect(")", place)
-        start = place - 2
-        arguments, place = self._listed(place, depth)
+    def _enclosed(self) -> Node:
+        node = self.sum()
+        self.expect(")")
+        return node
+
+    def _call(self, name: str, token: _Token) -> Node:
+        arguments = [self.sum()]
+        while self.take(","):
+            arguments.append(self.sum())
+        self.expect(")")
+        function = TABLE[name]
         if name in EXTREMA and len(arguments) > 1:
-            return reduce(lambda a, b: Node("call", (a, b), name=name), arguments), place
-        if len(arguments) != (1 if name in UNARY else 2):
+            return reduce(lambda a, b: Node("call", (a, b), name=name), arguments)
+        if function.second and len(arguments) == 1:
+            arguments.append(rule(function.second))
+        if len(arguments) != function.arguments:
+            wanted = (
+                "one" if function.arguments == 1 else "one or two" if function.second else "two"
+            )
             raise ActivationError(
                 f"The function {name} has {_counted(len(arguments))}. It stands at position "
-                f"{self.tokens[start].position} of {self.text[:60]!r}. Give "
-                f"{'one' if name in UNARY else 'two'}{' or more' * (name in EXTREMA)}."
+                f"{token.position} of {self.text[:60]!r}. Give "
+                f"{wanted}{' or more' * (name in EXTREMA)}."
             )
-        return _function(name, *arguments), place
+        return _called(name, *arguments)
 
-    def _listed(self, place: int, depth: int) -> tuple[list[Node], int]:
-        node, place = self.sum(place, depth)
-        nodes = [node]
-        while self.tokens[place].text == ",":
-            node, place = self.sum(place + 1, depth)
-            nodes.append(node)
-        return nodes, self._expect(")", place)
+    def _where(self) -> Node:
+        condition = self._condition()
+        self.expect(",")
+        first = self.sum()
+        self.expect(",")
+        second = self.sum()
+        self.expect(")")
+        return condition.choose(first, second)
 
-    def _cases(self, place: int, depth: int) -> tuple[Node, int]:
+    def _piecewise(self) -> Node:
         """Pairs (value, condition); the condition of the last is True."""
         cases: list[tuple[Node, _Condition]] = []
         while True:
-            value, place = self.sum(self._expect("(", place), depth)
-            place = self._expect(",", place)
-            if self.tokens[place].text == "True":
-                place = self._expect(")", place + 1)
+            self.expect("(")
+            value = self.sum()
+            self.expect(",")
+            if self.take("True"):
                 break
-            condition, place = self._condition(place, depth)
-            cases.append((value, condition))
-            place = self._expect(",", self._expect(")", place))
+            cases.append((value, self._condition()))
+            self.expect(")")
+            self.expect(",")
+        self.expect(")")
+        self.expect(")")
         for case, condition in reversed(cases):
             value = condition.choose(case, value)
-        return value, place
+        return value
 
-    def _condition(self, place: int, depth: int) -> tuple[_Condition, int]:
-        condition, place = self._comparison(place, depth)
-        while self.tokens[place].text in ("&", "|"):
-            joint = "max" if self.tokens[place].text == "&" else "min"
-            other, place = self._comparison(place + 1, depth)
-            condition = condition.joined(joint, other)
-        return condition, place
+    def _condition(self) -> _Condition:
+        condition = self._comparison()
+        while sign := self.take("&", "|"):
+            condition = condition.joined("max" if sign == "&" else "min", self._comparison())
+        return condition
 
-    def _comparison(self, place: int, depth: int) -> tuple[_Condition, int]:
-        if self._compares_inside(place):
-            condition, place = self._condition(place + 1, depth + 1)
-            return condition, self._expect(")", place)
-        first, place = self.sum(place, depth)
-        sign = self.tokens[place]
-        if sign.text not in ("<", "<=", ">", ">="):
-            raise self.problem(sign)
-        second, place = self.sum(place + 1, depth)
-        less, more = (first, second) if sign.text in ("<", ">=") else (second, first)
-        return _Condition(_joined(less, "-", more), "=" in sign.text), place
+    def _comparison(self) -> _Condition:
+        if self._compares_inside():
+            self.place += 1
+            condition = self._condition()
+            self.expect(")")
+            return condition
+        first = self.sum()
+        token = self.token
+        sign = self.take("<", "<=", ">", ">=")
+        if not sign:
+            raise self.problem(token)
+        less, more = (first, self.sum()) if sign in ("<", ">=") else (self.sum(), first)
+        return _Condition(_joined(less, "-", more), "=" in sign)
 
-    def _compares_inside(self, place: int) -> bool:
+    def _compares_inside(self) -> bool:
         """Whether an opening parenthesis holds a comparison, not a number."""
         depth = 0
-        for token in self.tokens[place:]:
+        for token in self.tokens[self.place :]:
             depth += {"(": 1, ")": -1}.get(token.text, 0)
             if depth == 0:
                 return False
@@ -307,33 +350,30 @@ class _Reader:
                 return True
         return False
 
-    def _expect(self, sign: str, place: int) -> int:
-        if self.tokens[place].text != sign:
-            raise self.problem(self.tokens[place])
-        return place + 1
-
-    def _enclosed(self, place: int, depth: int) -> tuple[Node, int]:
-        node, place = self.sum(place, depth)
-        return node, self._expect(")", place)
-
-    def _check(self, token: _Token, depth: int) -> None:
-        if depth > DEEPEST:
-            raise ActivationError(
-                f"The activation is nested more than {DEEPEST} deep. "
-                f"That is reached at position {token.position}. Write it with fewer parentheses."
-            )
-
 
 def _counted(number: int) -> str:
     return "one argument" if number == 1 else f"{number} arguments"
 
 
-def _function(name: str, *arguments: Node) -> Node:
-    if name == "heaviside":
-        return Node("where", (*arguments, Node("number"), ONE))
-    if name == "sign":
-        return Node("where", (*arguments, negative(ONE), ONE))
-    return Node("call", arguments, name=name)
+def _called(name: str, *arguments: Node) -> Node:
+    """A call, or what it stands for if it is no function of its own."""
+    if TABLE[name].kept:
+        return Node("call", arguments, name=name)
+    node = _read(TABLE[name].form, dict(zip("uv", arguments, strict=False)))
+    _check_size(node)
+    return node
+
+
+def _check_size(node: Node) -> None:
+    if _size(node) > LARGEST:
+        raise ActivationError(
+            f"The activation has more than {LARGEST} parts. It has so many when the functions that "
+            "stand for others, such as gelu, are written out. Nest fewer of them."
+        )
+
+
+def _size(node: Node) -> int:
+    return 1 + sum(map(_size, node.children))
 
 
 def negative(node: Node) -> Node:

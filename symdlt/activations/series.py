@@ -1,265 +1,312 @@
-"""Taylor series of activations, with exact coefficients."""
+"""Taylor series of activations over any ring, from the slopes of their functions.
+
+The coefficients of f(w(z)) follow from those of w and of the slope g = f'(w), by f' = g w', one
+order after the other; g may hold f itself, as in tanh' = 1 - tanh^2, because its coefficients are
+needed one order behind. Products, quotients and powers have recurrences of the same kind. See
+Griewank and Walther, "Evaluating Derivatives" (2nd edition), section 13.2.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import partial, reduce
+from math import factorial
 from typing import Any
 
-import sympy as sp
-
-from symdlt.activations.grammar import Node
+from symdlt.activations.functions import TABLE
+from symdlt.activations.grammar import Node, rule
+from symdlt.activations.rings import DIGITS, EXACT, Ring, singular
 from symdlt.errors import ActivationError
-
-Series = list[Any]
-ZERO = sp.Integer(0)
-DIGITS = 50
 
 
 class KinkError(ActivationError):
     """The activation is not smooth at zero."""
 
 
-def series(node: Node, order: int, centre: Any = ZERO) -> Series:
+def series(node: Node, order: int, centre: Any = EXACT.zero) -> list[Any]:
     """Coefficients of (z − centre)^0 … (z − centre)^order as exact SymPy numbers.
 
     Raises:
         ActivationError: if the function is not finite or has a kink at the centre.
     """
-    if node.kind == "variable":
-        return _constant(centre, order, slope=1)
-    if node.kind in ("number", "constant"):
-        return _constant(number(node), order)
-    if node.kind == "divide":
-        upper, lower = node.children
-        return _quotient(upper, lower, order, centre)
-    if node.kind == "where":
-        u, below, above = (partial(series, child, order, centre) for child in node.children)
-        return _chosen(u, below, above)
-    parts = [series(child, order, centre) for child in node.children]
-    if node.kind == "add":
-        return [a + b for a, b in zip(*parts, strict=True)]
-    if node.kind == "multiply":
-        return multiplied(*parts)
-    if node.kind == "power":
-        return _raised(parts[0], node.number)
-    return _CALLS[node.name](*parts)
+    return Expansion(node, EXACT, order).at(centre)
 
 
-def number(node: Node) -> Any:
-    """The value of a number or a constant."""
-    if node.kind == "constant":
-        return {"pi": sp.pi, "e": sp.E}[node.name]
-    return sp.Rational(node.number.numerator, node.number.denominator)
+def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
+    """The function that gives σ, σ', … up to an order, at the precision of mpmath.
+
+    Args:
+        node: without cases, as the pieces of an activation are.
+        order: the highest derivative.
+
+    >>> import mpmath
+    >>> from symdlt.activations.grammar import parse
+    >>> [int(x) for x in derivatives(parse("z**3 - 2*z"), 3)(mpmath.mpf(2))]
+    [4, 10, 12, 6]
+    """
+    expansion = Expansion(node, DIGITS, order)
+    if order < 2:
+        return lambda z: tuple(expansion.at(z))
+    factorials = [factorial(k) for k in range(order + 1)]
+    return lambda z: tuple(c * k for c, k in zip(expansion.at(z), factorials, strict=True))
 
 
-def _constant(value: Any, order: int, slope: int = 0) -> Series:
-    return ([value, sp.Integer(slope)] + [ZERO] * order)[: order + 1]
+class Expansion:
+    """A function whose Taylor series is taken at one point after the other.
+
+    Args:
+        node: the function.
+        ring: the numbers that coefficients are made of.
+        order: the highest power.
+    """
+
+    def __init__(self, node: Node, ring: Ring, order: int) -> None:
+        self.ring = ring
+        self.order = order
+        self._parts: list[_Part] = []
+        self._calls: dict[tuple[str, _Part], _Part] = {}
+        self._z = self._added(_Variable(ring))
+        self._whole = self._part(node, {"z": self._z})
+
+    def at(self, centre: Any) -> list[Any]:
+        """The coefficients of the powers of z − centre."""
+        for part in self._parts:
+            part.known = []
+        self._z.known = [centre, self.ring.one]
+        return self._whole.upto(self.order)[: self.order + 1]
+
+    def _added(self, part: _Part) -> _Part:
+        self._parts.append(part)
+        return part
+
+    def _part(self, node: Node, variables: Mapping[str, _Part]) -> _Part:
+        if node.kind == "variable":
+            return variables[node.name]
+        if node.kind in ("number", "constant"):
+            return self._added(_Constant(self.ring, lambda: self.ring.number(node)))
+        inner = [self._part(child, variables) for child in node.children]
+        made = self._made(node, inner)
+        if all(part.constant for part in inner):
+            return self._added(_Constant(self.ring, lambda: made.upto(0)[0]))
+        return made
+
+    def _made(self, node: Node, inner: list[_Part]) -> _Part:
+        if node.kind == "where":
+            return self._added(_Choice(self.ring, self.order, *inner))
+        if node.kind == "call":
+            return self._call(node.name, inner)
+        if node.kind == "divide":
+            return self._added(_Quotient(self.ring, self.order, *inner))
+        if node.kind == "power":
+            return self._power(inner[0], node.number)
+        return self._added((_Sum if node.kind == "add" else _Product)(self.ring, *inner))
+
+    def _power(self, base: _Part, exponent: Fraction) -> _Part:
+        if exponent.denominator > 1 or exponent < 1:
+            return self._added(_Power(self.ring, base, exponent))
+        half, odd = divmod(exponent.numerator, 2)
+        if not half:
+            return base
+        root = self._power(base, Fraction(half))
+        square = self._added(_Product(self.ring, root, root))
+        return self._added(_Product(self.ring, square, base)) if odd else square
+
+    def _call(self, name: str, inner: list[_Part]) -> _Part:
+        function, variables = TABLE[name], dict(zip("uv", inner, strict=False))
+        if not function.slope:
+            return self._part(rule(function.form), variables)
+        if (name, inner[0]) not in self._calls:
+            form = self._part(rule(function.form), variables) if function.form else None
+            call = _Call(self.ring, inner[0], name, form)
+            # Known before its slope is read, which may hold it.
+            self._calls[name, inner[0]] = self._added(call)
+            call.slope = self._part(rule(function.slope), variables)
+        return self._calls[name, inner[0]]
 
 
-def multiplied(first: Series, second: Series) -> Series:
-    """The product of two series, cut off at their common order."""
-    return [_total(first[i] * second[k - i] for i in range(k + 1)) for k in range(len(first))]
+class _Part(ABC):
+    """A part of an expression, with the coefficients of it that are known so far."""
+
+    __slots__ = ("constant", "known", "ring")
+
+    def __init__(self, ring: Ring, constant: bool = False) -> None:
+        self.ring = ring
+        self.constant = constant
+        self.known: list[Any] = []
+
+    def upto(self, order: int) -> list[Any]:
+        """The coefficients up to an order, or more of them."""
+        known = self.known
+        while len(known) <= order:
+            known.append(self.coefficient(len(known)))
+        return known
+
+    @abstractmethod
+    def coefficient(self, k: int) -> Any:
+        """Coefficient k, when all below are known."""
 
 
-def _quotient(upper: Node, lower: Node, order: int, centre: Any) -> Series:
+class _Variable(_Part):
+    __slots__ = ()
+
+    def coefficient(self, k: int) -> Any:
+        return self.ring.zero
+
+
+class _Constant(_Part):
+    __slots__ = ("compute", "values")
+
+    def __init__(self, ring: Ring, compute: Callable[[], Any]) -> None:
+        super().__init__(ring, constant=True)
+        self.compute = compute
+        self.values: dict[int, Any] = {}
+
+    def coefficient(self, k: int) -> Any:
+        if k:
+            return self.ring.zero
+        if self.ring.precision not in self.values:
+            self.values[self.ring.precision] = self.compute()
+        return self.values[self.ring.precision]
+
+
+class _Pair(_Part):
+    __slots__ = ("first", "second")
+
+    def __init__(self, ring: Ring, first: _Part, second: _Part) -> None:
+        super().__init__(ring)
+        self.first = first
+        self.second = second
+
+
+class _Sum(_Pair):
+    __slots__ = ()
+
+    def coefficient(self, k: int) -> Any:
+        return self.first.upto(k)[k] + self.second.upto(k)[k]
+
+
+class _Product(_Pair):
+    __slots__ = ()
+
+    def coefficient(self, k: int) -> Any:
+        a, b = self.first, self.second
+        if a.constant or k == 0:
+            return self.ring.tidy(a.upto(0)[0] * b.upto(k)[k])
+        if b.constant:
+            return self.ring.tidy(a.upto(k)[k] * b.upto(0)[0])
+        first, second = a.upto(k), b.upto(k)
+        return self.ring.total((first[i], second[k - i]) for i in range(k + 1))
+
+
+class _Quotient(_Pair):
     """A quotient in which both may vanish at the centre, as in sin(z)/z."""
-    below = series(lower, order, centre)
-    shared = next((k for k, c in enumerate(below) if not vanishes(c)), order + 1)
-    above = series(upper, order + shared, centre)
-    if shared > order or not all(vanishes(c) for c in above[:shared]):
-        raise _singular("a denominator vanishes")
-    return _divided(above[shared:], series(lower, order + shared, centre)[shared:])
+
+    __slots__ = ("order", "shared")
+
+    def __init__(self, ring: Ring, order: int, first: _Part, second: _Part) -> None:
+        super().__init__(ring, first, second)
+        self.order = order
+        self.shared = 0
+
+    def coefficient(self, k: int) -> Any:
+        if k == 0:
+            self.shared = self._common_power()
+        place = k + self.shared
+        above = self.first.upto(place)[place]
+        if self.second.constant:
+            return self.ring.tidy(above / self.second.upto(0)[0])
+        below = self.second.upto(place)
+        if k:
+            above = above - self.ring.total((self.known[i], below[place - i]) for i in range(k))
+        return self.ring.tidy(above / below[self.shared])
+
+    def _common_power(self) -> int:
+        """The power of z − centre that both have as a factor."""
+        for k in range(self.order + 1):
+            if not self.ring.is_zero(self.second.upto(k)[k]):
+                return k
+            if not self.ring.is_zero(self.first.upto(k)[k]):
+                break
+        raise singular("a denominator vanishes")
 
 
-def _divided(upper: Series, lower: Series) -> Series:
-    if vanishes(lower[0]):
-        raise _singular("a denominator vanishes")
-    quotient: Series = []
-    for k in range(len(upper)):
-        rest = upper[k] - sum(quotient[i] * lower[k - i] for i in range(k))
-        quotient.append(_tidy(rest / lower[0]))
-    return quotient
+class _Power(_Part):
+    """A power p of u that is no positive integer, from f' u = p f u'."""
+
+    __slots__ = ("base", "exponent")
+
+    def __init__(self, ring: Ring, base: _Part, exponent: Fraction) -> None:
+        super().__init__(ring)
+        self.base = base
+        self.exponent = exponent
+
+    def coefficient(self, k: int) -> Any:
+        base, p = self.base.upto(k), self.exponent
+        if k == 0:
+            return self.ring.power(base[0], p)
+        number = self.ring.number(Node("number", (), p))
+        if k == 1:
+            return self.ring.tidy(number * self.ring.power(base[0], p - 1) * base[1])
+        pairs = (((number * i - (k - i)) * base[i], self.known[k - i]) for i in range(1, k + 1))
+        return self.ring.tidy(self.ring.total(pairs) / (k * base[0]))
 
 
-def _raised(base: Series, exponent: Fraction) -> Series:
-    order = len(base) - 1
-    if exponent.denominator == 1:
-        power = reduce(multiplied, [base] * abs(int(exponent)), _constant(sp.Integer(1), order))
-        return power if exponent >= 0 else _divided(_constant(sp.Integer(1), order), power)
-    if not base[0].is_positive:
-        raise _singular("a root is taken of a number that is not positive")
-    rational = sp.Rational(exponent.numerator, exponent.denominator)
-    power = [base[0] ** rational]
-    for k in range(1, order + 1):
-        total = sum((rational * i - (k - i)) * base[i] * power[k - i] for i in range(1, k + 1))
-        power.append(_tidy(total / (k * base[0])))
-    return power
+class _Call(_Part):
+    """A function of the table that has a slope."""
+
+    __slots__ = ("form", "inner", "name", "slope")
+
+    def __init__(self, ring: Ring, inner: _Part, name: str, form: _Part | None) -> None:
+        super().__init__(ring)
+        self.inner = inner
+        self.name = name
+        self.form = form
+        self.slope: _Part = self
+
+    def coefficient(self, k: int) -> Any:
+        inner = self.inner.upto(k)
+        if k == 0:
+            return self.form.upto(0)[0] if self.form else self.ring.value(self.name, inner[0])
+        slope = self.slope.upto(k - 1)
+        if k == 1:
+            return self.ring.tidy(slope[0] * inner[1])
+        return self.ring.total((slope[i], (k - i) * inner[k - i]) for i in range(k)) / k
 
 
-def _integrated(start: Any, slope: Callable[[Series], Series], inner: Series) -> Series:
-    """The series f with f(0) given and f' = slope(f)·inner', found order by order."""
-    rates = [*(k * c for k, c in enumerate(inner) if k), ZERO]
-    found = [start]
-    for k in range(1, len(inner)):
-        padded = found + [ZERO] * (len(inner) - k)
-        factor = slope(padded)
-        found.append(_total(factor[i] * rates[k - 1 - i] for i in range(k)) / k)
-    return found
+class _Choice(_Part):
+    """The second part where the first is negative about the centre, the third elsewhere."""
 
+    __slots__ = ("above", "below", "condition", "order", "side")
 
-def _exp(inner: Series) -> Series:
-    return _integrated(sp.exp(inner[0]), lambda f: f, inner)
+    def __init__(
+        self, ring: Ring, order: int, condition: _Part, below: _Part, above: _Part
+    ) -> None:
+        super().__init__(ring)
+        self.condition = condition
+        self.below = below
+        self.above = above
+        self.order = order
+        self.side = 0
 
+    def coefficient(self, k: int) -> Any:
+        if k == 0:
+            self.side = self._side()
+        if self.side:
+            return (self.below if self.side < 0 else self.above).upto(k)[k]
+        found = self.below.upto(k)[k]
+        if self.ring.is_zero(found - self.above.upto(k)[k]):
+            return found
+        raise KinkError(
+            "The activation has a kink at zero and no Taylor series there. "
+            "Its argument of relu or abs, or a condition, vanishes at z = 0. "
+            "Give a function that is smooth at zero."
+        )
 
-def _tanh(inner: Series) -> Series:
-    def slope(f: Series) -> Series:
-        return [int(k == 0) - c for k, c in enumerate(multiplied(f, f))]
-
-    square = sp.exp(2 * inner[0])
-    start = (square - 1) / (square + 1) if square.is_Rational else sp.tanh(inner[0])
-    return _integrated(start, slope, inner)
-
-
-def _sigmoid(inner: Series) -> Series:
-    start = 1 / (1 + sp.exp(-inner[0]))
-    return _integrated(
-        start, lambda f: [a - b for a, b in zip(f, multiplied(f, f), strict=True)], inner
-    )
-
-
-def _circular(sign: int, first: str, second: str) -> tuple[Callable[[Series], Series], ...]:
-    """Sin and cos, or sinh and cosh: s' = c·inner' and c' = sign·s·inner'."""
-
-    def both(inner: Series) -> tuple[Series, Series]:
-        rates = [k * c for k, c in enumerate(inner)][1:]
-        s, c = [getattr(sp, first)(inner[0])], [getattr(sp, second)(inner[0])]
-        for k in range(1, len(inner)):
-            pair = [_total(f[i] * rates[k - 1 - i] for i in range(k)) / k for f in (c, s)]
-            s.append(pair[0])
-            c.append(sign * pair[1])
-        return s, c
-
-    return (lambda inner: both(inner)[0]), (lambda inner: both(inner)[1])
-
-
-def _erf(inner: Series) -> Series:
-    bell = _exp([-c for c in multiplied(inner, inner)])
-    factor = 2 / sp.sqrt(sp.pi)
-    return _integrated(sp.erf(inner[0]), lambda f: [factor * c for c in bell], inner)
-
-
-def _log(inner: Series) -> Series:
-    if not inner[0].is_positive:
-        raise _singular("a logarithm is taken of a number that is not positive")
-    inverse = _divided(_constant(sp.Integer(1), len(inner) - 1), inner)
-    return _integrated(sp.log(inner[0]), lambda f: inverse, inner)
-
-
-def _atan(inner: Series) -> Series:
-    one = _constant(sp.Integer(1), len(inner) - 1)
-    below = [a + b for a, b in zip(one, multiplied(inner, inner), strict=True)]
-    inverse = _divided(one, below)
-    return _integrated(sp.atan(inner[0]), lambda f: inverse, inner)
-
-
-def _chosen(
-    u: Callable[[], Series], below: Callable[[], Series], above: Callable[[], Series]
-) -> Series:
-    """The second series if the first is negative about the centre, the third if it is positive."""
-    side = _side(u())
-    if side:
-        return below() if side < 0 else above()
-    found = below()
-    if all(vanishes(a - b) for a, b in zip(found, above(), strict=True)):
-        return found
-    raise KinkError(
-        "The activation has a kink at zero and no Taylor series there. "
-        "Its argument of relu or abs, or a condition, vanishes at z = 0. "
-        "Give a function that is smooth at zero."
-    )
-
-
-def _side(u: Series) -> int:
-    """The sign of a series on both sides of its centre, or 0 if it changes or is not known."""
-    order, first = next(((k, c) for k, c in enumerate(u) if not vanishes(c)), (1, ZERO))
-    if order % 2:
+    def _side(self) -> int:
+        """The sign of the condition on both sides, or 0 if it changes or is not known."""
+        for k in range(self.order + 1):
+            first = self.condition.upto(k)[k]
+            if not self.ring.is_zero(first):
+                return 0 if k % 2 else -1 if self.ring.is_negative(first) else 1
         return 0
-    return -1 if first.is_negative else 1
-
-
-def _cases(
-    below: Callable[[Series], Series], above: Callable[[Series], Series]
-) -> Callable[[Series], Series]:
-    """A function of u that has one form for u < 0 and another for u > 0."""
-    return lambda u: _chosen(lambda: u, lambda: below(u), lambda: above(u))
-
-
-def _larger(first: Series, second: Series, sign: int = 1) -> Series:
-    return _chosen(
-        lambda: [sign * (a - b) for a, b in zip(first, second, strict=True)],
-        lambda: second,
-        lambda: first,
-    )
-
-
-def _leaky_relu(inner: Series, slope: Series) -> Series:
-    return _cases(lambda u: multiplied(slope, u), lambda u: u)(inner)
-
-
-def _elu(inner: Series, alpha: Series) -> Series:
-    def below(u: Series) -> Series:
-        rise = _exp(u)
-        return multiplied(alpha, [rise[0] - 1, *rise[1:]])
-
-    return _cases(below, lambda u: u)(inner)
-
-
-def _total(values: Iterable[Any]) -> Any:
-    return _tidy(sum(values))
-
-
-def _tidy(value: Any) -> Any:
-    """Multiplied out, so that numbers such as tanh(1/2) stand in polynomials."""
-    return value if getattr(value, "is_Rational", True) else sp.expand(value)
-
-
-def vanishes(value: Any) -> bool:
-    """Whether an exact number is zero; SymPy's rules are asked only if its first digits are."""
-    if value == 0 or value.is_Rational:
-        return bool(value == 0)
-    if value.is_number and abs(value.evalf(DIGITS)) > 10.0 ** (-DIGITS // 2):
-        return False
-    return bool(sp.simplify(value) == 0)
-
-
-def _singular(reason: str) -> ActivationError:
-    return ActivationError(
-        f"The activation is not finite and smooth at zero: {reason}. "
-        "Its Taylor series is taken at z = 0. Give a function that is analytic there."
-    )
-
-
-_sin, _cos = _circular(-1, "sin", "cos")
-_sinh, _cosh = _circular(1, "sinh", "cosh")
-_CALLS: dict[str, Callable[..., Series]] = {
-    "abs": _cases(lambda u: [-c for c in u], lambda u: u),
-    "atan": _atan,
-    "cos": _cos,
-    "cosh": _cosh,
-    "elu": _elu,
-    "erf": _erf,
-    "erfc": lambda inner: [int(k == 0) - c for k, c in enumerate(_erf(inner))],
-    "exp": _exp,
-    "leaky_relu": _leaky_relu,
-    "log": _log,
-    "max": _larger,
-    "min": lambda a, b: _larger(a, b, -1),
-    "relu": _cases(lambda u: [ZERO] * len(u), lambda u: u),
-    "sigmoid": _sigmoid,
-    "sin": _sin,
-    "sinh": _sinh,
-    "sqrt": lambda inner: _raised(inner, Fraction(1, 2)),
-    "tanh": _tanh,
-}

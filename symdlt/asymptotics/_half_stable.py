@@ -11,7 +11,7 @@ import mpmath
 from sympy import QQ
 
 from symdlt.activations import Activation
-from symdlt.activations.derivatives import derivatives
+from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.asymptotics._critical_points import HALF_STABLE, CriticalPoint
 from symdlt.asymptotics._criticality import criticality

@@ -18,8 +18,8 @@ from asymptotics.depth_iteration import (
 from asymptotics.other_means import elu_means, smooth_means
 
 from symdlt import BOOK, MLP, criticality
-from symdlt.activations.derivatives import derivatives
 from symdlt.activations.grammar import parse
+from symdlt.activations.series import derivatives
 from symdlt.asymptotics import exponents
 from symdlt.asymptotics._equations import Laurent
 from symdlt.asymptotics._kinked_means import KinkedMeans
