@@ -86,7 +86,7 @@ COMPOSED = {
     "gd": Function("2*atan(tanh(u/2))", also=("gudermannian",)),
     "gelu": Function("u*(1 + erf(u/sqrt(2)))/2"),
     "gelu_tanh": Function(
-        "0.5*u*(1 + tanh(sqrt(2/pi)*(u + 0.044715*u**3)))",
+        "u*sigmoid(sqrt(8/pi)*(u + 0.044715*u**3))",
         also=("gelu_new", "gelu_pytorch_tanh"),
     ),
     "hardshrink": Function("where(u < -v, u, where(u < v, 0, u))", arguments=2, second="1/2"),

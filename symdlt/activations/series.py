@@ -68,11 +68,15 @@ class Expansion:
         self._calls: dict[tuple[str, _Part], _Part] = {}
         self._z = self._added(_Variable(ring))
         self._whole = self._part(node, {"z": self._z})
+        self._moving = [part for part in self._parts if not part.constant]
+        self._precision = -1
 
     def at(self, centre: Any) -> list[Any]:
         """The coefficients of the powers of z − centre."""
-        for part in self._parts:
+        known_constants = self._precision == self.ring.precision
+        for part in self._moving if known_constants else self._parts:
             part.known = []
+        self._precision = self.ring.precision
         self._z.known = [centre, self.ring.one]
         return self._whole.upto(self.order)[: self.order + 1]
 
@@ -84,11 +88,10 @@ class Expansion:
         if node.kind == "variable":
             return variables[node.name]
         if node.kind in ("number", "constant"):
-            return self._added(_Constant(self.ring, lambda: self.ring.number(node)))
+            return self._added(_Number(self.ring, node))
         inner = [self._part(child, variables) for child in node.children]
         made = self._made(node, inner)
-        if all(part.constant for part in inner):
-            return self._added(_Constant(self.ring, lambda: made.upto(0)[0]))
+        made.constant = all(part.constant for part in inner)
         return made
 
     def _made(self, node: Node, inner: list[_Part]) -> _Part:
@@ -130,16 +133,17 @@ class _Part(ABC):
 
     __slots__ = ("constant", "known", "ring")
 
-    def __init__(self, ring: Ring, constant: bool = False) -> None:
+    def __init__(self, ring: Ring) -> None:
         self.ring = ring
-        self.constant = constant
+        self.constant = False
         self.known: list[Any] = []
 
     def upto(self, order: int) -> list[Any]:
         """The coefficients up to an order, or more of them."""
         known = self.known
         while len(known) <= order:
-            known.append(self.coefficient(len(known)))
+            moves = not (known and self.constant)
+            known.append(self.coefficient(len(known)) if moves else self.ring.zero)
         return known
 
     @abstractmethod
@@ -154,20 +158,16 @@ class _Variable(_Part):
         return self.ring.zero
 
 
-class _Constant(_Part):
-    __slots__ = ("compute", "values")
+class _Number(_Part):
+    __slots__ = ("node",)
 
-    def __init__(self, ring: Ring, compute: Callable[[], Any]) -> None:
-        super().__init__(ring, constant=True)
-        self.compute = compute
-        self.values: dict[int, Any] = {}
+    def __init__(self, ring: Ring, node: Node) -> None:
+        super().__init__(ring)
+        self.constant = True
+        self.node = node
 
     def coefficient(self, k: int) -> Any:
-        if k:
-            return self.ring.zero
-        if self.ring.precision not in self.values:
-            self.values[self.ring.precision] = self.compute()
-        return self.values[self.ring.precision]
+        return self.ring.number(self.node)
 
 
 class _Pair(_Part):
@@ -190,12 +190,13 @@ class _Product(_Pair):
     __slots__ = ()
 
     def coefficient(self, k: int) -> Any:
-        a, b = self.first, self.second
-        if a.constant or k == 0:
-            return self.ring.tidy(a.upto(0)[0] * b.upto(k)[k])
-        if b.constant:
-            return self.ring.tidy(a.upto(k)[k] * b.upto(0)[0])
-        first, second = a.upto(k), b.upto(k)
+        first, second = self.first.upto(k), self.second.upto(k)
+        if k == 0 or self.first.constant:
+            return self.ring.tidy(first[0] * second[k])
+        if self.second.constant:
+            return self.ring.tidy(first[k] * second[0])
+        if k == 1:
+            return self.ring.tidy(first[0] * second[1] + first[1] * second[0])
         return self.ring.total((first[i], second[k - i]) for i in range(k + 1))
 
 

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symdlt.activations import ACTIVATIONS, Activation, activation
-from symdlt.activations.grammar import FUNCTIONS
+from symdlt.activations.grammar import NAMES
 from symdlt.errors import ActivationError, SymdltError
 
 Z = sp.Symbol("z", real=True)
 GRAMMAR = (
-    "Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos cosh elu erf "
-    "erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt tanh "
-    "where."
+    "Write numbers, + - * / **, parentheses, z, pi, E, the functions abs asinh atan cos cosh elu "
+    "erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt tanh "
+    "where, and activations by name as in gelu(z/2)."
 )
 
 
@@ -268,9 +268,9 @@ def test_position_of_what_cannot_be_read(text, what, position):
             "Substitute numbers for the parameters.",
         ),
         (
-            "z + leaky_relu(z)",
-            "The function leaky_relu has one argument. It stands at position 4 of "
-            "'z + leaky_relu(z)'. Give two.",
+            "z + leaky_relu(z, 1, 2)",
+            "The function leaky_relu has 3 arguments. It stands at position 4 of "
+            "'z + leaky_relu(z, 1, 2)'. Give one or two.",
         ),
         (
             "max(z)",
@@ -284,7 +284,7 @@ def test_position_of_what_cannot_be_read(text, what, position):
         (
             sp.gamma(sp.Symbol("x")),
             "The activation holds the function gamma. It is not among those that an activation can "
-            f"have: {' '.join(FUNCTIONS)}. Rewrite it in these.",
+            f"have: {' '.join(NAMES)}. Rewrite it in these.",
         ),
         (
             sp.I * sp.Symbol("x"),
