@@ -10,7 +10,7 @@ import mpmath
 import sympy as sp
 
 from symdlt.activations.functions import FUNCTIONS
-from symdlt.activations.grammar import Node
+from symdlt.activations.nodes import Node
 from symdlt.activations.pieces import roots
 from symdlt.activations.series import series
 from symdlt.activations.smooth_pieces import SmoothPiece
@@ -18,9 +18,13 @@ from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
 
 SINGULAR = {name for name, function in FUNCTIONS.items() if function.positive}
+# Where growth is looked at, by convention.
 FAR = (64, 1000, 10**6)
+# log|exp(c z^2)| grows fourfold as z doubles; the rest leaves room for factors beside it.
 STEEP = 4.5
+# Changes of sign are sought at |z| < NEAR, DENSITY points a unit, moved off the integers.
 NEAR, DENSITY, OFFSET = 30, 16, 0.01
+# A value at a pole that was found in double precision is larger than that.
 HUGE = 1e10
 
 

@@ -139,7 +139,7 @@ def suggestion(name: str) -> str:
     """The question which name was meant, with a blank behind it, or an empty text.
 
     >>> suggestion("tahn")
-    'Did you mean tanh? '
+    'Did you mean tanh or atan? '
     """
     from difflib import get_close_matches
 

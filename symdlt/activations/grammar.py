@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache, lru_cache, reduce
 
 from symdlt.activations.functions import FUNCTIONS, TABLE, known_name, suggestion
+from symdlt.activations.nodes import Node, Z, check_size, degree, joined, negative, rational
 from symdlt.errors import ActivationError, require
 
 CASES = ("piecewise", "where")
@@ -20,7 +21,6 @@ EXTREMA = ("max", "min")
 LONGEST = 500
 DEEPEST = 60
 HIGHEST = 200
-LARGEST = 2000
 MOST_DIGITS = 40
 HIGHEST_EXPONENT = 99
 
@@ -28,27 +28,6 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign>\*\*|<=|>=|[-+*/^()<>,&|]))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A node of an expression.
-
-    Attributes:
-        kind: "number", "constant", "variable", "add", "multiply", "divide", "power", "call", or
-            "where".
-        children: the operands; of "where" u, a and b, for a where u < 0 and b elsewhere.
-        number: of a number, or the exponent of a power.
-        name: of a variable, a constant or a function.
-    """
-
-    kind: str
-    children: tuple[Node, ...] = ()
-    number: Fraction = Fraction(0)
-    name: str = ""
-
-
-Z = Node("variable", name="z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +68,8 @@ def parse(text: str) -> Node:
             f"Write it with at most {LONGEST}."
         )
     node = _read(text, dict.fromkeys(VARIABLES, Z))
-    _check_size(node)
-    if _degree(node) > HIGHEST:
+    check_size(node)
+    if degree(node) > HIGHEST:
         raise ActivationError(
             f"The activation {text[:60]!r} holds a power beyond {HIGHEST}. "
             "Such numbers do not fit into memory when they are nested. Use smaller powers."
@@ -203,13 +182,13 @@ class _Reader:
     def sum(self) -> Node:
         node = self.product()
         while sign := self.take("+", "-"):
-            node = _joined(node, sign, self.product())
+            node = joined(node, sign, self.product())
         return node
 
     def product(self) -> Node:
         node = self.signed()
         while sign := self.take("*", "/"):
-            node = _joined(node, sign, self.signed())
+            node = joined(node, sign, self.signed())
         return node
 
     def signed(self) -> Node:
@@ -224,7 +203,7 @@ class _Reader:
         token = self.token
         if not self.take("**", "^"):
             return base
-        exponent = _rational(self.nested(self.signed))
+        exponent = rational(self.nested(self.signed))
         if exponent is None:
             raise ActivationError(
                 f"An exponent is not a number of moderate size. It stands after position "
@@ -337,7 +316,7 @@ class _Reader:
         if not sign:
             raise self.problem(token)
         less, more = (first, self.sum()) if sign in ("<", ">=") else (self.sum(), first)
-        return _Condition(_joined(less, "-", more), "=" in sign)
+        return _Condition(joined(less, "-", more), "=" in sign)
 
     def _compares_inside(self) -> bool:
         """Whether an opening parenthesis holds a comparison, not a number."""
@@ -360,50 +339,5 @@ def _called(name: str, *arguments: Node) -> Node:
     if TABLE[name].kept:
         return Node("call", arguments, name=name)
     node = _read(TABLE[name].form, dict(zip("uv", arguments, strict=False)))
-    _check_size(node)
+    check_size(node)
     return node
-
-
-def _check_size(node: Node) -> None:
-    if _size(node) > LARGEST:
-        raise ActivationError(
-            f"The activation has more than {LARGEST} parts. It has so many when the functions that "
-            "stand for others, such as gelu, are written out. Nest fewer of them."
-        )
-
-
-def _size(node: Node) -> int:
-    return 1 + sum(map(_size, node.children))
-
-
-def negative(node: Node) -> Node:
-    """Minus a function."""
-    return Node("multiply", (Node("number", (), Fraction(-1)), node))
-
-
-def _joined(first: Node, sign: str, second: Node) -> Node:
-    if sign == "-":
-        return Node("add", (first, negative(second)))
-    return Node({"+": "add", "*": "multiply", "/": "divide"}[sign], (first, second))
-
-
-def _rational(node: Node) -> Fraction | None:
-    """The value of an exponent, or None if it is no rational number of moderate size."""
-    if node.kind == "number":
-        return node.number
-    parts = [_rational(child) for child in node.children]
-    if node.kind not in ("add", "multiply", "divide") or None in parts:
-        return None
-    first, second = (part for part in parts if part is not None)
-    if node.kind == "divide":
-        return first / second if second else None
-    return first + second if node.kind == "add" else first * second
-
-
-def _degree(node: Node) -> Fraction:
-    """A bound on how high the powers in an expression get when it is multiplied out."""
-    inner = [_degree(child) for child in node.children] or [Fraction(1)]
-    if node.kind == "power":
-        size = max(abs(node.number), Fraction(node.number.denominator))
-        return inner[0] * max(size, Fraction(1))
-    return sum(inner, Fraction(0)) if node.kind in ("multiply", "divide") else max(inner)

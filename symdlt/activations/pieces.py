@@ -12,7 +12,9 @@ import sympy as sp
 
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.functions import FUNCTIONS, TABLE
-from symdlt.activations.grammar import Node, rule
+from symdlt.activations.grammar import rule
+from symdlt.activations.nodes import Node
+from symdlt.activations.nodes import Z as ARGUMENT
 from symdlt.activations.series import series
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError
@@ -64,7 +66,7 @@ def pieces(node: Node) -> tuple[Piece, ...]:
     >>> [str(piece.start) for piece in pieces(parse("max(-1, min(z**2 - 2, 1))"))]
     ['-oo', '-sqrt(3)', '-1', '1', 'sqrt(3)']
     """
-    return tuple(_pieces(node, -sp.oo, sp.oo, {"z": [Piece(-sp.oo, Node("variable", name="z"))]}))
+    return tuple(_pieces(node, -sp.oo, sp.oo, {"z": [Piece(-sp.oo, ARGUMENT)]}))
 
 
 def kinks(node: Node, order: int) -> tuple[Kink, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from symdlt.activations.activation import Activation
-from symdlt.activations.grammar import Node
+from symdlt.activations.nodes import Node
 from symdlt.activations.series import derivatives, series
 from symdlt.activations.sympy_form import Z, expression
 

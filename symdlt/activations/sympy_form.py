@@ -12,7 +12,8 @@ from sympy.core.function import Application
 from sympy.printing.str import StrPrinter
 
 from symdlt.activations.functions import TABLE, known_name
-from symdlt.activations.grammar import NAMES, Node, rule
+from symdlt.activations.grammar import NAMES, rule
+from symdlt.activations.nodes import Node
 from symdlt.activations.rings import number
 from symdlt.errors import ActivationError
 

@@ -10,8 +10,8 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
-from symdlt.asymptotics._classes import is_zero
 from symdlt.asymptotics._gaussian_means import GaussianMeans, MeanError
 from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
 from symdlt.asymptotics._phase_result import FixedKernel

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from symdlt.activations import Activation
+from symdlt.activations.exact_numbers import is_positive
 from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics._classes import (
     ELSEWHERE,
     KINKED,
     MARGINAL,
     Universality,
-    is_positive,
     shown,
 )
 from symdlt.asymptotics._critical_points import HALF_STABLE

@@ -60,7 +60,10 @@ def test_selu_has_its_published_constants():
 
 def test_only_those_with_a_kink_at_zero_are_kinked():
     kinked = {name for name in ACTIVATIONS if activation(name).kinked}
-    assert kinked == {"relu", "leaky_relu", "elu", "selu", "softsign"}
+    assert kinked == {
+        *("abs", "heaviside", "leaky_relu", "relu", "relu6", "selu", "sign", "softsign"),
+        "squared_relu",
+    }
     assert not activation("relu(z + 1) - 1").kinked
     assert not activation("1/z").kinked
 
@@ -244,7 +247,8 @@ def test_position_of_what_cannot_be_read(text, what, position):
     [
         (
             "tan",
-            f"There is no activation 'tan'. Known are {' '.join(ACTIVATIONS)}. "
+            "There is no activation 'tan'. Did you mean tanh or atan? "
+            f"Known are {' '.join(ACTIVATIONS)}. "
             "Give one of these or an expression in z such as 'sin(z) + z/2'.",
         ),
         (

@@ -30,7 +30,9 @@ from symdlt.codegen.activations.exponentials import (
 )
 from symdlt.errors import ActivationError
 
+# Room below the largest double for the products of constants with values.
 HIGHEST_CONSTANT = 1e200
+# Coefficients that are zero come out of evaluation with 30 digits as about 1e-30 of the largest.
 NEGLIGIBLE = 1e-25
 _U = sp.Symbol("u", real=True)
 

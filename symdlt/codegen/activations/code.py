@@ -11,6 +11,7 @@ from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol, symbols
 from symdlt.codegen._printer import assignment, expression_text
 from symdlt.codegen.activations.calculus import Definition, Derivatives
 
+# Longer arguments of functions get a line and a name of their own.
 LONGEST_ARGUMENT = 50
 
 

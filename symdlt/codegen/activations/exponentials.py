@@ -10,6 +10,7 @@ import sympy as sp
 from symdlt.activations.sympy_form import Z
 from symdlt.errors import ActivationError
 
+# By convention; what people use has far fewer.
 MOST_TERMS = 500
 Terms = dict[Any, Any]
 

@@ -18,6 +18,7 @@ from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
 
 Array = NDArray[np.float64]
+# Farther out a difference of infinities may stand, of functions that grow beyond all floats.
 WITHOUT_FAULT = 5.0
 QUIET = '@np.errstate(over="ignore", invalid="ignore")\n'
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# By convention; the leading tensors need three, those of the next order a few more.
 MOST_DERIVATIVES = 20
 
 
