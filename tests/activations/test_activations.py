@@ -20,9 +20,8 @@ from symdlt.errors import ActivationError, SymdltError
 
 Z = sp.Symbol("z", real=True)
 GRAMMAR = (
-    "Write numbers, + - * / **, parentheses, z, pi, E, the functions abs asinh atan cos cosh elu "
-    "erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt tanh "
-    "where, and activations by name as in gelu(z/2)."
+    f"Write numbers, + - * / **, parentheses, z, pi, E, the functions {' '.join(NAMES)}, "
+    "and activations by name as in gelu(z/2)."
 )
 
 
