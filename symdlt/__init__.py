@@ -22,6 +22,7 @@ U[l+1] =
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from symdlt import activations as activations
     from symdlt import asymptotics as asymptotics
     from symdlt import codegen as codegen
     from symdlt import definitions as definitions

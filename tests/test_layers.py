@@ -15,6 +15,7 @@ ORDER = (
     "equality",
     "memory",
     "files",
+    "activations",
     "progress",
     "combinatorics",
     "display",
@@ -84,7 +85,7 @@ def test_heavy_libraries_stay_where_they_are_needed(path):
         assert found <= {"numpy"}
     elif here == "training":
         assert found <= {"numpy", "sympy"}
-    elif here not in ("codegen", "indices", "networks"):
+    elif here not in ("activations", "codegen", "indices"):
         assert not found
 
 
@@ -107,10 +108,11 @@ def test_no_module_is_named_after_nothing_or_grows_without_end():
         assert package_of(path) == "kernels" or len(path.read_text().splitlines()) <= 400, path
 
 
-@pytest.mark.parametrize("module", ["symdlt", "symdlt.codegen", "symdlt.networks"])
-def test_importing_symdlt_is_light(module):
+@pytest.mark.parametrize("name", ["", ".activations", ".codegen", ".networks"])
+def test_importing_symdlt_is_light(name):
     import subprocess
 
+    module = f"symdlt{name}"
     code = f"import sys, {module}; print(sorted({{'sympy', 'numpy', 'mpmath'}} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

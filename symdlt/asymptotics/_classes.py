@@ -9,18 +9,18 @@ from typing import Any
 import sympy as sp
 from sympy.polys.fields import field
 
+from symdlt.activations import Activation, activation
+from symdlt.activations.exact_numbers import is_positive, is_zero
+from symdlt.activations.series import KinkError
 from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._parameters import quadratic
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks._activation_series import KinkError
-from symdlt.networks._activations import Activation, activation
 from symdlt.recursions import derive
 
 ODD = "K*=0, odd"
 GENERAL = "K*=0, general"
 CLASSES = (ODD, GENERAL)
 PLAIN, MARGINAL, KINKED, ELSEWHERE = "plain", "marginal", "kinked", "elsewhere"
-DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +143,6 @@ def _a_1_formula() -> Any:
     zero = domain.zero
     metric = derive("G", inputs="one")
     return quadratic(metric, [zero, domain.one, s_2, s_3, zero, zero]).as_expr()
-
-
-def is_zero(number: Any) -> bool:
-    """Whether an exact number is zero."""
-    if number.is_zero is not None:
-        return bool(number.is_zero)
-    if abs(number.evalf(DIGITS)) > sp.Float(10) ** (-DIGITS // 2):
-        return False
-    return bool(sp.simplify(number) == 0)
-
-
-def is_positive(number: Any) -> bool:
-    """Whether an exact number that is not zero is positive."""
-    return bool(number.evalf(DIGITS) > 0)
 
 
 def shown(found: Activation) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 
 import mpmath
 
+from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.asymptotics._gaussian_means import SHIFT, _checked, _panels
-from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 
 COARSEST = 0.25
@@ -43,8 +43,8 @@ class HermiteSquares:
         total: their sum, the mean of the activation's square.
         digits: how many digits to work with.
 
-    >>> from symdlt.asymptotics._smooth_pieces import smooth_pieces
-    >>> from symdlt.networks import activation
+    >>> from symdlt.activations.smooth_pieces import smooth_pieces
+    >>> from symdlt.activations import activation
     >>> pieces = smooth_pieces(activation("z**2"))
     >>> squares = HermiteSquares(pieces, mpmath.mpf(1), mpmath.mpf(3), 15)
     >>> [round(float(square), 9) for square in squares.up_to(0.5)]

@@ -11,6 +11,10 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations import Activation
+from symdlt.activations import activation as read_activation
+from symdlt.activations.finiteness import check_growth, check_poles
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.asymptotics._critical_points import (
     HALF_STABLE,
     NONE,
@@ -19,13 +23,9 @@ from symdlt.asymptotics._critical_points import (
     Criticality,
     CriticalPoint,
 )
-from symdlt.asymptotics._finiteness import check_growth, check_poles
 from symdlt.asymptotics._origin import Origin, origin_of, short
 from symdlt.asymptotics._scan import NOISE, Scan, half_stable_point, scan
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.errors import SolutionError
-from symdlt.networks import Activation
-from symdlt.networks import activation as read_activation
 
 DIGITS = 30
 MOST_DIGITS = 300

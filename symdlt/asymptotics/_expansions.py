@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.polys.fields import field
 from sympy.polys.rings import ring
 
+from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics._classes import KINKED, Universality
 from symdlt.asymptotics._equations import (
     Equation,
@@ -27,7 +28,6 @@ from symdlt.asymptotics._parameters import (
     constant_symbol,
     parameters,
 )
-from symdlt.asymptotics._smooth_pieces import sides, smooth_pieces
 from symdlt.recursions import Bracket, RecursionSystem
 
 LONG = 8

@@ -10,12 +10,12 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdlt.asymptotics._classes import is_zero
+from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.asymptotics._gaussian_means import GaussianMeans, MeanError
 from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
 from symdlt.asymptotics._phase_result import FixedKernel
 from symdlt.asymptotics._scan import GUARD, MOST_STEPS, NOISE, ROUGH
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, sides
 from symdlt.errors import SolutionError
 
 LOWEST, HIGHEST, FARTHEST = 1e-8, 1e4, 1e14

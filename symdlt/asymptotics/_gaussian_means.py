@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdlt.asymptotics._smooth_pieces import SmoothPiece
+from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import ActivationError, SolutionError
 
 DOUBLE = 15
@@ -103,8 +103,8 @@ class GaussianMeans:
         powers: how many powers of z²/K.
         together: whether the sums settle compared with the largest of them; some may vanish then.
 
-    >>> from symdlt.asymptotics._smooth_pieces import smooth_pieces
-    >>> from symdlt.networks import activation
+    >>> from symdlt.activations.smooth_pieces import smooth_pieces
+    >>> from symdlt.activations import activation
     >>> means = GaussianMeans(smooth_pieces(activation("sin")), [(0, 0)], 15)
     >>> [round(mean, 12) for mean in means(0.5)[0][:1]], round((1 - exp(-1)) / 2, 12)
     ([0.316060279414], 0.316060279414)

@@ -10,17 +10,17 @@ from typing import Any
 import mpmath
 from sympy import QQ
 
+from symdlt.activations import Activation
+from symdlt.activations.series import derivatives
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.asymptotics._critical_points import HALF_STABLE, CriticalPoint
 from symdlt.asymptotics._criticality import criticality
-from symdlt.asymptotics._derivatives import derivatives
 from symdlt.asymptotics._equations import Laurent
 from symdlt.asymptotics._gaussian_means import GaussianMeans
 from symdlt.asymptotics._kernel_map import kernel_map
 from symdlt.asymptotics._kinked_means import Orders, raised
 from symdlt.asymptotics._scan import solved_point
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.errors import SolutionError
-from symdlt.networks import Activation
 
 WORKING = 64
 ZERO_BELOW = 32

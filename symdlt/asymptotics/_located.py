@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from symdlt.activations import Activation
+from symdlt.activations.exact_numbers import is_positive
+from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics._classes import (
     ELSEWHERE,
     KINKED,
     MARGINAL,
     Universality,
-    is_positive,
     shown,
 )
 from symdlt.asymptotics._critical_points import HALF_STABLE
 from symdlt.asymptotics._half_stable import half_stable
 from symdlt.asymptotics._kinked_means import jump_order
 from symdlt.asymptotics._origin import Origin, origin_of, short
-from symdlt.asymptotics._smooth_pieces import sides, smooth_pieces
 from symdlt.errors import SolutionError
-from symdlt.networks import Activation
 
 ORDER = 5
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations import Activation
+from symdlt.activations import activation as read_activation
 from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._criticality import DIGITS, criticality
 from symdlt.asymptotics._nearby_map import NearbyTerm, nearby_map
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.networks import Activation
-from symdlt.networks import activation as read_activation
 
 SCHEMA = "symdlt.nearby"
 VERSION = 1

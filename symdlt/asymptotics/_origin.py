@@ -8,9 +8,9 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics._classes import is_zero
+from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.asymptotics._kernel_map import kernel_map
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, sides
 
 FEW, MANY = 4, 10
 

@@ -11,9 +11,11 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations import activation as read_activation
+from symdlt.activations.finiteness import check_growth, check_poles
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.asymptotics._correlation import TooNearError, fixed_correlation
 from symdlt.asymptotics._criticality import MOST_DIGITS
-from symdlt.asymptotics._finiteness import check_growth, check_poles
 from symdlt.asymptotics._fixed_kernels import ENDS, Slopes, fixed_kernels, refined, slopes_of
 from symdlt.asymptotics._kernel_map import kernel_map
 from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W
@@ -25,9 +27,7 @@ from symdlt.asymptotics._phase_result import (
     FixedKernel,
     Phase,
 )
-from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.networks import activation as read_activation
 from symdlt.recursions import derive
 
 DIGITS = 15

@@ -10,13 +10,13 @@ from numbers import Integral
 from reprlib import repr as short_repr
 from typing import Any
 
+from symdlt.activations import activation as read_activation
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._criticality import criticality
 from symdlt.asymptotics._gaussian_means import DOUBLE, GaussianMeans
 from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
-from symdlt.asymptotics._smooth_pieces import smooth_pieces
 from symdlt.errors import SolutionError
-from symdlt.networks import activation as read_activation
 
 SCHEMA = "symdlt.recipe"
 VERSION = 1

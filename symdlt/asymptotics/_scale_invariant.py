@@ -14,13 +14,13 @@ import sympy as sp
 from sympy.polys.fields import field
 from sympy.polys.orthopolys import hermite_prob_poly
 
+from symdlt.activations import activation
+from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.asymptotics._equations import double_factorial
 from symdlt.asymptotics._exact_layers import StandingKernel, exact_solution, solve_exactly
 from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W
-from symdlt.asymptotics._smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.asymptotics._solution import AsymptoticSolution
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.networks import activation
 from symdlt.recursions import Bracket, RecursionSystem, to_z_form
 from symdlt.recursions._printing import bracket_text
 

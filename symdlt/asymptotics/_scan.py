@@ -9,10 +9,10 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.asymptotics._critical_points import CriticalPoint
 from symdlt.asymptotics._gaussian_means import GaussianMeans, MeanError
 from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
-from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 
 ROUGH = 9

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations import Activation
 from symdlt.asymptotics._classes import Universality
 from symdlt.asymptotics._layer import Solution, UndeterminedError
 from symdlt.asymptotics._parameters import (
@@ -20,7 +21,6 @@ from symdlt.asymptotics._parameters import (
     ratio_symbol,
     taylor_symbol,
 )
-from symdlt.networks._activations import Activation
 
 PROBES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
 DIGITS = 50

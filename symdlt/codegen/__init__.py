@@ -5,9 +5,6 @@
 `activation_source` and `numpy_activation` do the same for activations and their derivatives.
 """
 
-from symdlt.codegen._activation_source import NumpyActivation as NumpyActivation
-from symdlt.codegen._activation_source import activation_source as activation_source
-from symdlt.codegen._activation_source import numpy_activation as numpy_activation
 from symdlt.codegen._ir import KernelModule as KernelModule
 from symdlt.codegen._lowering import lower as lower
 from symdlt.codegen._regeneration import Drift as Drift
@@ -18,3 +15,6 @@ from symdlt.codegen._source import KernelSource as KernelSource
 from symdlt.codegen._source import generate_kernel as generate_kernel
 from symdlt.codegen._source import kernel_for as kernel_for
 from symdlt.codegen._template import KERNEL_SCHEMA as KERNEL_SCHEMA
+from symdlt.codegen.activations import NumpyActivation as NumpyActivation
+from symdlt.codegen.activations import activation_source as activation_source
+from symdlt.codegen.activations import numpy_activation as numpy_activation

@@ -13,14 +13,14 @@ from shlex import quote
 from typing import Any
 
 from symdlt._version import VERSION
-from symdlt.codegen._activation_source import activation_source
+from symdlt.activations import activation as activation_of
 from symdlt.codegen._lowering import lower
 from symdlt.codegen._many_lowering import ManyKernelModule, lower_many
 from symdlt.codegen._many_template import KINKED, SMOOTH, many_module_text
 from symdlt.codegen._template import KERNEL_SCHEMA, module_text
+from symdlt.codegen.activations import activation_source
 from symdlt.errors import KernelError, require
 from symdlt.networks import BOOK, Correlator
-from symdlt.networks import activation as activation_of
 from symdlt.recursions import RecursionSystem, derive_system, to_dict
 
 SMOOTH_ORDER = 12

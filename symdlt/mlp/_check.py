@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.activations import Activation
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.mlp._means import derivatives_of, functions, is_infinite
@@ -17,7 +18,7 @@ from symdlt.mlp._network import MLP
 from symdlt.mlp._propagate import propagate
 from symdlt.mlp._propagation import Propagation, look_up
 from symdlt.mlp._requests import TENSORS, asked_tensors, check_data
-from symdlt.networks import BOOK, Activation
+from symdlt.networks import BOOK
 
 if TYPE_CHECKING:
     from symdlt.sampling import NetworkEnsemble

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.activations import Activation
 from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
 from symdlt.kernels import many_inputs
@@ -21,7 +22,6 @@ from symdlt.means import (
 )
 from symdlt.means._triangle import Indices
 from symdlt.mlp._network import MLP, Function
-from symdlt.networks import Activation
 
 Array = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def check_activation(mlp: MLP, names: Sequence[str]) -> None:
                 "derivatives of delta functions. Ask for other tensors, or smooth the kink."
             )
         return
-    from symdlt.sampling._activation import check_activation as check_functions
+    from symdlt.activations.checks import check_activation as check_functions
 
     if len(mlp.activation) <= count:
         raise ActivationError(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.activations import Activation, activation
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.mlp._numbers import real_numbers
-from symdlt.networks import Activation, activation
 
 if TYPE_CHECKING:
     from symdlt.mlp._propagation import Propagation

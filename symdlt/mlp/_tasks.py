@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.activations import Activation
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
@@ -27,7 +28,6 @@ from symdlt.mlp._means import (
 )
 from symdlt.mlp._network import MLP
 from symdlt.mlp._requests import WITHOUT_LEARNING, Blocks, axes
-from symdlt.networks import Activation
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

@@ -5,9 +5,9 @@ finds it by name, `correlator_from` by its edges, and `correlators` lists a whol
 `activation` reads an activation function.
 """
 
-from symdlt.networks._activations import ACTIVATIONS as ACTIVATIONS
-from symdlt.networks._activations import Activation as Activation
-from symdlt.networks._activations import activation as activation
+from symdlt.activations import ACTIVATIONS as ACTIVATIONS
+from symdlt.activations import Activation as Activation
+from symdlt.activations import activation as activation
 from symdlt.networks._correlators import BOOK as BOOK
 from symdlt.networks._correlators import Correlator as Correlator
 from symdlt.networks._correlators import correlators as correlators

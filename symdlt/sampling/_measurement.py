@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.activations.checks import Activation, check_activation
 from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.progress import track
-from symdlt.sampling._activation import Activation, check_activation
 from symdlt.sampling._checks import (
     check_finite,
     check_generator,

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.activations.checks import Activation, Function, check_activation
 from symdlt.errors import SamplingError, UnknownTensorError, require
-from symdlt.sampling._activation import Activation, Function, check_activation
 from symdlt.sampling._checks import (
     check_finite,
     check_generator,

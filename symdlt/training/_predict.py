@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.activations import Activation
 from symdlt.errors import TrainingError, require
 from symdlt.mlp import MLP, propagate
-from symdlt.networks import DNTK, NTK, Activation
+from symdlt.networks import DNTK, NTK
 from symdlt.training._algorithms import Algorithm, check_algorithm
 from symdlt.training._data import check_ridge, check_samples, check_targets
 from symdlt.training._evaluation import Training

@@ -10,16 +10,16 @@ import pytest
 import sympy as sp
 
 from symdlt import criticality, recipe
+from symdlt.activations import activation
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.asymptotics import exponents
 from symdlt.asymptotics._exponents import DEPTH, LAYER
 from symdlt.asymptotics._gaussian_means import GaussianMeans
 from symdlt.asymptotics._kernel_map import kernel_map, numbers_at
 from symdlt.asymptotics._origin import origin_of
 from symdlt.asymptotics._parameters import LAMBDA_B, LAMBDA_W
-from symdlt.asymptotics._smooth_pieces import smooth_pieces
 from symdlt.cli import main
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks import activation
 
 HALF = sp.Rational(1, 2)
 SLOPE = sp.sqrt(2 / sp.pi)

@@ -12,12 +12,12 @@ import pytest
 import sympy as sp
 
 from symdlt import MLP
+from symdlt.activations import activation
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.asymptotics import phase
 from symdlt.asymptotics._correlation import HermiteSquares
-from symdlt.asymptotics._smooth_pieces import smooth_pieces
 from symdlt.cli import main
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks import activation
 
 RATES = {"lambda_b": 0.3, "lambda_W": 0.7}
 

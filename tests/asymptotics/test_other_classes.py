@@ -18,13 +18,13 @@ from asymptotics.depth_iteration import (
 from asymptotics.other_means import elu_means, smooth_means
 
 from symdlt import BOOK, MLP, criticality
+from symdlt.activations.grammar import parse
+from symdlt.activations.series import derivatives
 from symdlt.asymptotics import exponents
-from symdlt.asymptotics._derivatives import derivatives
 from symdlt.asymptotics._equations import Laurent
 from symdlt.asymptotics._kinked_means import KinkedMeans
 from symdlt.asymptotics._series import LogSeries
 from symdlt.errors import SolutionError
-from symdlt.networks._activation_text import parse
 
 RATES = (sp.Rational(7, 10), sp.Rational(13, 10))
 FINITE = ("V", "A", "B", "D", "F", "P", "Q")

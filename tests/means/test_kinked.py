@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
+from symdlt.activations import activation
 from symdlt.codegen import numpy_activation
 from symdlt.means import KernelInputError, kinked_pair_means, merged_means, pair_means
-from symdlt.networks import activation
 
 ORDERS = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 2), (0, 4), (2, 3)]
 TEXTS = (

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from symdlt.activations import activation
 from symdlt.codegen import numpy_activation
 from symdlt.means import (
     KernelInputError,
@@ -14,7 +15,6 @@ from symdlt.means import (
     quadruple_means,
     relu_quadruple_means,
 )
-from symdlt.networks import activation
 
 PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2)]
 DRAWN = np.random.default_rng(5).standard_normal((4, 6)) + 0.4

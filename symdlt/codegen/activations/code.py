@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from symdlt.codegen._activation_calculus import Definition, Derivatives
 from symdlt.codegen._factoring import Polynomial, factored
 from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol, symbols
 from symdlt.codegen._printer import assignment, expression_text
+from symdlt.codegen.activations.calculus import Definition, Derivatives
 
+# Longer arguments of functions get a line and a name of their own.
 LONGEST_ARGUMENT = 50
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics._jets import JetFunction, jet
-from symdlt.networks import Activation
-from symdlt.networks._activation_series import series
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import Node
+from symdlt.activations.activation import Activation
+from symdlt.activations.nodes import Node
+from symdlt.activations.series import derivatives, series
+from symdlt.activations.sympy_form import Z, expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SmoothPiece:
 
     start: Any
     node: Node
-    values: JetFunction
+    values: Callable[[Any], tuple[Any, ...]]
 
     @property
     def slope(self) -> Any | None:
@@ -52,9 +52,7 @@ def smooth_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
         ActivationError: if it is not real, or it cannot be told where a condition changes.
     """
     activation.to_sympy()
-    return tuple(
-        SmoothPiece(piece.start, piece.node, jet(piece.node)) for piece in activation.pieces()
-    )
+    return tuple(SmoothPiece(p.start, p.node, derivatives(p.node, 1)) for p in activation.pieces())
 
 
 def straight_slopes(pieces: tuple[SmoothPiece, ...]) -> tuple[Any, Any] | None:

@@ -6,30 +6,12 @@ from dataclasses import dataclass
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
+from symdlt.activations.functions import ACTIVATIONS, known_name, suggestion
+from symdlt.activations.grammar import VARIABLES, parse
 from symdlt.errors import ActivationError, require
-from symdlt.networks._activation_text import parse
 
 if TYPE_CHECKING:
-    from symdlt.networks._activation_pieces import Kink, Piece
-
-ACTIVATIONS = {
-    "tanh": "tanh(z)",
-    "sin": "sin(z)",
-    "erf": "erf(z)",
-    "atan": "atan(z)",
-    "linear": "z",
-    "relu": "relu(z)",
-    "leaky_relu": "relu(z) - relu(-z)/100",
-    "elu": "relu(z) + exp(-relu(-z)) - 1",
-    "selu": "1.0507009873554805*(relu(z) + 1.6732632423543772*(exp(-relu(-z)) - 1))",
-    "gelu": "z*(1 + erf(z/sqrt(2)))/2",
-    "swish": "z*sigmoid(z)",
-    "silu": "z*sigmoid(z)",
-    "mish": "z*tanh(log(1 + exp(z)))",
-    "softplus": "log(1 + exp(z))",
-    "softsign": "z/(1 + abs(z))",
-    "sigmoid": "sigmoid(z)",
-}
+    from symdlt.activations.pieces import Kink, Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +29,12 @@ class Activation:
     (0, 1, 0, -2)
     >>> activation("z + z**2/2").derivatives(2)
     (z**2/2 + z, z + 1, 1)
-    >>> activation("1.5*tanh(z")
+    >>> activation("1.5*tanh(z")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     symdlt.errors.ActivationError: Cannot read the end in an activation. It stands at position 10 of
-    '1.5*tanh(z'. Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos
-    cosh elu erf erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt
-    tanh where.
+    '1.5*tanh(z'. Write numbers, + - * / **, parentheses, z, pi, E, the functions abs ... where, and
+    activations by name as in gelu(z/2).
     """
 
     name: str
@@ -73,7 +54,7 @@ class Activation:
     @property
     def kinked(self) -> bool:
         """Whether the function has a kink at zero, as relu and elu have; see `kinks` for others."""
-        from symdlt.networks._activation_series import KinkError
+        from symdlt.activations.series import KinkError
 
         try:
             self.taylor(1)
@@ -89,13 +70,13 @@ class Activation:
         Raises:
             ActivationError: if it is not real.
         """
-        from symdlt.networks._activation_sympy import real_expression
+        from symdlt.activations.sympy_form import real_expression
 
         return real_expression(parse(self.text))
 
     def derivatives(self, order: int) -> tuple[Any, ...]:
         """The function and its derivatives up to an order, as SymPy expressions in z."""
-        from symdlt.networks._activation_sympy import Z
+        from symdlt.activations.sympy_form import Z
 
         _check_order(order)
         found = [self.to_sympy()]
@@ -117,7 +98,7 @@ class Activation:
         _check_order(order)
         from sympy import factorial
 
-        from symdlt.networks._activation_series import series
+        from symdlt.activations.series import series
 
         coefficients = series(parse(self.text), order)
         return tuple(c * factorial(p) for p, c in enumerate(coefficients))
@@ -128,7 +109,7 @@ class Activation:
         Raises:
             ActivationError: if it cannot be told where a condition changes.
         """
-        from symdlt.networks._activation_pieces import pieces
+        from symdlt.activations.pieces import pieces
 
         return pieces(parse(self.text))
 
@@ -147,7 +128,7 @@ class Activation:
         ()
         """
         _check_order(order)
-        from symdlt.networks._activation_pieces import kinks
+        from symdlt.activations.pieces import kinks
 
         return kinks(parse(self.text), order)
 
@@ -169,26 +150,30 @@ def activation(what: Any) -> Activation:
     Raises:
         ActivationError: if it is none of these.
 
-    >>> activation("swish")
-    Activation(swish: z*sigmoid(z))
+    >>> activation("swish"), activation("LeakyReLU")
+    (Activation(swish: z*sigmoid(z)), Activation(leaky_relu: leaky_relu(z, 1/100)))
     """
     if isinstance(what, Activation):
         return what
     if isinstance(what, str):
         name = what.strip()
-        if name.isidentifier() and name not in ("x", "z") and name not in ACTIVATIONS:
+        if not name.isidentifier() or name in VARIABLES:
+            return Activation(name, name)
+        known = known_name(name)
+        if known not in ACTIVATIONS:
             raise ActivationError(
-                f"There is no activation {name[:40]!r}. Known are {' '.join(ACTIVATIONS)}. "
+                f"There is no activation {name[:40]!r}. {suggestion(name[:40])}Known are "
+                f"{' '.join(ACTIVATIONS)}. "
                 "Give one of these or an expression in z such as 'sin(z) + z/2'."
             )
-        return Activation(name, ACTIVATIONS.get(name, name))
+        return Activation(known, ACTIVATIONS[known])
     if getattr(what, "free_symbols", None) is None or not hasattr(what, "subs"):
         raise ActivationError(
             f"An activation cannot be made of {type(what).__name__}. "
             "It is a name, a text, or a SymPy expression in one symbol. "
             "Give for instance 'tanh' or 'sin(z) + z/2'."
         )
-    from symdlt.networks._activation_sympy import text_of
+    from symdlt.activations.sympy_form import text_of
 
     text = text_of(what)
     return Activation(text, text)

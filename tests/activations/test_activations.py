@@ -14,15 +14,14 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symdlt.activations import ACTIVATIONS, Activation, activation
+from symdlt.activations.grammar import NAMES
 from symdlt.errors import ActivationError, SymdltError
-from symdlt.networks._activation_text import FUNCTIONS
-from symdlt.networks._activations import ACTIVATIONS, Activation, activation
 
 Z = sp.Symbol("z", real=True)
 GRAMMAR = (
-    "Write numbers, + - * / **, parentheses, z, pi, E and the functions abs atan cos cosh elu erf "
-    "erfc exp heaviside leaky_relu log max min piecewise relu sigmoid sign sin sinh sqrt tanh "
-    "where."
+    f"Write numbers, + - * / **, parentheses, z, pi, E, the functions {' '.join(NAMES)}, "
+    "and activations by name as in gelu(z/2)."
 )
 
 
@@ -60,7 +59,10 @@ def test_selu_has_its_published_constants():
 
 def test_only_those_with_a_kink_at_zero_are_kinked():
     kinked = {name for name in ACTIVATIONS if activation(name).kinked}
-    assert kinked == {"relu", "leaky_relu", "elu", "selu", "softsign"}
+    assert kinked == {
+        *("abs", "heaviside", "leaky_relu", "relu", "relu6", "selu", "sign", "softsign"),
+        "squared_relu",
+    }
     assert not activation("relu(z + 1) - 1").kinked
     assert not activation("1/z").kinked
 
@@ -244,7 +246,8 @@ def test_position_of_what_cannot_be_read(text, what, position):
     [
         (
             "tan",
-            f"There is no activation 'tan'. Known are {' '.join(ACTIVATIONS)}. "
+            "There is no activation 'tan'. Did you mean tanh or atan? "
+            f"Known are {' '.join(ACTIVATIONS)}. "
             "Give one of these or an expression in z such as 'sin(z) + z/2'.",
         ),
         (
@@ -268,9 +271,9 @@ def test_position_of_what_cannot_be_read(text, what, position):
             "Substitute numbers for the parameters.",
         ),
         (
-            "z + leaky_relu(z)",
-            "The function leaky_relu has one argument. It stands at position 4 of "
-            "'z + leaky_relu(z)'. Give two.",
+            "z + leaky_relu(z, 1, 2)",
+            "The function leaky_relu has 3 arguments. It stands at position 4 of "
+            "'z + leaky_relu(z, 1, 2)'. Give one or two.",
         ),
         (
             "max(z)",
@@ -284,7 +287,7 @@ def test_position_of_what_cannot_be_read(text, what, position):
         (
             sp.gamma(sp.Symbol("x")),
             "The activation holds the function gamma. It is not among those that an activation can "
-            f"have: {' '.join(FUNCTIONS)}. Rewrite it in these.",
+            f"have: {' '.join(NAMES)}. Rewrite it in these.",
         ),
         (
             sp.I * sp.Symbol("x"),
@@ -362,7 +365,7 @@ def test_hostile_text_is_refused_at_once(text):
 
 def test_reading_does_not_load_sympy():
     code = (
-        "import sys; from symdlt.networks._activations import activation; "
+        "import sys; from symdlt.activations import activation; "
         "activation('tanh(z)/2'); sys.exit('sympy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,8 +7,8 @@ from time import process_time
 import pytest
 import sympy as sp
 
+from symdlt.activations import activation
 from symdlt.errors import ActivationError
-from symdlt.networks import activation
 
 SELU = sp.Rational("1.0507009873554805")
 ALPHA = sp.Rational("1.6732632423543772")

@@ -10,16 +10,19 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from symdlt.codegen._activation_calculus import Definition
-from symdlt.codegen._activation_code import Part, guard_function
-from symdlt.codegen._error_function import error_function_source
+from symdlt.codegen.activations.calculus import Definition
+from symdlt.codegen.activations.code import Part, guard_function
+from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
 
 Array = NDArray[np.float64]
+# Activations are tried up to 1000 in size, every 0.01 where means have their weight.
 FARTHEST = 1e3
 NEAR = np.arange(-3000.0, 3001.0) / 100.0
 FAR = np.geomspace(30.0, FARTHEST, 200)
+# A minimum so far below its neighbours on the grid is taken for a double zero.
 NEGLIGIBLE = 1e-12
+# Roots of polynomials are isolated to six digits, which is what messages show.
 WIDTH = sp.Rational(1, 10**7)
 
 

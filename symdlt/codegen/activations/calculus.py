@@ -17,7 +17,10 @@ import sympy as sp
 from sympy.polys.domains import EXRAW
 from sympy.polys.rings import PolyRing
 
-from symdlt.codegen._activation_exponentials import (
+from symdlt.activations.functions import FUNCTIONS
+from symdlt.activations.sympy_form import Z
+from symdlt.codegen._factoring import Polynomial, monomial
+from symdlt.codegen.activations.exponentials import (
     MOST_TERMS,
     check_size,
     exponentials,
@@ -25,19 +28,12 @@ from symdlt.codegen._activation_exponentials import (
     grows_below,
     quotient,
 )
-from symdlt.codegen._factoring import Polynomial, monomial
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_sympy import Z
 
+# Room below the largest double for the products of constants with values.
 HIGHEST_CONSTANT = 1e200
+# Coefficients that are zero come out of evaluation with 30 digits as about 1e-30 of the largest.
 NEGLIGIBLE = 1e-25
-PLAIN = {
-    "atan": "np.arctan({})",
-    "cos": "np.cos({})",
-    "cosh": "np.cosh({})",
-    "sin": "np.sin({})",
-    "sinh": "np.sinh({})",
-}
 _U = sp.Symbol("u", real=True)
 
 
@@ -256,19 +252,20 @@ class _Tower:
             return self._tanh(u)
         if function is sp.exp:
             constant, u = u.as_independent(Z, as_Add=True)
-            e = self.generator("exp", "np.exp({})", (self.read(u),), self._chain(sp.exp, u))
+            e = self.generator(
+                "exp", FUNCTIONS["exp"].numpy, (self.read(u),), self._chain(sp.exp, u)
+            )
             return _constant(sp.exp(constant)) * e
         inner = self.read(u)
+        name = function.__name__
         if function in (sp.erf, sp.erfc):
-            name = function.__name__
             bell = self.read(sp.exp(sp.expand(-(u**2))))
             chain = self._chain(function, u)
             short = "error" if function is sp.erf else "tail"
-            return self.generator(short, f"{name}({{}}, {{}})", (inner, bell), chain)
-        name = function.__name__
-        if name not in PLAIN:
+            return self.generator(short, FUNCTIONS[name].numpy, (inner, bell), chain)
+        if name not in FUNCTIONS or not FUNCTIONS[name].numpy:
             raise _unknown(function(u))
-        return self.generator(name, PLAIN[name], (inner,), self._chain(function, u))
+        return self.generator(name, FUNCTIONS[name].numpy, (inner,), self._chain(function, u))
 
     def _chain(self, function: Any, u: Any) -> Callable[[Any], Any]:
         """The chain rule, with the outer derivative that SymPy knows."""
@@ -294,7 +291,7 @@ class _Tower:
             square = u.args[0] ** 2
             code, inner = "{}", self.read((square - 1) / (square + 1))
         else:
-            code, inner = "np.tanh({})", self.read(u)
+            code, inner = FUNCTIONS["tanh"].numpy, self.read(u)
         return self.generator("tanh", code, (inner,), lambda t: sech2(t) * slope())
 
     def _logarithm(self, u: Any) -> Any:
@@ -311,7 +308,7 @@ class _Tower:
         inner = self.read(u)
         return self.generator(
             "log",
-            "np.log({})",
+            FUNCTIONS["log"].numpy,
             (inner,),
             lambda _: self.inverse(inner) * self.differentiated(inner),
             "positive",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import add, mul
 from typing import Any
@@ -10,11 +11,14 @@ import sympy as sp
 from sympy.core.function import Application
 from sympy.printing.str import StrPrinter
 
+from symdlt.activations.functions import TABLE, known_name
+from symdlt.activations.grammar import NAMES, rule
+from symdlt.activations.nodes import Node
+from symdlt.activations.rings import number
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_series import number
-from symdlt.networks._activation_text import CAPITALS, FUNCTIONS, Node
 
 Z = sp.Symbol("z", real=True)
+CASES = {"And", "ExprCondPair", "Or", "Piecewise"}
 
 
 def real_expression(node: Node) -> Any:
@@ -34,13 +38,14 @@ def real_expression(node: Node) -> Any:
     return found
 
 
-def expression(node: Node) -> Any:
-    """A function as a SymPy expression in the real symbol z."""
+def expression(node: Node, variables: Mapping[str, Any] | None = None) -> Any:
+    """A function as a SymPy expression in the real symbol z, or in what its variables stand for."""
+    variables = variables or {"z": Z}
     if node.kind == "variable":
-        return Z
+        return variables[node.name]
     if node.kind in ("number", "constant"):
         return number(node)
-    parts = [expression(child) for child in node.children]
+    parts = [expression(child, variables) for child in node.children]
     if node.kind in ("add", "multiply"):
         return reduce(add if node.kind == "add" else mul, parts)
     if node.kind == "divide":
@@ -49,21 +54,14 @@ def expression(node: Node) -> Any:
         return parts[0] ** sp.Rational(node.number.numerator, node.number.denominator)
     if node.kind == "where":
         return sp.Piecewise((parts[1], parts[0] < 0), (parts[2], True))
-    return _called(node.name, *parts)
-
-
-def _called(name: str, u: Any, second: Any = None) -> Any:
-    if name in ("max", "min"):
-        return (sp.Max if name == "max" else sp.Min)(u, second)
-    if name == "relu":
-        return sp.Max(0, u)
-    if name == "leaky_relu":
-        return sp.Piecewise((second * u, u < 0), (u, True))
-    if name == "elu":
-        return sp.Piecewise((second * (sp.exp(u) - 1), u < 0), (u, True))
-    if name == "abs":
-        return sp.Abs(u)
-    return 1 / (1 + sp.exp(-u)) if name == "sigmoid" else getattr(sp, name)(u)
+    function, arguments = TABLE[node.name], dict(zip("uv", parts, strict=False))
+    if function.sympy:
+        head, *places = function.sympy
+        given = (arguments[p] if p in arguments else sp.Integer(p) for p in places)
+        return getattr(sp, head)(*given)
+    if function.form:
+        return expression(rule(function.form), arguments)
+    return getattr(sp, node.name)(*parts)
 
 
 def text_of(function: Any) -> str:
@@ -89,12 +87,12 @@ def text_of(function: Any) -> str:
             "It must have numbers as values. Give an expression such as sympy.tanh(x)."
         )
     check_real(function)
-    known = {"And", "ExprCondPair", "Or", *FUNCTIONS, *CAPITALS}
-    unknown = sorted({type(found).__name__ for found in function.atoms(Application)} - known)
+    heads = {type(found).__name__ for found in function.atoms(Application)}
+    unknown = sorted(head for head in heads - CASES if not known_name(head))
     if unknown:
         raise ActivationError(
             f"The activation holds the function {unknown[0]}. It is not among those that an "
-            f"activation can have: {' '.join(FUNCTIONS)}. Rewrite it in these."
+            f"activation can have: {' '.join(NAMES)}. Rewrite it in these."
         )
     return str(_Printer().doprint(function.subs({symbol: sp.Symbol("z") for symbol in symbols})))
 

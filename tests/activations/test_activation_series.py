@@ -3,7 +3,7 @@
 import pytest
 import sympy as sp
 
-from symdlt.networks._activations import activation
+from symdlt.activations import activation
 
 Z = sp.Symbol("z", real=True)
 

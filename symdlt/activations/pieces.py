@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -10,22 +10,19 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.functions import FUNCTIONS, TABLE
+from symdlt.activations.grammar import rule
+from symdlt.activations.nodes import Node
+from symdlt.activations.nodes import Z as ARGUMENT
+from symdlt.activations.series import series
+from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_series import series, vanishes
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import ONE, Node, negative
 
-SWITCHES = ("abs", "elu", "leaky_relu", "max", "min", "relu")
+# Bounds against activations whose pieces nobody waits for.
 MOST_PIECES = 64
 HIGHEST_DEGREE = 20
-TINY = sp.Rational(1, 10**40)
-INVERSES = {
-    sp.exp: sp.log,
-    sp.tanh: sp.atanh,
-    sp.erf: sp.erfinv,
-    sp.atan: sp.tan,
-    sp.sinh: sp.asinh,
-}
+INVERSES = {getattr(sp, name): getattr(sp, f.inverse) for name, f in FUNCTIONS.items() if f.inverse}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +62,11 @@ def pieces(node: Node) -> tuple[Piece, ...]:
     Raises:
         ActivationError: if it cannot be told where a condition changes.
 
-    >>> from symdlt.networks._activation_text import parse
+    >>> from symdlt.activations.grammar import parse
     >>> [str(piece.start) for piece in pieces(parse("max(-1, min(z**2 - 2, 1))"))]
     ['-oo', '-sqrt(3)', '-1', '1', 'sqrt(3)']
     """
-    return tuple(_pieces(node, -sp.oo, sp.oo))
+    return tuple(_pieces(node, -sp.oo, sp.oo, {"z": [Piece(-sp.oo, ARGUMENT)]}))
 
 
 def kinks(node: Node, order: int) -> tuple[Kink, ...]:
@@ -83,7 +80,7 @@ def kinks(node: Node, order: int) -> tuple[Kink, ...]:
     for left, right in pairwise(parts):
         before, after = (_derivatives(part.node, order, right.start) for part in (left, right))
         jumps = tuple(b - a for a, b in zip(before, after, strict=True))
-        jumps = tuple(sp.Integer(0) if _vanishes(jump) else jump for jump in jumps)
+        jumps = tuple(sp.Integer(0) if is_zero(jump) else jump for jump in jumps)
         if any(jump != 0 for jump in jumps):
             found.append(Kink(right.start, jumps))
     return tuple(found)
@@ -99,22 +96,21 @@ def _derivatives(node: Node, order: int, point: Any) -> list[Any]:
         ) from problem
 
 
-def _vanishes(number: Any) -> bool:
-    """Whether a number is zero; for roots of polynomials to forty digits."""
-    if number.is_Rational or abs(sp.N(number, 50)) > TINY:
-        return bool(number == 0)
-    return bool(number.has(sp.CRootOf) or vanishes(number))
-
-
-def _pieces(node: Node, start: Any, end: Any) -> list[Piece]:
-    """The pieces of a function in an open interval."""
+def _pieces(node: Node, start: Any, end: Any, variables: Mapping[str, list[Piece]]) -> list[Piece]:
+    """The pieces of a function in an open interval, from those of its variables."""
+    if node.kind == "variable":
+        return variables[node.name]
     if not node.children:
         return [Piece(start, node)]
-    inner = [_pieces(child, start, end) for child in node.children]
+    inner = [_pieces(child, start, end, variables) for child in node.children]
+    if node.kind == "call" and not TABLE[node.name].slope:
+        return _pieces(
+            rule(TABLE[node.name].form), start, end, dict(zip("uv", inner, strict=False))
+        )
     found: list[Piece] = []
     for begin, stop, nodes in _merged(inner, end):
-        if node.kind == "where" or node.name in SWITCHES:
-            found += _switched(node, nodes, begin, stop)
+        if node.kind == "where":
+            found += _chosen(begin, stop, *nodes)
         else:
             found.append(Piece(begin, Node(node.kind, tuple(nodes), node.number, node.name)))
     joined = [p for k, p in enumerate(found) if not k or p.node != found[k - 1].node]
@@ -133,9 +129,8 @@ def _merged(parts: list[list[Piece]], end: Any) -> Iterator[tuple[Any, Any, list
         yield begin, stop, [[p.node for p in part if p.start <= begin][-1] for part in parts]
 
 
-def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[Piece]:
+def _chosen(start: Any, end: Any, u: Node, below: Node, above: Node) -> Iterator[Piece]:
     """The pieces of a function that is chosen by the sign of a smooth one."""
-    u, below, above = _branches(node.name, nodes)
     condition = expression(u)
     zeros = [x for x in roots(condition) if start < x < end]
     starts = _ascending([start, *zeros])
@@ -163,22 +158,6 @@ def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
         except (ZeroDivisionError, OverflowError, ValueError):
             return None
     return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
-
-
-def _branches(name: str, nodes: list[Node]) -> tuple[Node, Node, Node]:
-    """What a function switches on, what it is where that is negative, and what elsewhere."""
-    if not name:
-        return nodes[0], nodes[1], nodes[2]
-    first, second = nodes if len(nodes) == 2 else (nodes[0], ONE)
-    if name in ("max", "min"):
-        u = Node("add", (first, negative(second)))
-        return (u, second, first) if name == "max" else (u, first, second)
-    if name == "elu":
-        below = Node("add", (Node("call", (first,), name="exp"), negative(ONE)))
-    else:
-        below = first
-    slopes = {"relu": Node("number"), "abs": negative(ONE)}
-    return first, Node("multiply", (slopes.get(name, second), below)), first
 
 
 def roots(function: Any) -> list[Any]:
@@ -240,7 +219,7 @@ def _polynomial_roots(function: Any) -> list[Any]:
 def _ascending(points: list[Any]) -> list[Any]:
     found: list[Any] = []
     for point in sorted(points, key=sp.N):
-        if not found or (point != found[-1] and not _vanishes(point - found[-1])):
+        if not found or (point != found[-1] and not is_zero(point - found[-1])):
             found.append(point)
     return found
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from symdlt.activations import activation
 from symdlt.errors import ActivationError
-from symdlt.networks._activations import activation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# By convention; the leading tensors need three, those of the next order a few more.
 MOST_DERIVATIVES = 20
 
 
@@ -110,13 +111,13 @@ def _named(found: dict[str, Any], source: str, count: int) -> NumpyActivation:
 
 def _compiled(source: str, count: int) -> NumpyActivation:
     """What a pickle is made into again: its source is compiled, and not tried once more."""
-    from symdlt.codegen._activation_domain import compiled
+    from symdlt.codegen.activations.domain import compiled
 
     return _named(compiled(source), source, count)
 
 
 def _generated(what: Any, derivatives: int) -> tuple[str, dict[str, Any]]:
-    from symdlt.codegen._activation_module import generated
+    from symdlt.codegen.activations.module import generated
 
     if not isinstance(derivatives, int) or not 0 <= derivatives <= MOST_DERIVATIVES:
         raise ActivationError(

@@ -8,10 +8,13 @@ from typing import Any
 
 import mpmath
 
+# Interpolation at Chebyshev points, far out in 1/(y + pole) as by Schonfelder, Math. Comp. 32
+# (1978) 1232. With these degrees the error is two units in the last place (measured).
 CUT = 1
 POLE = 3
 NEAR_DEGREE = 11
 FAR_DEGREE = 19
+# The Vandermonde system of the interpolation loses about eight of these.
 DIGITS = 40
 
 _TEXT = '''\

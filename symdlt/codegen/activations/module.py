@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.codegen._activation_calculus import derivatives as differentiated
-from symdlt.codegen._activation_code import Part, joint_function, single_function
-from symdlt.codegen._activation_domain import check_domain, compiled, nodes
-from symdlt.codegen._error_function import error_function_source
+from symdlt.activations import Activation
+from symdlt.activations.sympy_form import expression
+from symdlt.codegen.activations.calculus import derivatives as differentiated
+from symdlt.codegen.activations.code import Part, joint_function, single_function
+from symdlt.codegen.activations.domain import check_domain, compiled, nodes
+from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_sympy import expression
-from symdlt.networks._activations import Activation
 
 Array = NDArray[np.float64]
+# Farther out a difference of infinities may stand, of functions that grow beyond all floats.
 WITHOUT_FAULT = 5.0
 QUIET = '@np.errstate(over="ignore", invalid="ignore")\n'
 

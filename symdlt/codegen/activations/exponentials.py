@@ -7,9 +7,10 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations.sympy_form import Z
 from symdlt.errors import ActivationError
-from symdlt.networks._activation_sympy import Z
 
+# By convention; what people use has far fewer.
 MOST_TERMS = 500
 Terms = dict[Any, Any]
 

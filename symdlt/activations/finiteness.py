@@ -9,16 +9,22 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from symdlt.asymptotics._smooth_pieces import SmoothPiece
+from symdlt.activations.functions import FUNCTIONS
+from symdlt.activations.nodes import Node
+from symdlt.activations.pieces import roots
+from symdlt.activations.series import series
+from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.networks._activation_pieces import roots
-from symdlt.networks._activation_series import series
-from symdlt.networks._activation_sympy import Z, expression
-from symdlt.networks._activation_text import Node
 
+SINGULAR = {name for name, function in FUNCTIONS.items() if function.positive}
+# Where growth is looked at, by convention.
 FAR = (64, 1000, 10**6)
+# log|exp(c z^2)| grows fourfold as z doubles; the rest leaves room for factors beside it.
 STEEP = 4.5
+# Changes of sign are sought at |z| < NEAR, DENSITY points a unit, moved off the integers.
 NEAR, DENSITY, OFFSET = 30, 16, 0.01
+# A value at a pole that was found in double precision is larger than that.
 HUGE = 1e10
 
 
@@ -73,7 +79,7 @@ def check_poles(pieces: tuple[SmoothPiece, ...]) -> None:
 def _denominators(node: Node) -> Iterator[Node]:
     if node.kind == "divide":
         yield node.children[1]
-    elif (node.kind == "power" and node.number < 0) or node.name == "log":
+    elif node.number < 0 if node.kind == "power" else node.name in SINGULAR:
         yield node.children[0]
     for child in node.children:
         yield from _denominators(child)
