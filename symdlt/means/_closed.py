@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -32,6 +32,8 @@ MOST_ORDERS = 12
 # A smoothed step loses digits as the variance grows beyond that of its smoothing: by that factor
 # in <f' f'>, 2e-14 here (measured).
 LARGE = 64.0
+# Beyond it 1 - t^2 has lost a digit.
+NEAR = 0.9
 # Squares and twelfth powers of scales and of their reciprocals are floats.
 LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 PLAIN = ((1.0, 1.0),)
@@ -51,9 +53,13 @@ def relu_means(
     first, second = np.sqrt(one), np.sqrt(two)
     scale = first * second
     t: Array = np.clip(np.divide(c, scale, out=np.zeros_like(c), where=scale > 0.0), -1.0, 1.0)
+    square = (1.0 - t) * (1.0 + t)
+    alike = np.abs(t) >= NEAR
+    square[alike] = gaps(*(values[alike] for values in np.broadcast_arrays(c, one, two)))
     touching = np.abs(t) >= TOUCHING
     np.copyto(t, np.sign(t), where=touching)
-    moment = step_moments(t, np.where(touching, 0.0, np.sqrt(gaps(c, one, two))), first, second)
+    square[touching] = 0.0
+    moment = step_moments(t, np.sqrt(square), first, second)
     jump = right - left
 
     def line(a: int, b: int) -> Array | float:
@@ -86,13 +92,16 @@ def smoothed(
     """The correlation t, sqrt(1 - t^2), and both standard deviations, with noise that is added.
 
     The noise of x and y is independent and has the variances ours and theirs; 1 - t^2 is a sum of
-    shares of the variances, none negative.
+    shares of the variances, none negative, where the difference has lost digits.
     """
     first, second = one + ours, two + theirs
+    roots = np.sqrt(first), np.sqrt(second)
+    t = c / roots[0] / roots[1]
+    if one.max() <= LARGE * ours and two.max() <= LARGE * theirs:
+        return t, np.sqrt((1.0 - t) * (1.0 + t)), *roots
     share, other = one / first, two / second
     square = share * (gaps(c, one, two) * other + theirs / second) + ours / first
-    roots = np.sqrt(first), np.sqrt(second)
-    return c / roots[0] / roots[1], np.sqrt(square), *roots
+    return t, np.sqrt(square), *roots
 
 
 def erf_means(
@@ -163,12 +172,14 @@ def gelu_single(order: int, variances: Array, scale: float = 1.0) -> Array:
     return abs(scale) * math.copysign(1.0, scale) ** order * found
 
 
-def polynomial_single(order: int, variances: Array, coefficients: Sequence[float]) -> Array:
-    """<f^(order)> for the sum of coefficients[k] z^k."""
-    total = np.zeros_like(variances)
+def polynomial_single(order: int, variances: Array, coefficients: Sequence[float]) -> Array | float:
+    """<f^(order)> for the sum of coefficients[k] z^k; a number where it does not vary."""
+    total: Array | float = 0.0
     for k in range(order, len(coefficients), 2):
-        moment = math.perm(k, order) * math.prod(range(k - order - 1, 0, -2))
-        total += coefficients[k] * moment * variances ** ((k - order) // 2)
+        if coefficients[k]:
+            moment = math.perm(k, order) * math.prod(range(k - order - 1, 0, -2))
+            power = variances ** ((k - order) // 2) if k > order else 1.0
+            total = total + (coefficients[k] * moment) * power
     return total
 
 
@@ -186,21 +197,21 @@ def polynomial_means(
     sum of c^m/m! <f^(a+m)> <g^(b+m)>, which ends at the degree of p.
     """
     degree = len(coefficients) - 1
-    known: dict[tuple[int, int], tuple[Array, Array | float]] = {}
 
-    def single(order: int, side: int) -> tuple[Array, Array | float]:
-        if (order, side) not in known:
-            variances = two if side else one
-            straight = polynomial_single(order, variances, coefficients)
-            known[order, side] = straight, 0.0 if others is None else others(order, variances)
-        return known[order, side]
+    @cache
+    def single(order: int, side: int) -> tuple[Array | float, Array | float]:
+        variances = two if side else one
+        straight = polynomial_single(order, variances, coefficients)
+        return straight, 0.0 if others is None else others(order, variances)
 
     def mean(a: int, b: int) -> Array:
-        total = np.zeros_like(c)
+        total: Array | float = 0.0
         for m in range(degree - (max(a, b) if others is None else min(a, b)), -1, -1):
             (p, f), (q, g) = single(a + m, 0), single(b + m, 1)
-            total = total * (c / (m + 1.0)) + (p * (q + g) + f * q)
-        return total
+            if np.ndim(total) or total:
+                total = total * (c if m == 0 else c / (m + 1.0))
+            total = total + (p * (q + g) + f * q)
+        return np.zeros_like(c) + total
 
     return [mean(a, b) for a, b in orders]
 
@@ -241,7 +252,7 @@ def exponential_means(
     hyperbolic: Sequence[Row] = (),
     coefficients: Sequence[float] = ALONE,
 ) -> list[Array]:
-    """Means for sums of sines, cosines, hyperbolic sines and cosines, and a polynomial."""
+    """Means for sums of sines, cosines less one, the same of sinh and cosh, and a polynomial."""
     terms = waves(circular, hyperbolic)
     found = wave_means(c, one, two, orders, terms)
 
@@ -272,7 +283,7 @@ def sine_means(
 ) -> list[Array]:
     """Means for sin(frequency z + phase)."""
     row = (frequency, math.cos(phase), math.sin(phase))
-    return exponential_means(c, one, two, orders, [row])
+    return exponential_means(c, one, two, orders, [row], (), row[2:])
 
 
 GENERAL: dict[str, FamilyMeans] = {
@@ -305,8 +316,8 @@ def closed_pair_means(
 
     Families are erf and gelu, sums of weight f(scale z) over the rows (weight, scale) of terms;
     relu, which is left z below zero and right z above, by default 0 and 1; sin, which is
-    sin(frequency z + phase); exponential, the sum of odd sin(scale z) + even cos(scale z) over the
-    rows (scale, odd, even) of circular and the same of sinh and cosh for hyperbolic; and
+    sin(frequency z + phase); exponential, the sum of odd sin(scale z) + even (cos(scale z) - 1)
+    over the rows (scale, odd, even) of circular, and the same of sinh and cosh for hyperbolic; and
     polynomial, the sum of coefficients[k] z^k, which erf, gelu and exponential can have besides.
     Means of relu have delta functions, and are those of kinked_pair_means. Errors are below 1e-13
     of the norms for all variances of floats and any correlation; in sums, of the norms of terms.

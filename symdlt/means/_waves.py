@@ -14,6 +14,9 @@ from symdlt.means._spectra import Tasks
 
 Row = Sequence[float]
 
+# Up to it rounding of the exponent is below 2e-14.
+EXACT = 64.0
+
 
 class Wave(NamedTuple):
     """Odd sin(scale z) + even cos(scale z) with sign -1, with sign 1 the same of sinh and cosh."""
@@ -31,6 +34,12 @@ class Wave(NamedTuple):
         unit = float(np.float64(self.scale) ** order)
         return Wave(self.sign, self.scale, unit * odd, unit * even)
 
+    def mean(self, variances: Array, rest: bool) -> Array:
+        """<cos(scale z)> or that of cosh, or what it is more than 1."""
+        exponent = 0.5 * self.sign * (self.scale * np.sqrt(variances)) ** 2
+        found: Array = np.expm1(exponent) if rest else np.exp(exponent)
+        return found
+
 
 def waves(circular: Iterable[Row], hyperbolic: Iterable[Row]) -> list[Wave]:
     """All of a sum, from rows of scale, odd and even."""
@@ -40,39 +49,70 @@ def waves(circular: Iterable[Row], hyperbolic: Iterable[Row]) -> list[Wave]:
 def wave_means(
     c: Array, one: Array, two: Array, orders: Tasks, terms: Sequence[Wave]
 ) -> list[Array]:
-    """Means of all pairs of terms."""
+    """Means for the sum of all terms, each less its value at zero."""
     found = [np.zeros_like(c) for _ in orders]
     for first, second in product(terms, terms):
-        odd, even = wave_pair(c, one, two, first, second)
+        pair = WavePair(c, one, two, first, second)
         for total, (a, b) in zip(found, orders, strict=True):
             f, g = first.derivative(a), second.derivative(b)
-            total += (f.odd * g.odd) * odd + (f.even * g.even) * even
+            if f.odd * g.odd:
+                total += (f.odd * g.odd) * pair.odd
+            if f.even * g.even:
+                total += (f.even * g.even) * pair.even(a == 0, b == 0)
     return found
 
 
-def wave_pair(c: Array, one: Array, two: Array, first: Wave, second: Wave) -> tuple[Array, Array]:
-    """<sin(k x) sin(n y)> and <cos(k x) cos(n y)>, or of sinh and cosh, for two scales k and n.
+class WavePair:
+    """Means of sin(k x) sin(n y) and cos(k x) cos(n y), or of sinh and cosh, for two scales k, n.
 
     From <exp(i k x + i n y)> = exp(-<(k x + n y)^2>/2), and the same without i: both means are
     exp(-(k^2 <x x> + n^2 <y y>)/2) times sinh(k n <x y>) and cosh(k n <x y>). What is large
-    cancels in the exponent before it is rounded.
+    cancels in the exponent before it is rounded; cosh - 1 is a square.
     """
-    k, n = first.scale, second.scale
-    turn = k * n * c
-    if first.sign != second.sign:
-        half = 0.5 * np.array([k * np.sqrt(one), n * np.sqrt(two)]) ** 2
-        size = np.exp(first.sign * half[0] + second.sign * half[1])
-        return size * np.sin(turn), size * np.cos(turn)
-    high, low = square_of_sum(k, n, float(first.sign), c, one, two)
-    size = np.exp(0.5 * first.sign * high) * (0.5 + 0.25 * first.sign * low)
-    less = np.expm1(-2.0 * np.abs(turn))
-    return np.copysign(size, turn) * -less, size * (2.0 + less)
+
+    def __init__(self, c: Array, one: Array, two: Array, first: Wave, second: Wave) -> None:
+        self.first, self.second, self.one, self.two = first, second, one, two
+        self.turn = (first.scale * second.scale) * c
+        self.mixed = first.sign != second.sign
+        if self.mixed:
+            self.size = first.mean(one, False) * second.mean(two, False)
+        else:
+            self.size = 0.5 * grown(c, one, two, first, second)
+            self.less = np.expm1(-2.0 * np.abs(self.turn))
+
+    @property
+    def odd(self) -> Array:
+        """That of both sines."""
+        if self.mixed:
+            return self.size * np.sin(self.turn)
+        return self.size * np.copysign(self.less, self.turn)
+
+    def even(self, ours: bool, theirs: bool) -> Array:
+        """That of both cosines, of ours or theirs less 1."""
+        if not (ours or theirs):
+            return self.size * (np.cos(self.turn) if self.mixed else 2.0 + self.less)
+        if self.mixed:
+            rest = -2.0 * np.sin(0.5 * self.turn) ** 2
+        else:
+            rest = np.expm1(-np.abs(self.turn)) ** 2
+        apart = self.first.mean(self.one, ours) * self.second.mean(self.two, theirs)
+        return apart + self.size * rest
+
+
+def grown(c: Array, one: Array, two: Array, first: Wave, second: Wave) -> Array:
+    """exp(±(k^2 one + n^2 two)/2 + |k n c|) for two scales k, n of the same sign ±."""
+    k, n, sign = first.scale, second.scale, first.sign
+    if max(one.max() * k * k, two.max() * n * n) <= EXACT:
+        cross = (sign * abs(k * n)) * np.abs(c)
+        found: Array = np.exp((0.5 * sign) * ((k * k * one + cross) + (n * n * two + cross)))
+        return found
+    high, low = square_of_sum(k, n, float(sign), c, one, two)
+    return np.exp(0.5 * sign * high) * (1.0 + 0.5 * sign * low)
 
 
 def wave_single(order: int, variances: Array, terms: Sequence[Wave]) -> Array:
-    """<f^(order)> at single samples."""
+    """<f^(order)> at single samples, of f less its value at zero."""
     total = np.zeros_like(variances)
     for term in terms:
-        even = term.derivative(order).even
-        total += even * np.exp(0.5 * term.sign * term.scale**2 * variances)
+        total += term.derivative(order).even * term.mean(variances, order == 0)
     return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from symdlt.means import (
 from symdlt.mlp._network import MLP, Function
 from symdlt.networks import Activation
 
-CLOSED = ("erf", "gelu", "sin")
 SMOOTH = 12
 
 
@@ -97,8 +97,9 @@ def layer_means(mlp: MLP, derivatives: int, tolerance: float) -> LayerMeans:
     kinks = kinks_of(mlp.activation)
     if kinks:
         return KinkedMeans(given, kinks, tolerance)
-    if mlp.activation.name in CLOSED:
-        return ClosedMeans(given, mlp.activation.name, None, tolerance, together)
+    family = family_of(mlp.activation)
+    if family:
+        return ClosedMeans(given, *family, tolerance, together)
     return SmoothMeans(given, tolerance, together)
 
 
@@ -112,6 +113,12 @@ def kinks_of(activation: Activation) -> list[tuple[float, tuple[float, ...]]]:
         (float(kink.position), tuple(float(jump) for jump in kink.jumps))
         for kink in activation.kinks(SMOOTH)
     ]
+
+
+@cache
+def family_of(activation: Activation) -> tuple[str, dict[str, Any]] | None:
+    """The family of closed means with its parameters, if the activation is of one."""
+    return activation.closed_family()
 
 
 @cache
