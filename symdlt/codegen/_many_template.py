@@ -54,6 +54,7 @@ returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
 SMOOTH = "SmoothMeans(problem.activation, tolerance)"
+CLOSED = "ClosedMeans(problem.activation, *FAMILY, tolerance)"
 KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 DRIVER = '''

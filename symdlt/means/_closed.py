@@ -306,7 +306,7 @@ PARAMETERS: dict[str, dict[str, tuple[int | None, ...]]] = {
     "exponential": {"circular": ROWS, "hyperbolic": ROWS, "coefficients": LIST},
     "polynomial": {"coefficients": LIST},
 }
-SCALES: dict[str, Any] = {"terms": 1, "circular": 0, "hyperbolic": 0, "frequency": ...}
+SCALES = {"terms": 1, "circular": 0, "hyperbolic": 0, "frequency": 0}
 
 
 def closed_pair_means(
@@ -416,5 +416,5 @@ def fits(name: str, value: Any, shape: tuple[int | None, ...]) -> bool:
         return False
     if name not in SCALES:
         return True
-    sizes = np.abs(given[..., SCALES[name]])
+    sizes = np.abs(np.atleast_1d(given)[..., SCALES[name]])
     return bool(((sizes >= LEAST_SCALE) & (sizes <= LARGEST_SCALE)).all())
