@@ -30,6 +30,7 @@ RUNTIME = (
     "symdlt.means._gaps",
     "symdlt.means._steps",
     "symdlt.means._waves",
+    "symdlt.means._families",
     "symdlt.means._closed_layers",
     "symdlt.means._layers",
     "symdlt.means._closed",

@@ -2007,7 +2007,14 @@ MESHES = (
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
 )
 TOUCHING = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
-Row = Sequence[float]
+
+
+def powers(roots: Array, exponent: int) -> Array:
+    """A power of standard deviations, not used where these are zero."""
+    found: Array = (roots if exponent >= 0 else np.where(roots > 0.0, roots, 1.0)) ** exponent
+    return found
+
+
 LOWEST = 0.15
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
 PLACES = 48
@@ -2300,12 +2307,6 @@ def spectra_in(known: Range, found: Coefficients, most: float) -> Spectra:
         length,
         products=found.products,
     )
-
-
-def powers(roots: Array, exponent: int) -> Array:
-    """A power of standard deviations, not used where these are zero."""
-    found: Array = (roots if exponent >= 0 else np.where(roots > 0.0, roots, 1.0)) ** exponent
-    return found
 
 
 Orders = tuple[int, ...]

@@ -16,7 +16,7 @@ SMALLEST = math.ulp(0.0)
 TWO_PI = 2.0 * math.pi
 CACHED = 1 << 15
 # Rounding of t enters arcsin(t) as 1/sqrt(1 - t^2): by 2e-14 there, measured, and more beyond.
-ALIKE = 1.0 - 1e-5
+TOO_NEAR = 1.0 - 1e-5
 PairLayer = Callable[[Array, Array, Indices, Indices], tuple[Array, Array]]
 
 
@@ -86,8 +86,8 @@ def relu_layer(
     kernel *= 1.0 + t
     np.sqrt(kernel, out=kernel)
     itself = len(variances) if c.size == len(variances) * (len(variances) + 1) // 2 else 0
-    if np.count_nonzero(size >= ALIKE) > itself:
-        near = np.flatnonzero((size >= ALIKE) & (size < TOUCHING))
+    if np.count_nonzero(size >= TOO_NEAR) > itself:
+        near = np.flatnonzero((size >= TOO_NEAR) & (size < TOUCHING))
         s = np.sqrt(gaps(c[near], variances[i[near]], variances[j[near]]))
         kernel[near] = s
         slopes[near] = np.arctan2(t[near], s)

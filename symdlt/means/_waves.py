@@ -12,7 +12,7 @@ from symdlt.means._gaps import square_of_sum
 from symdlt.means._grids import Array
 from symdlt.means._spectra import Tasks
 
-Row = Sequence[float]
+WaveRow = Sequence[float]
 
 # Up to it rounding of the exponent is below 2e-14.
 EXACT = 64.0
@@ -41,7 +41,7 @@ class Wave(NamedTuple):
         return found
 
 
-def waves(circular: Iterable[Row], hyperbolic: Iterable[Row]) -> list[Wave]:
+def waves(circular: Iterable[WaveRow], hyperbolic: Iterable[WaveRow]) -> list[Wave]:
     """All of a sum, from rows of scale, odd and even."""
     return [Wave(sign, *row) for sign, rows in ((-1, circular), (1, hyperbolic)) for row in rows]
 
