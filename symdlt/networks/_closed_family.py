@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from mpmath.ctx_mp import MPContext
 
 from symdlt.networks._activation_text import Node
@@ -20,6 +21,10 @@ CONTEXT.dps = 40
 VANISHING = 1e-30
 # More terms than these are no faster than quadrature, as all pairs of them are summed.
 MOST_TERMS, MOST_DEGREE = 12, 12
+# Exponentials and sines of numbers take as many bits as their arguments have before the point.
+MOST_ARGUMENT = 1e6
+# Squares of scales, and of their reciprocals with a variance, are floats.
+LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 # Below this share of its terms a sum has lost a digit and more.
 SHARE = 0.1
 
@@ -37,7 +42,9 @@ def closed_family(node: Node) -> Family | None:
     None also where its terms nearly cancel, so that their means do not give it to all digits.
     """
     terms = multiplied_out(node)
-    return None if terms is None else family_of(terms)
+    found = None if terms is None else family_of(terms)
+    numbers = [] if found is None else [x for one in found[1].values() for x in np.ravel(one)]
+    return found if all(map(math.isfinite, numbers)) else None
 
 
 def multiplied_out(node: Node) -> Sum | None:
@@ -122,6 +129,8 @@ def called(name: str, inner: Sum) -> Sum | None:
     if not inner.keys() <= {CONSTANT, LINEAR}:
         return None
     slope, shift = (inner.get(key, CONTEXT.mpc(0)).real for key in (LINEAR, CONSTANT))
+    if abs(shift) > MOST_ARGUMENT:
+        return None
     if not slope:
         return called_at(name, shift)
     if name in ("sin", "cos", "sinh", "cosh", "exp"):
@@ -148,8 +157,9 @@ def called_at(name: str, place: Any) -> Sum | None:
             return None
     elif name not in ("sin", "cos", "sinh", "cosh", "exp", "erf", "erfc", "atan", "tanh"):
         return None
-    value = CONTEXT.mpc(getattr(CONTEXT, name)(place))
-    return {CONSTANT: value}
+    # Some functions change the precision of their context while they work, which is shared here.
+    own = CONTEXT.clone()
+    return {CONSTANT: CONTEXT.mpc(CONTEXT.convert(getattr(own, name)(own.convert(place))))}
 
 
 def family_of(terms: Sum) -> Family | None:
@@ -214,6 +224,9 @@ def benign(name: str, rows: dict[str, Any], straight: Mapping[Any, Any]) -> Fami
     Means of a sum such as z - sin(z) have fewer digits than it has at small z.
     """
     coefficients = polynomial(straight) if straight else ()
+    scales = [abs(row[kind == "terms"]) for kind, one in rows.items() for row in one]
+    if not all(LEAST_SCALE <= scale <= LARGEST_SCALE for scale in scales):
+        return None
     series = [derivatives_at_zero(name, kind, row) for kind, one in rows.items() for row in one]
     series += [
         [math.factorial(n) * value * (n == m) for m in range(MOST_DEGREE + 1)]
@@ -225,19 +238,20 @@ def benign(name: str, rows: dict[str, Any], straight: Mapping[Any, Any]) -> Fami
     return name, rows | ({"coefficients": coefficients} if straight else {})
 
 
-def cancels(numbers: Sequence[float]) -> bool:
+def cancels(numbers: Sequence[Any]) -> bool:
     """Whether a sum is small next to its terms."""
-    return abs(math.fsum(numbers)) < SHARE * math.fsum(map(abs, numbers))
+    return bool(abs(sum(numbers)) < SHARE * sum(map(abs, numbers)))
 
 
-def derivatives_at_zero(name: str, kind: str, row: Sequence[float]) -> list[float]:
+def derivatives_at_zero(name: str, kind: str, row: Sequence[float]) -> list[Any]:
     """Derivatives of a term, the value of which at zero counts as none."""
     orders = range(MOST_DEGREE + 1)
+    scale = CONTEXT.mpf(row[kind == "terms"])
     if name == "exponential":
-        scale, odd, even = row
+        _, odd, even = row
         sign = 1 if kind == "hyperbolic" else -1
         return [0.0, *(scale**n * (odd if n % 2 else even) * sign ** (n // 2) for n in orders[1:])]
-    weight, scale = row
+    weight, _ = row
     if name == "erf":
         return [weight * scale**n * erf_derivative(n) for n in orders]
     # gelu(z) = z/2 + z erf(z/sqrt 2)/2
