@@ -78,19 +78,21 @@ def relu_layer(
     scale *= roots.take(j)
     t = np.maximum(scale, SMALLEST)
     np.divide(c, t, out=t)
-    size = np.abs(t)
-    np.rint(t, out=t, where=size >= TOUCHING)
+    near = np.abs(t) >= TOO_NEAR
+    alone = len(variances) * (len(variances) + 1) == 2 * c.size
+    # Each sample is near itself; with no other pairs, these are all that are to be moved to ±1.
+    others = not alone or np.count_nonzero(near) > len(variances)
+    np.rint(t, out=t, where=np.abs(t) >= TOUCHING if others else near)
     factor = (right - left) ** 2 / TWO_PI
     slopes = np.arcsin(t)
     kernel = 1.0 - t
     kernel *= 1.0 + t
     np.sqrt(kernel, out=kernel)
-    itself = len(variances) if c.size == len(variances) * (len(variances) + 1) // 2 else 0
-    if np.count_nonzero(size >= TOO_NEAR) > itself:
-        near = np.flatnonzero((size >= TOO_NEAR) & (size < TOUCHING))
-        s = np.sqrt(gaps(c[near], variances[i[near]], variances[j[near]]))
-        kernel[near] = s
-        slopes[near] = np.arctan2(t[near], s)
+    if others:
+        places = np.flatnonzero(near & (np.abs(t) < 1.0))
+        s = np.sqrt(gaps(c[places], variances[i[places]], variances[j[places]]))
+        kernel[places] = s
+        slopes[places] = np.arctan2(t[places], s)
     slopes *= factor
     slopes += 0.25 * (left + right) ** 2
     kernel *= factor
