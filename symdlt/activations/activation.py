@@ -132,6 +132,24 @@ class Activation:
 
         return kinks(parse(self.text), order)
 
+    def closed_family(self) -> tuple[str, dict[str, Any]] | None:
+        """The family of `symdlt.means` whose means have a closed form, and its parameters, if any.
+
+        It is read off the expression: sums of erf, of z erf, of exponentials, sines and cosines of
+        several scales, each with a polynomial, multiplied out. None as well for kinks, and where
+        the terms nearly cancel.
+
+        >>> activation("z*(1 + erf(3*z))/2").closed_family()
+        ('gelu', {'terms': ((0.23570226039551584, 4.242640687119285),)})
+        >>> activation("sin(z) + sin(15*z)/10").closed_family()
+        ('exponential', {'circular': ((1.0, 1.0, 0.0), (15.0, 0.1, 0.0))})
+        >>> activation("tanh").closed_family() is None
+        True
+        """
+        from symdlt.activations.closed_family import closed_family
+
+        return closed_family(parse(self.text))
+
 
 def _check_order(order: int) -> None:
     if type(order) is not int or order < 0:

@@ -27,7 +27,10 @@ RUNTIME = (
     "symdlt.means._kinked",
     "symdlt.means._kinked_planes",
     "symdlt.means._kinked_quadruples",
+    "symdlt.means._gaps",
     "symdlt.means._steps",
+    "symdlt.means._waves",
+    "symdlt.means._families",
     "symdlt.means._closed_layers",
     "symdlt.means._layers",
     "symdlt.means._closed",
@@ -52,6 +55,7 @@ returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
 SMOOTH = "SmoothMeans(problem.activation, tolerance)"
+CLOSED = "ClosedMeans(problem.activation, *FAMILY, tolerance)"
 KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 DRIVER = '''

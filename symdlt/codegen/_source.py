@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from keyword import iskeyword
+from pprint import pformat
 from reprlib import repr as short_repr
 from shlex import quote
 from typing import Any
@@ -16,7 +17,7 @@ from symdlt._version import VERSION
 from symdlt.activations import activation as activation_of
 from symdlt.codegen._lowering import lower
 from symdlt.codegen._many_lowering import ManyKernelModule, lower_many
-from symdlt.codegen._many_template import KINKED, SMOOTH, many_module_text
+from symdlt.codegen._many_template import CLOSED, KINKED, SMOOTH, many_module_text
 from symdlt.codegen._template import KERNEL_SCHEMA, module_text
 from symdlt.codegen.activations import activation_source
 from symdlt.errors import KernelError, require
@@ -147,7 +148,7 @@ def _refuse_infinite(many: ManyKernelModule, brought: _Activation) -> None:
 
 
 def _many_text(many: ManyKernelModule, banner: str, head: str, brought: _Activation) -> str:
-    means = KINKED if brought.kinked else SMOOTH
+    means = KINKED if brought.kinked else CLOSED if brought.closed else SMOOTH
     return many_module_text(many, banner, head, brought.source, means)
 
 
@@ -158,6 +159,7 @@ class _Activation:
     text: str = ""
     source: str = ""
     jumps: tuple[tuple[float, ...], ...] = ()
+    closed: bool = False
 
     @property
     def kinked(self) -> bool:
@@ -179,7 +181,12 @@ def _activation_part(what: Any, derivatives: int) -> _Activation:
     if kinks:
         rows = "".join(f"    {kink!r},\n" for kink in kinks)
         source += f"KINKS = (\n{rows})\n"
-    return _Activation(found.name or found.text, source, tuple(jumps for _, jumps in kinks))
+    family = found.closed_family()
+    if family:
+        shown = pformat(family, width=88).replace("'", '"').replace("\n", "\n         ")
+        source += f"FAMILY = {shown}\n"
+    jumps = tuple(jumps for _, jumps in kinks)
+    return _Activation(found.name or found.text, source, jumps, family is not None)
 
 
 def kernel_for(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from symdlt.means._gaps import gaps
 from symdlt.means._grids import Array
 from symdlt.means._steps import TOUCHING
 from symdlt.means._triangle import Indices, Triangle
@@ -14,6 +15,8 @@ from symdlt.means._triangle import Indices, Triangle
 SMALLEST = math.ulp(0.0)
 TWO_PI = 2.0 * math.pi
 CACHED = 1 << 15
+# Rounding of t enters arcsin(t) as 1/sqrt(1 - t^2): by 2e-14 there, measured, and more beyond.
+TOO_NEAR = 1.0 - 1e-5
 PairLayer = Callable[[Array, Array, Indices, Indices], tuple[Array, Array]]
 
 
@@ -75,14 +78,23 @@ def relu_layer(
     scale *= roots.take(j)
     t = np.maximum(scale, SMALLEST)
     np.divide(c, t, out=t)
-    np.rint(t, out=t, where=np.abs(t) >= TOUCHING)
+    near = np.abs(t) >= TOO_NEAR
+    alone = len(variances) * (len(variances) + 1) == 2 * c.size
+    # Each sample is near itself; with no other pairs, these are all that are to be moved to ±1.
+    others = not alone or np.count_nonzero(near) > len(variances)
+    np.rint(t, out=t, where=np.abs(t) >= TOUCHING if others else near)
     factor = (right - left) ** 2 / TWO_PI
     slopes = np.arcsin(t)
-    slopes *= factor
-    slopes += 0.25 * (left + right) ** 2
     kernel = 1.0 - t
     kernel *= 1.0 + t
     np.sqrt(kernel, out=kernel)
+    if others:
+        places = np.flatnonzero(near & (np.abs(t) < 1.0))
+        s = np.sqrt(gaps(c[places], variances[i[places]], variances[j[places]]))
+        kernel[places] = s
+        slopes[places] = np.arctan2(t[places], s)
+    slopes *= factor
+    slopes += 0.25 * (left + right) ** 2
     kernel *= factor
     t *= slopes
     kernel += t

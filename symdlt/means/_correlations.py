@@ -54,9 +54,9 @@ class Upper(NamedTuple):
         return self.pairs.roots
 
 
-def correlations(K: Any) -> Correlations:
-    """Check that K is a covariance, and split it."""
-    given = covariance(K)
+def correlations(K: Any, largest: float = LARGEST_VARIANCE) -> Correlations:
+    """Check that K is a covariance with variances up to the largest, and split it."""
+    given = covariance(K, largest)
     with np.errstate(all="ignore"):
         roots = np.sqrt(given.diagonal())
         inverse = 1.0 / np.maximum(roots, LEAST_ROOT)
@@ -74,7 +74,7 @@ def correlations(K: Any) -> Correlations:
     return Correlations(given, roots, np.clip(rho, -1.0, 1.0))
 
 
-def covariance(K: Any) -> Array:
+def covariance(K: Any, largest: float = LARGEST_VARIANCE) -> Array:
     """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
     try:
         given = np.asarray(K)
@@ -91,10 +91,10 @@ def covariance(K: Any) -> Array:
     variances = given.diagonal()
     if not (np.isfinite(variances) & (variances >= 0.0)).all():
         raise refusal(f"has {variances.min()} and {variances.max()} on the diagonal")
-    if variances.max() > LARGEST_VARIANCE:
+    if variances.max() > largest:
         raise KernelInputError(
             f"The kernel K has the variance {variances.max():.3g}. Means of products are too large "
-            f"for double precision beyond {LARGEST_VARIANCE:g}. Scale the samples down."
+            f"for double precision beyond {largest:g}. Scale the samples down."
         )
     return given
 

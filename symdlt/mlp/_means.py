@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ from symdlt.mlp._network import MLP, Function
 
 Array = NDArray[np.float64]
 
-CLOSED = ("erf", "gelu", "sin")
 SMOOTH = 12
 
 
@@ -126,11 +126,12 @@ def layer_means(mlp: MLP, derivatives: int, tolerance: float, zero_slopes: bool)
     kinks = kinks_of(mlp.activation)
     if kinks:
         return KinkedMeans(given, kinks, tolerance, zero_slopes)
-    if mlp.activation.name in CLOSED:
-        return ClosedMeans(given, mlp.activation.name, None, tolerance, together)
-    smooth = SmoothMeans(given, tolerance, together)
+    family = family_of(mlp.activation)
+    means: SmoothMeans | ClosedMeans = SmoothMeans(given, tolerance, together)
+    if family:
+        means = ClosedMeans(given, *family, tolerance, together)
     constants = constants_of(mlp.activation, derivatives)
-    return MeansWithConstants(smooth, constants) if constants else smooth
+    return MeansWithConstants(means, constants) if constants else means
 
 
 class MeansWithConstants:
@@ -139,7 +140,7 @@ class MeansWithConstants:
     Those of a polynomial are: of its derivatives one is constant, and all after it are zero.
     """
 
-    def __init__(self, means: SmoothMeans, constants: Mapping[int, float]) -> None:
+    def __init__(self, means: SmoothMeans | ClosedMeans, constants: Mapping[int, float]) -> None:
         self.means = means
         self.constants = constants
         self.pair_tables = means.pair_tables
@@ -191,6 +192,12 @@ def kinks_of(activation: Activation) -> list[tuple[float, tuple[float, ...]]]:
         (float(kink.position), tuple(float(jump) for jump in kink.jumps))
         for kink in activation.kinks(SMOOTH)
     ]
+
+
+@cache
+def family_of(activation: Activation) -> tuple[str, dict[str, Any]] | None:
+    """The family of closed means with its parameters, if the activation is of one."""
+    return activation.closed_family()
 
 
 @cache

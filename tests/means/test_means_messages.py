@@ -28,35 +28,40 @@ MASKED = np.ma.masked_array(K, mask=[[0, 1], [1, 0]])
 TWO, FOUR = [(0, 0)], [(0, 0, 0, 0)]
 
 CALLS = {
-    "pairs": (pair_means, (SINE, K, TWO), {"activation": 0, "K": 1, "orders": 2}),
-    "quadruples": (quadruple_means, (SINE, K, FOUR), {"activation": 0, "K": 1, "orders": 2}),
+    "pairs": (pair_means, (SINE, K, TWO), {"activation": 0, "K": 1, "kernel": 1, "orders": 2}),
+    "quadruples": (
+        quadruple_means,
+        (SINE, K, FOUR),
+        {"activation": 0, "K": 1, "kernel": 1, "orders": 2},
+    ),
     "kinked pairs": (
         kinked_pair_means,
         (RELU, KINK, K, TWO),
-        {"activation": 0, "kinks": 1, "K": 2, "orders": 3},
+        {"activation": 0, "kinks": 1, "K": 2, "kernel": 2, "orders": 3},
     ),
     "kinked quadruples": (
         kinked_quadruple_means,
         (RELU, KINK, K, FOUR),
-        {"activation": 0, "kinks": 1, "K": 2, "orders": 3},
+        {"activation": 0, "kinks": 1, "K": 2, "kernel": 2, "orders": 3},
     ),
-    "relu": (relu_quadruple_means, (K, FOUR[0]), {"K": 0}),
+    "relu": (relu_quadruple_means, (K, FOUR[0]), {"K": 0, "kernel": 0}),
     "closed": (closed_pair_means, ("erf", K, TWO), {"K": 1, "orders": 2}),
     "merged": (
         merged_means,
         (RELU, KINK, [1.0], [(0, 0, 0)]),
         {"activation": 0, "kinks": 1, "variances": 2, "means": 3},
     ),
-    "smooth layer": (SmoothMeans(SINE), (K, TWO + FOUR), {"K": 0, "orders": 1}),
-    "closed layer": (ClosedMeans(SINE, "sin"), (K, TWO + FOUR), {"K": 0, "orders": 1}),
-    "kinked layer": (KinkedMeans(RELU, KINK), (K, TWO + FOUR), {"K": 0, "orders": 1}),
+    "smooth layer": (SmoothMeans(SINE), (K, TWO + FOUR), {"K": 0, "kernel": 0, "orders": 1}),
+    "closed layer": (ClosedMeans(SINE, "sin"), (K, TWO + FOUR), {"K": 0, "kernel": 0, "orders": 1}),
+    "kinked layer": (KinkedMeans(RELU, KINK), (K, TWO + FOUR), {"K": 0, "kernel": 0, "orders": 1}),
     "a smooth layer": (SmoothMeans, (SINE,), {"activation": 0}),
     "a closed layer": (ClosedMeans, (SINE, "sin"), {"activation": 0}),
     "a kinked layer": (KinkedMeans, (RELU, KINK), {"activation": 0, "kinks": 1}),
 }
 BAD = {
     "activation": (np.sin, None, 3, [], "sin", [3], (f for f in SINE), {0: np.sin}),
-    "K": (None, 3, "K", RAGGED, MASKED, [[1j]], [[1e308]], [[0.0, np.inf], [np.inf, 1.0]]),
+    "K": (None, 3, "K", RAGGED, MASKED, [[1j]], [[0.0, np.inf], [np.inf, 1.0]]),
+    "kernel": ([[1e308]],),
     "orders": (
         None,
         3,
