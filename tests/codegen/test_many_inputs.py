@@ -12,12 +12,11 @@ import pytest
 from direct import value
 from kernel_reference import loaded
 
-from symdlt.codegen import generate_kernel, kernel_for
-from symdlt.codegen._many_lowering import many_function
-from symdlt.codegen._many_template import function_text
 from symdlt.errors import KernelError
-from symdlt.kernels import many_inputs, single_input
+from symdlt.kernels import generate_kernel, kernel_for, many_inputs, single_input
+from symdlt.kernels.generator.lowering import function as many_function
 from symdlt.kernels.many_inputs import KernelInputError, propagate
+from symdlt.kernels.numpy_target.writing import recursion_of_many as function_text
 from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
 from symdlt.networks import BOOK
 from symdlt.recursions import RecursionSystem, derive, derive_system

@@ -1,104 +1,132 @@
-"""From recursions to the kernel IR: means collected once, common factors named."""
+"""From recursions to what their kernel computes: means collected once, common factors named."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
-from symdlt.codegen._centring import Means, centred
-from symdlt.codegen._equations import equation, mean_of, taylor_coefficient, tensor_name
-from symdlt.codegen._factoring import Monomial, Polynomial, factored, monomial
-from symdlt.codegen._ir import (
+from symdlt.errors import KernelError, require
+from symdlt.kernels.generator.equations import equation, mean_of, tensor_name
+from symdlt.kernels.generator.expressions import (
     Expression,
+    Monomial,
+    Polynomial,
+    Sum,
+    factored,
+    monomial,
+)
+from symdlt.kernels.generator.factors import (
+    ALWAYS_KNOWN,
+    LocalTerm,
+    Scaled,
+    local_terms,
+    representatives,
+)
+from symdlt.kernels.generator.representation import (
+    METRIC,
+    NAMES,
+    Entry,
     KernelModule,
     Mean,
     SharedFactor,
     TensorFunction,
+    powers_of,
 )
-from symdlt.errors import KernelError, require
-from symdlt.recursions import Recursion, RecursionSystem, Term
+from symdlt.recursions import Bracket, Recursion, RecursionSystem, Term
 
-METRIC = "G"
-HYPERPARAMETERS = ("C_b", "C_W", "lambda_b", "lambda_W")
-SHORT_NAMES = {
-    ("C_W", Mean((1, 1))): "chi_perp",
-    ("C_W", Mean((0, 0), 2)): "chi_parallel",
-}
-PREFIXES = {"C_W": "chi_", "lambda_W": "lambda_", "": ""}
+MEAN_SIZES = (2, 4)
+TENSOR_SIZES = (2, 4)
+OVERLAP = "overlap"
+ZERO = Sum(())
 
-_TENSOR = re.compile(r"[A-Z]|[a-z]_\d+|x\d.*")
-
-Scaled = tuple[Mean, Fraction]
+_TENSOR = re.compile(r"[A-Z](_\d+)?|[a-z](_\d+)+|x\d.*")
 
 
 def lower(system: RecursionSystem) -> KernelModule:
-    """The kernel that computes all tensors of a closed single-input system.
+    """The kernel that computes all tensors of a closed system, for one input or for many.
 
     Raises:
-        KernelError: if the system is not closed, not for a single input, or a recursion is not
-            linear in its own tensor.
+        KernelError: if the system is not closed, mixes one input with many, or for one input a
+            recursion is not linear in its own tensor, for many is in the z form or needs means
+            over more than four samples.
+
+    >>> from symdlt.recursions import derive_system
+    >>> lower(derive_system(["V"]))
+    KernelModule(2 tensors, 4 means)
     """
     advice = "Give what `derive_system` returns."
     require(system, RecursionSystem, "a system of recursions", advice)
-    check_system(system)
-    collected = [(r, local_terms(r)) for r in system if r.name != METRIC]
-    means = [mean for _, terms in collected for term in terms for mean in term.means]
-    known = representatives([*means, *(mean for _, mean in SHORT_NAMES)])
+    one = any(recursion.single_input for recursion in system)
+    for recursion in system:
+        _check_inputs(recursion, one)
+        _check_closed(recursion, system.names)
+    if METRIC not in system.names:
+        raise KernelError(
+            f"The system lacks the kernel {METRIC}. It has {len(system.names)} recursions. "
+            "Use `derive_system`, which adds what is missing."
+        )
     shared: dict[str, SharedFactor] = {}
-    functions = [tensor_function(r, terms, known, shared) for r, terms in collected]
-    factors = tuple(sorted(shared.values(), key=lambda f: (len(f.mean.orders), f.mean, f.name)))
-    metric = system[METRIC]
-    direct = {mean_of(b)[0] for term in metric.terms for b in term.brackets}
-    plain = {mean for factor in factors for mean, _ in factor.mean.plain} | direct
+    if one:
+        local = {r.name: local_terms(r) for r in system if r.name != METRIC}
+        means = [mean for terms in local.values() for term in terms for mean in term.means]
+        known = representatives([*means, *ALWAYS_KNOWN])
+        functions = [
+            linear_function(r, local[r.name], known, shared) if r.name in local else function(r)
+            for r in system
+        ]
+    else:
+        functions = [function(recursion) for recursion in system]
+    factors = sorted(shared.values(), key=lambda f: (len(f.mean.orders), f.mean, f.name))
+    plain = {mean for factor in factors for mean, _ in factor.mean.plain}
+    plain |= {Mean(orders) for one in functions for orders in one.means}
     return KernelModule(
-        tuple(sorted(plain, key=lambda mean: (len(mean.orders), mean))),
-        factors,
-        factored(metric_polynomial(metric), _rank),
-        equation(metric),
+        "one" if one else "many",
         tuple(functions),
-        tuple((r.name, first_layer(r)) for r in system if r.first_layer),
+        tuple(sorted(plain, key=lambda mean: (len(mean.orders), mean))),
+        tuple(factors),
         used_hyperparameters(system),
-        max((order for mean in plain for order in mean.orders), default=0),
     )
 
 
-def variable(name: str) -> str:
-    """The identifier of a tensor.
-
-    >>> variable("V"), variable("G.1"), variable("X6_01_24")
-    ('V', 'g_1', 'x6_01_24')
-    """
-    return name if len(name) == 1 else name.lower().replace(".", "_")
-
-
-def check_system(system: RecursionSystem) -> None:
-    """Refuse what no single-input kernel can compute."""
-    names = set(system.names)
-    for recursion in system:
-        if not recursion.single_input:
-            raise KernelError(
-                f"{recursion!r} has more than one input. Single-input kernels are generated from "
-                'single-input recursions. Derive the system with inputs="one".'
-            )
-        needs = {METRIC} | {tensor_name(t) for term in recursion.terms for t in term.tensors}
-        if not needs <= names:
-            raise KernelError(
-                f"The system is not closed: it lacks {' '.join(sorted(needs - names))}. "
-                f"{recursion!r} needs it. Use `derive_system`, which adds what is missing."
-            )
-        for term in recursion.terms:
-            _check_term(recursion, term)
-    if METRIC not in names:
+def _check_inputs(recursion: Recursion, one: bool) -> None:
+    """Refuse what no kernel for one input, or for many, can compute."""
+    if one and not recursion.single_input:
         raise KernelError(
-            f"The system lacks the kernel {METRIC}. It has {len(names)} recursions. "
-            "Use `derive_system`, which adds what is missing."
+            f"{recursion!r} has more than one input. Single-input kernels are generated from "
+            'single-input recursions. Derive the system with inputs="one".'
+        )
+    if one:
+        for term in recursion.terms:
+            _check_linear(recursion, term)
+        return
+    if recursion.form != "derivative":
+        raise KernelError(
+            f"{recursion!r} is not for many inputs in the derivative form. Kernels for many "
+            "inputs are sums of products of entries. Use `derive_system(...)` as it is."
+        )
+    sizes = {len(b.factors) for term in recursion.terms for b in term.brackets}
+    if len(recursion.samples) not in TENSOR_SIZES or not sizes <= set(MEAN_SIZES):
+        raise KernelError(
+            f"{recursion!r} has {len(recursion.samples)} axes and means of up to "
+            f"{max(sizes, default=0)} samples. Kernels for many inputs take tensors of two or "
+            'four axes and means over at most four samples. Use inputs="one", or --inputs one.'
         )
 
 
-def _check_term(recursion: Recursion, term: Term) -> None:
+def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
+    needs = {tensor_name(t) for term in recursion.terms for t in term.tensors}
+    if recursion.terms:
+        needs.add(METRIC)  # every mean is taken at the kernel K
+    if not needs <= set(names):
+        raise KernelError(
+            f"The system is not closed: it lacks {' '.join(sorted(needs - set(names)))}. "
+            f"{recursion!r} needs it. Use `derive_system`, which adds what is missing."
+        )
+
+
+def _check_linear(recursion: Recursion, term: Term) -> None:
     own = sum(tensor_name(t) == recursion.name for t in term.tensors)
     fluctuating = any(t.correlator.pairs > 1 or t.piece for t in term.tensors)
     if own > 1 or (term.width_ratio and not fluctuating):
@@ -107,140 +135,96 @@ def _check_term(recursion: Recursion, term: Term) -> None:
             f"a tensor that vanishes at layer 1. It stands in {recursion!r}. "
             "Use recursions as `derive` returns them."
         )
+    if recursion.name == METRIC and (term.tensors or any(b.inserted for b in term.brackets)):
+        raise KernelError(
+            f"The term {term!r} needs a tensor. It stands in the recursion of the kernel. "
+            "Use recursions as `derive` returns them."
+        )
 
 
-def representatives(means: Iterable[Mean]) -> dict[Mean, Scaled]:
-    """For each mean the first one proportional to it, and the proportion.
-
-    >>> representatives([Mean((0, 1), 1), Mean((0, 0), 2)])[Mean((0, 1), 1)][0]
-    Mean(d2<s s>)
-    """
-    first: dict[tuple[Scaled, ...], Scaled] = {}
-    found: dict[Mean, Scaled] = {}
-    for mean in sorted(set(means), key=lambda m: (len(m.plain), m)):
-        leading = mean.plain[0][1]
-        shape = tuple((part, number / leading) for part, number in mean.plain)
-        if len(shape) == 1:
-            found[mean] = (shape[0][0], leading)
-            continue
-        chosen, scale = first.setdefault(shape, (mean, leading))
-        found[mean] = (chosen, leading / scale)
-    return found
-
-
-def metric_polynomial(recursion: Recursion) -> Polynomial:
-    """The recursion of the kernel K, in the bare means and the hyperparameters."""
-    terms: dict[Monomial, Fraction] = {}
-    for term in recursion.terms:
-        means = [mean_of(b)[0] for b in term.brackets]
-        if term.tensors or any(mean.derivatives for mean in means):
-            raise KernelError(
-                f"The term {term!r} needs a tensor. It stands in the recursion of the kernel. "
-                "Use recursions as `derive` returns them."
-            )
-        powers = Counter(_hyperparameters(term))
-        powers.update(mean.name for mean in means)
-        key = monomial(powers)
-        terms[key] = terms.get(key, Fraction(0)) + term.coefficient
-    return terms
-
-
-@dataclass(frozen=True, slots=True)
-class LocalTerm:
-    """A term with its brackets as means: powers of the hyperparameters, r, tensors, number."""
-
-    hyperparameters: tuple[int, ...]
-    width_ratio: int
-    tensors: tuple[str, ...]
-    means: Means
-    coefficient: Fraction
-
-
-def local_terms(recursion: Recursion) -> tuple[LocalTerm, ...]:
-    """The terms of a recursion, with central moments where means would nearly cancel."""
-    groups: dict[tuple[tuple[int, ...], int, tuple[str, ...]], dict[Means, Fraction]] = {}
-    for term in recursion.terms:
-        tensors = tuple(sorted(variable(tensor_name(t)) for t in term.tensors))
-        rest = (term.hyperparameters.powers, term.width_ratio, tensors)
-        means = tuple(sorted(mean_of(bracket)[0] for bracket in term.brackets))
-        group = groups.setdefault(rest, {})
-        group[means] = group.get(means, Fraction(0)) + taylor_coefficient(term)
-    return tuple(
-        LocalTerm(*rest, means, number)
-        for rest, group in groups.items()
-        for means, number in centred(group).items()
+def function(recursion: Recursion) -> TensorFunction:
+    """One recursion as a polynomial in entries, with common factors taken out."""
+    value, entries = polynomial(recursion.terms, recursion.single_input)
+    return TensorFunction(
+        recursion.name,
+        () if recursion.single_input else recursion.samples,
+        equation(recursion) if recursion.single_input else tuple(str(recursion).splitlines()),
+        tuple(sorted(entries, key=lambda e: (not e.orders, len(e.samples), e))),
+        ZERO,
+        factored(value, rank),
+        first_layer(recursion),
+        recursion.correlator.symmetries,
     )
 
 
-def tensor_function(
+def linear_function(
     recursion: Recursion,
-    terms: tuple[LocalTerm, ...],
+    terms: Iterable[LocalTerm],
     known: dict[Mean, Scaled],
     shared: dict[str, SharedFactor],
 ) -> TensorFunction:
-    """One recursion, split into gain and source; the intermediates it uses go into `shared`."""
-    own = variable(recursion.name)
-    gain: dict[Monomial, Fraction] = {}
-    source: dict[Monomial, Fraction] = {}
+    """A one-input recursion in gain and value; the intermediates it uses go into `shared`."""
+    own = Entry(recursion.name, ()).name
+    parts: tuple[dict[Monomial, Fraction], ...] = ({}, {})
     for term in terms:
-        powers, number = _names(term, known, shared)
-        part = gain if powers[own] else source
+        powers, number = term.named(known, shared)
+        part = parts[0 if powers[own] else 1]
         powers[own] = 0
         key = monomial(powers)
         part[key] = part.get(key, Fraction(0)) + number
+    gain, value = (factored(part, rank) for part in parts)
+    below = {tensor_name(t): None for term in recursion.terms for t in term.tensors}
+    entries = tuple(Entry(name, ()) for name in below)
     return TensorFunction(
-        recursion.name, own, equation(recursion), factored(gain, _rank), factored(source, _rank)
+        recursion.name, (), equation(recursion), entries, gain, value, first_layer(recursion)
     )
-
-
-def _names(
-    term: LocalTerm, known: dict[Mean, Scaled], shared: dict[str, SharedFactor]
-) -> tuple[Counter[str], Fraction]:
-    """The factors of a term by name: a pair of σ's takes its C_W or λ_W with it."""
-    number = term.coefficient
-    left = Counter(dict(zip(HYPERPARAMETERS, term.hyperparameters, strict=True)))
-    powers: Counter[str] = Counter({"r": term.width_ratio})
-    for mean in term.means:
-        chosen, scale = known[mean]
-        number *= scale
-        taken = ""
-        if len(mean.orders) == 2:
-            taken = next(name for name in ("lambda_W", "C_W", "") if left[name] or not name)
-            left[taken] -= bool(taken)
-        name = SHORT_NAMES.get((taken, chosen), PREFIXES[taken] + chosen.name)
-        shared[name] = SharedFactor(name, taken, chosen)
-        powers[name] += 1
-    powers.update(left)
-    powers.update(term.tensors)
-    return powers, number
 
 
 def first_layer(recursion: Recursion) -> Expression:
     """The value of a tensor at layer 1."""
-    terms: dict[Monomial, Fraction] = {}
-    for term in recursion.first_layer:
-        powers = Counter(_hyperparameters(term))
-        powers["overlap"] += bool(term.overlap)
+    return factored(polynomial(recursion.first_layer, recursion.single_input)[0], rank)
+
+
+def polynomial(terms: Iterable[Term], single_input: bool) -> tuple[Polynomial, set[Entry]]:
+    """Terms in the names of hyperparameters and entries, and these entries."""
+    numbers: dict[Monomial, Fraction] = {}
+    entries: set[Entry] = set()
+    for term in terms:
+        read = [mean_entry(bracket) for bracket in term.brackets]
+        read += [Entry(tensor_name(factor), factor.samples) for factor in term.tensors]
+        read += [Entry(OVERLAP, term.overlap)] if term.overlap else []
+        if single_input:
+            read = [Entry(entry.table, (), entry.orders) for entry in read]
+        entries.update(read)
+        powers = Counter(powers_of(term))
+        powers.update(entry.name for entry in read)
+        powers["r"] += term.width_ratio
         key = monomial(powers)
-        terms[key] = terms.get(key, Fraction(0)) + term.coefficient
-    return factored(terms, _rank)
+        numbers[key] = numbers.get(key, Fraction(0)) + term.coefficient
+    return numbers, entries
+
+
+def mean_entry(bracket: Bracket) -> Entry:
+    """The table of a bracket has its derivative orders ascending."""
+    factors = sorted(bracket.factors, key=lambda factor: (factor[1], factor[0]))
+    return Entry(
+        mean_of(bracket)[0].name,
+        tuple(sample for sample, _ in factors),
+        tuple(order for _, order in factors),
+    )
 
 
 def used_hyperparameters(system: RecursionSystem) -> tuple[str, ...]:
     """The hyperparameters that occur anywhere in the system."""
     terms = [t for r in system for t in (*r.terms, *r.first_layer)]
-    found = {name for term in terms for name, power in _hyperparameters(term).items() if power}
-    return tuple(name for name in HYPERPARAMETERS if name in found)
+    used = {name for term in terms for name, power in powers_of(term).items() if power}
+    return tuple(name for name in NAMES if name in used)
 
 
-def _hyperparameters(term: Term) -> dict[str, int]:
-    return dict(zip(HYPERPARAMETERS, term.hyperparameters.powers, strict=True))
-
-
-def _rank(name: str) -> tuple[int, str]:
+def rank(name: str) -> tuple[int, str]:
     """Within a product: width ratio, hyperparameters, means and factors, tensors."""
     if name == "r":
         return 0, name
-    if name in HYPERPARAMETERS:
+    if name in NAMES:
         return 1, name
     return (3 if _TENSOR.fullmatch(name) else 2), name

@@ -1,4 +1,4 @@
-"""Kernel IR: what a kernel computes, before it is text in any language."""
+"""What a kernel computes, for one input or for many, before it is text in any language."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from functools import lru_cache
 from math import factorial
 
 from symdlt.expansion import differentiate
+from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
+from symdlt.recursions import Term
+
+METRIC = "G"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,81 +83,73 @@ def sigma(order: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
-    """A named quantity."""
+class Hyperparameter:
+    """A number, or one for each layer, that a kernel is called with.
+
+    Attributes:
+        name: its identifier.
+        meaning: what it is, for docstrings.
+        variance: whether it is a variance, so that it must be given and is never negative; a
+            learning rate may be left out where no recursion contains it.
+        example: its value in the example of a kernel's docstring.
+        pair: what a mean of two σ's times it is called, before the name of the mean.
+    """
 
     name: str
+    meaning: str
+    variance: bool
+    example: float
+    pair: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Power:
-    """A named quantity to a power above one."""
-
-    base: Symbol
-    exponent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A number times factors; no factors for a constant."""
-
-    coefficient: Fraction
-    factors: tuple[Symbol | Power | Sum, ...] = ()
+HYPERPARAMETERS = (
+    Hyperparameter("C_b", "variance of the biases, a number or one for each layer.", True, 0.0),
+    Hyperparameter("C_W", "variance of the weights times the width below.", True, 1.0, "chi_"),
+    Hyperparameter("lambda_b", "learning rate of the biases.", False, 0.0),
+    Hyperparameter(
+        "lambda_W", "learning rate of the weights times the width below.", False, 1.0, "lambda_"
+    ),
+)
+NAMES = tuple(one.name for one in HYPERPARAMETERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Two or more products, or none for zero."""
-
-    terms: tuple[Product, ...]
+def powers_of(term: Term) -> dict[str, int]:
+    """The hyperparameters of a term; nothing else here asks a term for them."""
+    return dict(zip(NAMES, term.hyperparameters.powers, strict=True))
 
 
-Expression = Product | Sum
+def variable(name: str) -> str:
+    """The identifier of a tensor.
 
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Operations of a straight evaluation."""
-
-    multiplications: int = 0
-    additions: int = 0
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.multiplications + other.multiplications, self.additions + other.additions)
-
-
-def cost(expression: Expression) -> Cost:
-    """The operations of an expression as it is written; signs are free.
-
-    >>> x = Symbol("x")
-    >>> cost(Sum((Product(Fraction(2), (Power(x, 2),)), Product(Fraction(1)))))
-    Cost(multiplications=2, additions=1)
+    >>> variable("V"), variable("G.1"), variable("X6_01_24")
+    ('V', 'g_1', 'x6_01_24')
     """
-    if isinstance(expression, Sum):
-        inner = sum((cost(term) for term in expression.terms), Cost())
-        return inner + Cost(0, max(len(expression.terms) - 1, 0))
-    total = Cost(max(len(expression.factors) - 1, 0))
-    if abs(expression.coefficient) != 1 and expression.factors:
-        total += Cost(1)
-    for factor in expression.factors:
-        if isinstance(factor, Power):
-            total += Cost(factor.exponent - 1)
-        elif isinstance(factor, Sum):
-            total += cost(factor)
-    return total
+    return name if len(name) == 1 else name.lower().replace(".", "_")
 
 
-def symbols(expression: Expression) -> frozenset[str]:
-    """The names that an expression reads."""
-    if isinstance(expression, Sum):
-        return frozenset(name for term in expression.terms for name in symbols(term))
-    found: set[str] = set()
-    for factor in expression.factors:
-        if isinstance(factor, Sum):
-            found |= symbols(factor)
-        else:
-            found.add(factor.base.name if isinstance(factor, Power) else factor.name)
-    return frozenset(found)
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """A table of Gaussian means, a tensor, or the overlap, at certain samples.
+
+    Attributes:
+        table: the name of the table: "s0_s2", that of the tensor, or "overlap".
+        samples: the sample on each axis, as the recursion labels them; none for one input.
+        orders: of a table of means, the derivative order on each axis, ascending.
+
+    >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
+    ('g_1_12', 's0_s2_21', 'V')
+    """
+
+    table: str
+    samples: tuple[int, ...]
+    orders: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The entry as an identifier."""
+        base = self.table if self.orders else variable(self.table)
+        labels = "".join(map(str, self.samples))
+        return f"{base}_{labels}" if labels else base
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +158,7 @@ class SharedFactor:
 
     Attributes:
         name: its identifier.
-        hyperparameter: "C_W", "lambda_W", or "" for the bare mean.
+        hyperparameter: its name, or "" for the bare mean.
         mean: the mean.
     """
 
@@ -178,26 +174,65 @@ class SharedFactor:
 
 @dataclass(frozen=True, slots=True)
 class TensorFunction:
-    """The recursion of one tensor, X[l+1] = gain X[l] + source.
+    """The recursion of one tensor, X[l+1] = gain X[l] + value.
+
+    For many inputs, and for the kernel K, the gain is zero and all stands in the value.
 
     Attributes:
         tensor: its name.
-        variable: its identifier.
+        samples: the label of the sample on each axis; none for one input.
         equation: the recursion, term by term, as text.
+        entries: the means and the tensors of the layer below that it reads.
         gain: what multiplies the tensor itself.
-        source: all the rest.
+        value: all the rest.
+        first: its value at layer 1.
+        symmetries: the permutations of its axes that leave it unchanged.
     """
 
     tensor: str
-    variable: str
+    samples: tuple[int, ...]
     equation: tuple[str, ...]
+    entries: tuple[Entry, ...]
     gain: Expression
-    source: Expression
+    value: Expression
+    first: Expression
+    symmetries: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """The identifier of the tensor."""
+        return variable(self.tensor)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names in the recursion."""
+        return symbols(self.gain) | symbols(self.value)
+
+    @property
+    def means(self) -> tuple[tuple[int, ...], ...]:
+        """The derivative orders of the tables of means that it reads, few factors first."""
+        return tuple(sorted({e.orders for e in self.entries if e.orders}, key=by_size))
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors of the layer below that it reads."""
+        return tuple(sorted({e.table for e in self.entries if not e.orders}))
+
+    @property
+    def local(self) -> bool:
+        """Whether it is a symmetric matrix that reads those at the same pair of samples alone."""
+        same = all(e.samples == self.samples and len({*e.orders}) < 2 for e in self.entries)
+        return same and len(self.samples) == len(self.symmetries) == 2
 
     @property
     def cost(self) -> Cost:
         """Operations a layer, the step of the recursion itself included."""
-        return cost(self.gain) + cost(self.source) + Cost(1, 1)
+        return cost(self.gain) + cost(self.value) + Cost(1, 1)
+
+
+def by_size(orders: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Few factors first."""
+    return len(orders), orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,27 +240,29 @@ class KernelModule:
     """Everything a kernel computes.
 
     Attributes:
-        plain: the means that are integrated, each once.
-        factors: the intermediates made of them.
-        metric: the recursion of the kernel K itself, which is not linear.
-        metric_equation: the same as text.
-        functions: the other recursions, in dependency order.
-        first: the tensors that do not vanish at layer 1, with their values there.
+        inputs: "one" or "many".
+        functions: one for each tensor, the kernel K first, then in dependency order.
+        means: what is integrated, each once: for many inputs these are tables.
+        factors: for one input, the intermediates made of them.
         hyperparameters: the names that occur.
-        derivatives: how many derivatives of σ are needed.
     """
 
-    plain: tuple[Mean, ...]
-    factors: tuple[SharedFactor, ...]
-    metric: Expression
-    metric_equation: tuple[str, ...]
+    inputs: str
     functions: tuple[TensorFunction, ...]
-    first: tuple[tuple[str, Expression], ...]
+    means: tuple[Mean, ...]
+    factors: tuple[SharedFactor, ...]
     hyperparameters: tuple[str, ...]
-    derivatives: int
 
     def __repr__(self) -> str:
-        return (
-            f"KernelModule({1 + len(self.functions)} tensors, {len(self.plain)} means, "
-            f"{len(self.factors)} factors)"
-        )
+        factors = f", {len(self.factors)} factors" if self.factors else ""
+        return f"KernelModule({len(self.functions)} tensors, {len(self.means)} means{factors})"
+
+    @property
+    def metric(self) -> TensorFunction:
+        """The recursion of the kernel K itself, which is not linear."""
+        return next(one for one in self.functions if one.tensor == METRIC)
+
+    @property
+    def derivatives(self) -> int:
+        """How many derivatives of σ are needed."""
+        return max((order for mean in self.means for order in mean.orders), default=0)

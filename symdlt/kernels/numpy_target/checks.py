@@ -1,16 +1,16 @@
-"""Checks of input that all kernels share; the definitions are copied into each that needs them."""
+"""Checks of input that all kernels share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from numbers import Real
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from reprlib import repr as short_repr
 from typing import Any
 
 import numpy as np
 
-from symdlt.means._grids import LARGEST_VARIANCE, Array, Function, KernelInputError
+from symdlt.means import LARGEST_VARIANCE, Array, Function, KernelInputError
 
 PerLayer = float | Sequence[float] | Array
 MOST_BYTES = 8e9
@@ -35,7 +35,49 @@ def real_numbers(name: str, value: Any) -> Array:
     )
 
 
-def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> list[float]:
+def checked_functions(
+    activation: Sequence[Function], count: int, tensors: Iterable[str] = ()
+) -> tuple[Function, ...]:
+    """Sigma and its derivatives: exactly so many, or so many at least if some tensors need them."""
+    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
+    needing = f"The tensors {' '.join(tensors)} need" if tensors else "This kernel needs"
+    enough = len(given) >= count if tensors else len(given) == count
+    if not enough or not all(map(callable, given)):
+        raise KernelInputError(
+            f"The activation is given by {len(given)} functions. {needing} {count}: "
+            f"sigma and its first {count - 1} derivatives. Give them in order, as callables."
+        )
+    return given[:count]
+
+
+def checked_depth(depth: int) -> int:
+    """Refuse what is no number of layers."""
+    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
+        raise KernelInputError(
+            f"The depth is {short_repr(depth)}. It is the number of layers L. "
+            "Give a positive integer."
+        )
+    return int(depth)
+
+
+def checked_layers(
+    given: Mapping[str, PerLayer | None],
+    variances: Container[str],
+    needed: Container[str],
+    widths: Sequence[float] | Array | None,
+    depth: int,
+) -> dict[str, list[float]]:
+    """Each hyperparameter at the layers 1 … L, and r, the ratio of their widths."""
+    layers = {
+        name: per_layer(name, value, depth, name in needed, name in variances)
+        for name, value in given.items()
+    }
+    return layers | {"r": [1.0, *width_ratios(widths, depth).tolist()]}
+
+
+def per_layer(
+    name: str, value: PerLayer | None, depth: int, needed: bool, variance: bool
+) -> list[float]:
     """A hyperparameter as one number for each layer."""
     if value is None:
         if needed:
@@ -50,7 +92,7 @@ def per_layer(name: str, value: PerLayer | None, depth: int, needed: bool) -> li
             f"{name} has shape {numbers.shape}. The network has {depth} layers. "
             f"Give a number, or one number for each of the {depth} layers."
         )
-    least = 0.0 if name.startswith("C_") else -math.inf
+    least = 0.0 if variance else -math.inf
     listed: list[float] = numbers.ravel().tolist()
     for layer, number in enumerate(listed, 1):
         if not (math.isfinite(number) and number >= least):
@@ -80,24 +122,28 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
 
 
-def refuse_large_variance(C_b: float, C_W: float, overlap: float) -> None:
-    """Refuse a first layer whose preactivations are too large for means of their products."""
-    weights = C_W * overlap
-    if not C_b + weights <= LARGEST_VARIANCE:
-        remedy = "a smaller C_b" if C_b > weights else "smaller inputs, or a smaller C_W"
-        raise KernelInputError(
-            f"The variance K = C_b + C_W x.x/n_0 of layer 1 is {C_b + weights:.3g}, too large for "
-            f"means of products in double precision. C_b is {C_b:.3g}, C_W is {C_W:.3g}, and "
-            f"x.x/n_0 is up to {overlap:.3g}. Give {remedy}."
-        )
+def refuse_large_variance(
+    first: Callable[[float, Mapping[str, float]], float],
+    overlap: float,
+    given: Mapping[str, float],
+    variances: Sequence[str],
+) -> None:
+    """Refuse a first layer whose preactivations are too large for means of their products.
 
-
-def check_activation(activation: Sequence[Function], needed: int) -> tuple[Function, ...]:
-    """Refuse what is no activation with its derivatives."""
-    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
-    if len(given) != needed or not all(callable(function) for function in given):
-        raise KernelInputError(
-            f"The activation is given by {len(given)} functions. This kernel needs {needed}: "
-            f"sigma and its first {needed - 1} derivatives. Give them in order, as callables."
-        )
-    return given
+    Args:
+        first: the variance of layer 1 from the overlap and the hyperparameters.
+        overlap: the largest of the inputs.
+        given: the hyperparameters of layer 1.
+        variances: those of them to name.
+    """
+    if (largest := first(overlap, given)) <= LARGEST_VARIANCE:
+        return
+    remedies = ["smaller inputs"] if first(0.0, given) <= LARGEST_VARIANCE else []
+    for name in variances:
+        if first(overlap, {**given, name: 0.0}) <= LARGEST_VARIANCE:
+            remedies.append(f"a smaller {name}")
+    raise KernelInputError(
+        f"The variance K of layer 1 is {largest:.3g}, too large for means of products in double "
+        f"precision. {', '.join(f'{name} is {given[name]:.3g}' for name in variances)}, and "
+        f"x.x/n_0 is up to {overlap:.3g}. Give {', or '.join(remedies) or 'smaller values'}."
+    )

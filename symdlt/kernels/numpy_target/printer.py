@@ -1,14 +1,47 @@
-"""The kernel IR as NumPy source, laid out to 100 columns."""
+"""Expressions as NumPy source, laid out to 100 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol
+from symdlt.kernels.generator.expressions import Expression, Power, Product, Sum, Symbol
 
 COLUMNS = 100
 Names = Mapping[str, str]
+
+
+def tuple_items(items: Iterable[str]) -> list[str]:
+    """The items of a tuple; the comma of a single one is part of it."""
+    listed = list(items)
+    return listed if len(listed) != 1 else [f"{listed[0]},"]
+
+
+def tuple_text(items: Iterable[str]) -> str:
+    """A tuple on one line.
+
+    >>> tuple_text(["a"]), tuple_text(["a", "b"])
+    ('(a,)', '(a, b)')
+    """
+    return f"({', '.join(tuple_items(items))})"
+
+
+def bracketed(opening: str, items: Sequence[str], closing: str, columns: int = COLUMNS) -> str:
+    """Items between brackets: on one line, on one line of their own, or one a line.
+
+    >>> print(bracketed("f(", ["a", "b"], ")", 4))
+    f(
+        a,
+        b,
+    )
+    """
+    inside = ", ".join(items)
+    if len(line := f"{opening}{inside}{closing}") <= columns:
+        return line
+    if len(inside) + 4 > columns:
+        inside = "".join(f"{item},\n" for item in items).rstrip("\n")
+    return f"{opening}\n{textwrap.indent(inside, '    ')}\n{closing}"
 
 
 def expression_text(expression: Expression, names: Names) -> str:
@@ -23,57 +56,53 @@ def expression_text(expression: Expression, names: Names) -> str:
     >>> expression_text(Sum((half, Product(Fraction(-1)))), {"y": "m.y"})
     '0.5 * x**2 * m.y - 1.0'
     """
-    if isinstance(expression, Sum):
-        first, *others = expression.terms or (Product(Fraction(0)),)
-        text = expression_text(first, names)
-        for term in others:
-            text += f" {_sign(term)} {' * '.join(_factors(term, names))}"
+    return "".join(f"{sign}{' * '.join(_factors(p, names))}" for sign, p in _signed(expression))
+
+
+def assignment(target: str, expression: Expression, names: Names, columns: int) -> str:
+    """The lines that assign an expression to a name, or return it."""
+    opening = target if target == "return" else f"{target} ="
+    text = f"{opening} {expression_text(expression, names)}"
+    if len(text) <= columns:
         return text
-    return ("-" if expression.coefficient < 0 else "") + " * ".join(_factors(expression, names))
+    return f"{opening} (\n{_block(expression, names, columns - 4)}\n)"
 
 
-def assignment(target: str, expression: Expression, names: Names, indent: int = 4) -> list[str]:
-    """The lines that assign an expression to a name."""
-    pad = " " * indent
-    text = f"{pad}{target} = {expression_text(expression, names)}"
-    if len(text) <= COLUMNS:
-        return [text]
-    return [f"{pad}{target} = (", *_block(expression, names, indent + 4), f"{pad})"]
+def _block(expression: Expression, names: Names, columns: int) -> str:
+    """The inside of a pair of parentheses, indented, one operand a line."""
+    text = expression_text(expression, names)
+    if len(text) > columns:
+        lines = (_product(s.lstrip(), p, names, columns) for s, p in _signed(expression))
+        text = "\n".join(lines)
+    return textwrap.indent(text, "    ")
 
 
-def _block(expression: Expression, names: Names, indent: int) -> list[str]:
-    """The inside of a pair of parentheses, one operand a line."""
-    pad = " " * indent
-    text = pad + expression_text(expression, names)
-    if len(text) <= COLUMNS:
-        return [text]
-    if isinstance(expression, Product):
-        return _product_lines("-" if expression.coefficient < 0 else "", expression, names, indent)
-    first, *others = expression.terms
-    lines = _product_lines("-" if first.coefficient < 0 else "", first, names, indent)
-    for term in others:
-        lines += _product_lines(f"{_sign(term)} ", term, names, indent)
-    return lines
-
-
-def _product_lines(prefix: str, product: Product, names: Names, indent: int) -> list[str]:
-    pad = " " * indent
-    text = pad + prefix + " * ".join(_factors(product, names))
-    if len(text) <= COLUMNS:
-        return [text]
+def _product(prefix: str, product: Product, names: Names, columns: int) -> str:
+    """A product on one line, or one factor a line."""
+    text = prefix + " * ".join(_factors(product, names))
+    if len(text) <= columns:
+        return text
     lines: list[str] = []
+    texts = _factors(product, names)
     factors: list[Symbol | Power | Sum | None] = list(product.factors)
-    if abs(product.coefficient) != 1 or not factors:
-        factors.insert(0, None)
-    for number, factor in enumerate(factors):
-        start = pad + (prefix if number == 0 else "* ")
-        if factor is None:
-            lines.append(start + number_text(abs(product.coefficient)))
-        elif isinstance(factor, Sum) and len(start + _factor(factor, names)) > COLUMNS:
-            lines += [start + "(", *_block(factor, names, indent + 4), pad + ")"]
+    if len(texts) > len(factors):
+        factors.insert(0, None)  # the number
+    for factor, one in zip(factors, texts, strict=True):
+        start = "* " if lines else prefix
+        if isinstance(factor, Sum) and len(start + one) > columns:
+            lines.append(f"{start}(\n{_block(factor, names, columns - 4)}\n)")
         else:
-            lines.append(start + _factor(factor, names))
-    return lines
+            lines.append(start + one)
+    return "\n".join(lines)
+
+
+def _signed(expression: Expression) -> Iterator[tuple[str, Product]]:
+    """The products of a sum, each with the sign before it."""
+    terms = expression.terms if isinstance(expression, Sum) else (expression,)
+    first, *others = terms or (Product(Fraction(0)),)
+    yield "-" * (first.coefficient < 0), first
+    for term in others:
+        yield " - " if term.coefficient < 0 else " + ", term
 
 
 def _factors(product: Product, names: Names) -> list[str]:
@@ -89,10 +118,6 @@ def _factor(factor: Symbol | Power | Sum, names: Names) -> str:
     if isinstance(factor, Power):
         return f"{_factor(factor.base, names)}**{factor.exponent}"
     return names.get(factor.name, factor.name)
-
-
-def _sign(term: Product) -> str:
-    return "-" if term.coefficient < 0 else "+"
 
 
 def number_text(number: Fraction) -> str:

@@ -1,18 +1,17 @@
-"""What every single-input kernel shares; the definitions are copied into each of them."""
+"""What kernels for one input share: Gaussian means at one variance, and steps over layers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from reprlib import repr as short_repr
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.codegen._runtime_input import MOST_BYTES, real_numbers
-from symdlt.means._grids import (
+from symdlt.kernels.numpy_target.checks import MOST_BYTES, real_numbers
+from symdlt.means import (
     AGREEMENT,
     FAR,
     FIRST_STEP,
@@ -30,16 +29,6 @@ from symdlt.means._grids import (
 
 FINEST = 1e-17
 CHUNK = 1 << 14
-
-
-class Hyperparameters(NamedTuple):
-    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
-
-    C_b: Array
-    C_W: Array
-    lambda_b: Array
-    lambda_W: Array
-    r: Array
 
 
 class Rule(NamedTuple):
@@ -188,7 +177,7 @@ class Quadrature:
             self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
 
-def check_overlap(overlap: float) -> float:
+def checked_overlap_of_one(overlap: float) -> float:
     """Refuse what is no mean square of an input."""
     number = real_numbers("overlap", overlap)
     if number.ndim or not 0.0 <= number < math.inf:
@@ -199,21 +188,14 @@ def check_overlap(overlap: float) -> float:
     return float(number)
 
 
-def check_depth(depth: int, arrays: int) -> int:
-    """Refuse what is no number of layers, and more layers than fit into memory."""
-    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
+def refuse_many_layers(depth: int, arrays: int) -> None:
+    """Refuse more layers than fit into memory, with so many arrays over them."""
+    if depth > MOST_BYTES / (8 * arrays):
         raise KernelInputError(
-            f"The depth is {short_repr(depth)}. It is the number of layers L. "
-            "Give a positive integer."
-        )
-    layers = int(depth)
-    if layers > MOST_BYTES / (8 * arrays):
-        raise KernelInputError(
-            f"The depth is {short_repr(layers)}. So many layers would take about "
-            f"{8 * arrays * min(layers, 10**30) / 1e9:.2g} GB of memory, and this kernel takes "
+            f"The depth is {short_repr(depth)}. So many layers would take about "
+            f"{8 * arrays * min(depth, 10**30) / 1e9:.2g} GB of memory, and this kernel takes "
             f"{MOST_BYTES / 1e9:.2g} GB at most. Give fewer layers."
         )
-    return layers
 
 
 def check_finite(name: str, values: Array, K: Array) -> None:
@@ -238,15 +220,15 @@ def scan(gain: Array, source: Array, first: float) -> Array:
 
 def variances(
     quadrature: Quadrature,
-    advance: Callable[[Sequence[Array], Array, float, float], float],
+    advance: Callable[..., float],
     first: float,
-    C_b: Array,
-    C_W: Array,
+    *hyperparameters: Array,
 ) -> Array:
     """The variance K at every layer."""
     K, values = first, [first]
-    for layer, (b, W) in enumerate(zip(C_b.tolist(), C_W.tolist(), strict=True), 2):
-        K = next_variance(quadrature, advance, K, b, W, layer - 1)
+    rows = zip(*(values.tolist() for values in hyperparameters), strict=True)
+    for layer, row in enumerate(rows, 2):
+        K = next_variance(quadrature, advance, K, row, layer - 1)
         values.append(K)
         if not math.isfinite(K):
             check_finite("G", np.array(values), np.array(values))
@@ -260,18 +242,18 @@ def variances(
 
 def next_variance(
     quadrature: Quadrature,
-    advance: Callable[[Sequence[Array], Array, float, float], float],
+    advance: Callable[..., float],
     K: float,
-    C_b: float,
-    C_W: float,
+    hyperparameters: tuple[float, ...],
     layer: int,
 ) -> float:
     """The variance one layer up, from a rule on which both grids agree."""
     while True:
         _, *grids = quadrature.rule(K, layer)
+        values = [values_at(quadrature.activation[:1], math.sqrt(K) * x) for x, _ in grids]
         found, again = (
-            float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
-            for x, w in grids
+            float(advance(s, weights, *hyperparameters))
+            for s, (_, weights) in zip(values, grids, strict=True)
         )
         if not abs(found - again) > VERIFIED * abs(found):
             return found
