@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.means import LARGEST_VARIANCE, Array, Function, KernelInputError
+from symdlt.means import LARGEST_VARIANCE, Array, Function, KernelInputError, check_callable
 
 PerLayer = float | Sequence[float] | Array
 MOST_BYTES = 8e9
@@ -41,12 +41,12 @@ def checked_functions(
     """Sigma and its derivatives: exactly so many, or so many at least if some tensors need them."""
     given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
     needing = f"The tensors {' '.join(tensors)} need" if tensors else "This kernel needs"
-    enough = len(given) >= count if tensors else len(given) == count
-    if not enough or not all(map(callable, given)):
+    if not (len(given) >= count if tensors else len(given) == count):
         raise KernelInputError(
             f"The activation is given by {len(given)} functions. {needing} {count}: "
             f"sigma and its first {count - 1} derivatives. Give them in order, as callables."
         )
+    check_callable(given)
     return given[:count]
 
 
@@ -136,12 +136,13 @@ def refuse_large_variance(
         given: the hyperparameters of layer 1.
         variances: those of them to name.
     """
-    if (largest := first(overlap, given)) <= LARGEST_VARIANCE:
-        return
-    remedies = ["smaller inputs"] if first(0.0, given) <= LARGEST_VARIANCE else []
-    for name in variances:
-        if first(overlap, {**given, name: 0.0}) <= LARGEST_VARIANCE:
-            remedies.append(f"a smaller {name}")
+    with np.errstate(all="ignore"):
+        largest = first(overlap, given)
+        if largest <= LARGEST_VARIANCE:
+            return
+        without = {"smaller inputs": first(0.0, given)}
+        without |= {f"a smaller {n}": first(overlap, {**given, n: 0.0}) for n in variances}
+    remedies = [text for text, variance in without.items() if variance <= LARGEST_VARIANCE]
     raise KernelInputError(
         f"The variance K of layer 1 is {largest:.3g}, too large for means of products in double "
         f"precision. {', '.join(f'{name} is {given[name]:.3g}' for name in variances)}, and "
