@@ -9,8 +9,8 @@ import pytest
 
 from symdlt.errors import KernelError
 from symdlt.kernels.numpy_target import linking, template
+from symdlt.kernels.numpy_target.layout import filled
 from symdlt.kernels.numpy_target.linking import defined_in, imported, linked
-from symdlt.kernels.numpy_target.writing import filled
 
 KERNELS = Path(str(files("symdlt.kernels") / "generated"))
 
@@ -34,7 +34,7 @@ def test_no_name_has_two_meanings_in_a_file_that_stands_alone(kernel):
     cut = text.index("DERIVATIVES = ")
     body = text[cut:].replace("SmoothMeans(", "(SmoothMeans or KinkedMeans)(")
     found = linked(template.IMPORTS, body)
-    names = names_of(f"{found.imports}\n{found.definitions}\n{body}")
+    names = names_of("\n".join([*found, body]))
     assert sorted(names) == sorted(set(names))
     assert {"KinkedMeans", "KernelInputError"} <= set(names) or kernel == "single_input"
 
@@ -43,11 +43,11 @@ def test_definitions_come_with_what_they_read():
     found = linked(
         "from math import inf\nfrom symdlt.means import choose_step", "value = choose_step([], inf)"
     )
-    defined = names_of(f"{found.imports}\n{found.definitions}")
+    defined = names_of("\n".join(found))
     assert {"choose_step", "searched_step", "KernelInputError", "LEAST_STEP"} <= set(defined)
     assert "hermite_table" not in defined
-    assert "from math import inf" in found.imports
-    assert "symdlt" not in found.imports
+    assert "from math import inf" in found[0]
+    assert "symdlt" not in found[0]
 
 
 def test_imports_are_those_that_are_read_or_offered_again():
@@ -55,7 +55,7 @@ def test_imports_are_those_that_are_read_or_offered_again():
         "import numpy as np\nfrom symdlt.means import Array, QUIET, TINY, trapezoid as trapezoid"
     )
     found = imported(imports, "x: Array = QUIET * np.ones(3)")
-    assert found.imports.splitlines() == [
+    assert found.splitlines() == [
         "from __future__ import annotations",
         "",
         "import numpy as np",
@@ -63,7 +63,6 @@ def test_imports_are_those_that_are_read_or_offered_again():
         "from symdlt.means import QUIET, Array",
         "from symdlt.means import trapezoid as trapezoid",
     ]
-    assert not found.definitions
 
 
 def test_names_are_followed_through_the_modules_that_offer_them_again():
@@ -82,8 +81,8 @@ def test_two_definitions_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(linking, "OURS", "rooms")
     with pytest.raises(KernelError, match=r"size is defined in rooms\.lower and in rooms\.upper"):
         linked("from rooms.upper import high", "high()")
-    lower = linked("from rooms.lower import wide", "wide()")
-    assert lower.definitions == "size = 1\n\n\ndef wide():\n    return size"
+    _, definitions = linked("from rooms.lower import wide", "wide()")
+    assert definitions == "size = 1\n\n\ndef wide():\n    return size"
     sys.modules.pop("rooms", None)
 
 

@@ -25,6 +25,7 @@ from symdlt.kernels.generator.factors import (
     representatives,
 )
 from symdlt.kernels.generator.representation import (
+    HYPERPARAMETERS,
     METRIC,
     NAMES,
     Entry,
@@ -86,6 +87,7 @@ def lower(system: RecursionSystem) -> KernelModule:
         tuple(functions),
         tuple(sorted(plain, key=lambda mean: (len(mean.orders), mean))),
         tuple(factors),
+        HYPERPARAMETERS,
         used_hyperparameters(system),
     )
 

@@ -244,18 +244,25 @@ class KernelModule:
         functions: one for each tensor, the kernel K first, then in dependency order.
         means: what is integrated, each once: for many inputs these are tables.
         factors: for one input, the intermediates made of them.
-        hyperparameters: the names that occur.
+        parameters: the hyperparameters of its layers.
+        hyperparameters: the names of those that occur.
     """
 
     inputs: str
     functions: tuple[TensorFunction, ...]
     means: tuple[Mean, ...]
     factors: tuple[SharedFactor, ...]
+    parameters: tuple[Hyperparameter, ...]
     hyperparameters: tuple[str, ...]
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""
         return f"KernelModule({len(self.functions)} tensors, {len(self.means)} means{factors})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all hyperparameters of its layers."""
+        return tuple(one.name for one in self.parameters)
 
     @property
     def metric(self) -> TensorFunction:

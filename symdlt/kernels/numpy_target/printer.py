@@ -1,47 +1,14 @@
-"""Expressions as NumPy source, laid out to 100 columns."""
+"""Expressions as NumPy source."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from symdlt.kernels.generator.expressions import Expression, Power, Product, Sum, Symbol
 
-COLUMNS = 100
 Names = Mapping[str, str]
-
-
-def tuple_items(items: Iterable[str]) -> list[str]:
-    """The items of a tuple; the comma of a single one is part of it."""
-    listed = list(items)
-    return listed if len(listed) != 1 else [f"{listed[0]},"]
-
-
-def tuple_text(items: Iterable[str]) -> str:
-    """A tuple on one line.
-
-    >>> tuple_text(["a"]), tuple_text(["a", "b"])
-    ('(a,)', '(a, b)')
-    """
-    return f"({', '.join(tuple_items(items))})"
-
-
-def bracketed(opening: str, items: Sequence[str], closing: str, columns: int = COLUMNS) -> str:
-    """Items between brackets: on one line, on one line of their own, or one a line.
-
-    >>> print(bracketed("f(", ["a", "b"], ")", 4))
-    f(
-        a,
-        b,
-    )
-    """
-    inside = ", ".join(items)
-    if len(line := f"{opening}{inside}{closing}") <= columns:
-        return line
-    if len(inside) + 4 > columns:
-        inside = "".join(f"{item},\n" for item in items).rstrip("\n")
-    return f"{opening}\n{textwrap.indent(inside, '    ')}\n{closing}"
 
 
 def expression_text(expression: Expression, names: Names) -> str:

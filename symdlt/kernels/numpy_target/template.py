@@ -1,4 +1,4 @@
-"""The layout of a kernel in NumPy. `$name` stands for what `writing` computes from the recursions.
+"""The layout of a kernel in NumPy. `$name` stands for what `writing` puts there.
 
 A name alone on its line is a block of lines at that indentation. The imports are what a kernel in
 this package needs; in a file that stands alone the definitions take the place of those of ours.
@@ -49,8 +49,10 @@ layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that
 1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
+SINE = ">>> sine = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]"
+
 EXAMPLE_ONE = """\
->>> sine = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]
+$sine
 >>> layers = propagate((2 * sine)[:$count], 1.0, 20, $hyperparameters)
 >>> layers["G"].shape
 (20,)"""
@@ -104,12 +106,22 @@ $first_layer_head
     }
 
 
+def advance_g(s: Sequence[Array], weights: Array, $metric_arguments) -> float:
+    """The variance K of layer l+1 from the activation at the nodes of layer l.
+
+    $metric_equation
+    """
+    $metric_activations
+    $metric_means
+    return $metric
+
+
 $recursions
 
 
 Advance = Callable[[Hyperparameters, Factors, Mapping[str, Array]], tuple[Array, Array]]
 
-$table
+RECURSIONS: dict[str, Advance] = $table
 
 
 def propagate(
@@ -163,17 +175,6 @@ def propagate(
             check_finite(name, result[name], K)
             below[name] = result[name][:-1]
     return result
-'''
-
-METRIC_ONE = '''\
-def advance_g(s: Sequence[Array], weights: Array, $arguments) -> float:
-    """The variance K of layer l+1 from the activation at the nodes of layer l.
-
-    $equation
-    """
-    $activations
-    $means
-    return $value
 '''
 
 RECURSION_ONE = '''\
