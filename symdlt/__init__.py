@@ -5,7 +5,7 @@
 
     recursion ─┬─► LatexDocument        typesetting
                ├─► AsymptoticSolution   asymptotics
-               └─► KernelSource         codegen ─► kernels/
+               └─► KernelSource         kernels
 
 `mlp` puts networks and data into kernels, `training` predicts what they become when they are
 trained, and `sampling` measures real networks.

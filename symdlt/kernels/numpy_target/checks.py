@@ -13,7 +13,7 @@ import numpy as np
 from symdlt.means import LARGEST_VARIANCE, Array, Function, KernelInputError, check_callable
 
 PerLayer = float | Sequence[float] | Array
-MOST_BYTES = 8e9
+MOST_BYTES = 8e9  # a convention: what a workstation can spare
 
 
 def real_numbers(name: str, value: Any) -> Array:
@@ -130,18 +130,13 @@ def refuse_large_variance(
 ) -> None:
     """Refuse a first layer whose preactivations are too large for means of their products.
 
-    Args:
-        first: the variance of layer 1 from the overlap and the hyperparameters.
-        overlap: the largest of the inputs.
-        given: the hyperparameters of layer 1.
-        variances: those of them to name.
+    Its variance is `first` of the overlap and the hyperparameters; some of these are to be named.
     """
-    with np.errstate(all="ignore"):
-        largest = first(overlap, given)
-        if largest <= LARGEST_VARIANCE:
-            return
-        without = {"smaller inputs": first(0.0, given)}
-        without |= {f"a smaller {n}": first(overlap, {**given, n: 0.0}) for n in variances}
+    largest = first(overlap, given)
+    if largest <= LARGEST_VARIANCE:
+        return
+    without = {"smaller inputs": first(0.0, given)}
+    without |= {f"a smaller {name}": first(overlap, {**given, name: 0.0}) for name in variances}
     remedies = [text for text, variance in without.items() if variance <= LARGEST_VARIANCE]
     raise KernelInputError(
         f"The variance K of layer 1 is {largest:.3g}, too large for means of products in double "

@@ -16,7 +16,7 @@ from symdlt.kernels.numpy_target.problem import Problem, Recursion, Tables, tabl
 from symdlt.kernels.numpy_target.tuples import fill
 from symdlt.means import Array, KernelInputError, LayerMeans, PairTables, Triangle, packed_tables
 
-SLICE = 1 << 15
+SLICE = 1 << 15  # tuples at once: the arrays of a recursion then stay in the cache
 
 
 def layers_of(

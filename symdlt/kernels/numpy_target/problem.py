@@ -23,9 +23,9 @@ from symdlt.means import TINY, Array, Function, Indices, KernelInputError, Trian
 Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
 
-LARGEST_OVERLAP = 1.0 + 0.5e-10
-ROUGH = 1e-9
-VAST = 10**300
+LARGEST_OVERLAP = 1.0 + 0.5e-10  # the root of 1 + 1e-10: overlaps rounded by others still pass
+ROUGH = 1e-9  # asymmetry, and negative eigenvalues, relative to the diagonal: the same allowance
+VAST = 10**300  # the largest number of bytes to be shown as a float
 
 
 class Recursion(NamedTuple):
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
 def checked_problem(
     recursions: Mapping[str, Recursion],
     layer: Callable[..., Any],
-    first_layer: Callable[[Any, Array], dict[str, Array]],
+    first_layer: Callable[[Any, Any], dict[str, Any]],
     variances: Sequence[str],
     activation: Sequence[Function],
     overlap: Array,
@@ -88,10 +88,9 @@ def checked_problem(
     used = {name for one in kept.values() for name in one.hyperparameters}
     refuse_large(kept, len(dots), depth, samples)
     values = checked_layers(hyperparameters, variances, used, widths, depth)
-    rows = zip(*values.values(), strict=True)
-    layers = [layer(**dict(zip(values, row, strict=True))) for row in rows]
+    layers = [layer(*row) for row in zip(*values.values(), strict=True)]
     refuse_large_variance(
-        lambda x, h: float(first_layer(layer(**h), np.array(x))["G"]),
+        lambda x, h: first_layer(layer(**h), x)["G"],
         float(dots.diagonal().max()),
         layers[0]._asdict(),
         variances,

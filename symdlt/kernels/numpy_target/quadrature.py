@@ -27,8 +27,8 @@ from symdlt.means import (
     trapezoid,
 )
 
-FINEST = 1e-17
-CHUNK = 1 << 14
+FINEST = 1e-17  # the error that steps are chosen for, below the rounding of a sum
+CHUNK = 1 << 14  # values at once: the products of the activation then stay in the cache
 
 
 class Rule(NamedTuple):
@@ -61,10 +61,11 @@ def choose_rule(
 ) -> Rule:
     """The coarsest trapezoidal rule that is right to about double precision.
 
-    For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by
-    factors of sqrt(2) until no mean moves by more than 1e-8 when the grid is moved; differences
-    are measured against the mean of the absolute value. How far they moved gives c, and with it
-    the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
+    For a smooth function the error of a step h is exp(-c/h) or smaller (Trefethen and Weideman,
+    SIAM Review 56, 385, 2014). Steps are lowered by factors of sqrt(2) until no mean moves by more
+    than 1e-8 when the grid is moved; differences are measured against the mean of the absolute
+    value. How far they moved gives c, and with it the step between h and h/2 that reaches 1e-17.
+    That rule is tested in turn.
     """
     while step > LEAST_STEP:
         moved = farthest_move(activation, K, table, rule(step))
