@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     from symdlt.kernels.generator.regeneration import kernel_files as kernel_files
     from symdlt.kernels.generator.regeneration import regenerate as regenerate
     from symdlt.kernels.generator.representation import KernelModule as KernelModule
+    from symdlt.kernels.generator.source import KERNEL_SCHEMA as KERNEL_SCHEMA
     from symdlt.kernels.generator.source import KernelSource as KernelSource
     from symdlt.kernels.generator.source import generate_kernel as generate_kernel
     from symdlt.kernels.generator.source import kernel_for as kernel_for
-    from symdlt.kernels.numpy_target.template import KERNEL_SCHEMA as KERNEL_SCHEMA
 else:
     _PLACES = {
         "generator.lowering": ("lower",),
         "generator.regeneration": ("Drift", "Provider", "kernel_files", "regenerate"),
         "generator.representation": ("KernelModule",),
-        "generator.source": ("KernelSource", "generate_kernel", "kernel_for"),
-        "numpy_target.template": ("KERNEL_SCHEMA",),
+        "generator.source": ("KERNEL_SCHEMA", "KernelSource", "generate_kernel", "kernel_for"),
     }
     __all__ = sorted(name for names in _PLACES.values() for name in names)
 

@@ -4,8 +4,6 @@ A name alone on its line is a block of lines at that indentation. The imports ar
 this package needs; in a file that stands alone the definitions take the place of those of ours.
 """
 
-KERNEL_SCHEMA = 1
-
 MODULE = '''\
 """$banner
 
@@ -66,6 +64,7 @@ NEEDED = $needed
 
 
 $activation
+$kinks
 
 
 class Hyperparameters(NamedTuple):
@@ -214,6 +213,7 @@ VARIANCES = $variances
 
 
 $activation
+$kinks
 
 
 class Layer(NamedTuple):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from symdlt.codegen import activation_source
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.layout import filled, quoted, tuple_text
 from symdlt.kernels.numpy_target.linking import imported, linked
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
+from symdlt.networks import Activation
 
 
 def module_text(
     module: KernelModule,
     banner: str,
     provenance: str,
-    activation: str = "",
-    kinked: bool = False,
-    standalone: bool = True,
+    activation: Activation | None,
+    kinks: Sequence[tuple[float, tuple[float, ...]]],
+    standalone: bool,
 ) -> str:
     """The whole file.
 
@@ -24,8 +28,8 @@ def module_text(
         module: what it computes.
         banner: the first line.
         provenance: where it comes from, as text of the module's docstring.
-        activation: the source of the activation that it brings along.
-        kinked: whether this has kinks, named in KINKS.
+        activation: what it brings along as ACTIVATION, if anything.
+        kinks: positions and jumps of that, which it brings along as KINKS.
         standalone: whether the file brings all its definitions along, or imports them.
     """
     optional = {True: "", False: " | None = None"}
@@ -33,7 +37,8 @@ def module_text(
         "derivatives": str(module.derivatives),
         "names": tuple_text(quoted(module.names)),
         "variances": tuple_text(quoted(one.name for one in module.parameters if one.variance)),
-        "activation": activation,
+        "activation": "" if activation is None else _activation(activation, module.derivatives),
+        "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
         "parameters": [f"{p.name}: PerLayer{optional[p.variance]}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
         "values": tuple_text(module.names),
@@ -43,14 +48,14 @@ def module_text(
         body = filled(template.BODY_ONE, **shared, **data_of_one(module))
     else:
         notation = template.NOTATION_MANY
-        means = template.MEANS_KINKED if kinked else template.MEANS_SMOOTH
+        means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
         body = filled(template.BODY_MANY, **shared, **data_of_many(module), taken=means)
     if standalone:
         imports, definitions = linked(template.IMPORTS, body)
         body = f"{definitions}\n\n\n{body}"
     else:
         imports = imported(template.IMPORTS, body)
-    example = _example(module, bool(activation))
+    example = _example(module, activation is not None)
     return (
         filled(
             template.MODULE,
@@ -63,6 +68,11 @@ def module_text(
         )
         + "\n"
     )
+
+
+def _activation(activation: Activation, derivatives: int) -> str:
+    functions = tuple_text(f"s{order}" for order in range(derivatives + 1))
+    return f"{activation_source(activation, derivatives)}\n\nACTIVATION = {functions}"
 
 
 def _example(module: KernelModule, brought: bool) -> str:
