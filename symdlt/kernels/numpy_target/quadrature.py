@@ -220,16 +220,13 @@ def scan(gain: Array, source: Array, first: float) -> Array:
 
 
 def variances(
-    quadrature: Quadrature,
-    advance: Callable[..., float],
-    first: float,
-    *hyperparameters: Array,
+    quadrature: Quadrature, advance: Callable[..., float], first: float, *hyperparameters: Array
 ) -> Array:
     """The variance K at every layer."""
     K, values = first, [first]
     rows = zip(*(values.tolist() for values in hyperparameters), strict=True)
-    for layer, row in enumerate(rows, 2):
-        K = next_variance(quadrature, advance, K, row, layer - 1)
+    for layer, h in enumerate(rows, 2):
+        K = next_variance(quadrature, advance, K, h, layer - 1)
         values.append(K)
         if not math.isfinite(K):
             check_finite("G", np.array(values), np.array(values))
@@ -245,16 +242,15 @@ def next_variance(
     quadrature: Quadrature,
     advance: Callable[..., float],
     K: float,
-    hyperparameters: tuple[float, ...],
+    h: tuple[float, ...],
     layer: int,
 ) -> float:
     """The variance one layer up, from a rule on which both grids agree."""
     while True:
         _, *grids = quadrature.rule(K, layer)
-        values = [values_at(quadrature.activation[:1], math.sqrt(K) * x) for x, _ in grids]
         found, again = (
-            float(advance(s, weights, *hyperparameters))
-            for s, (_, weights) in zip(values, grids, strict=True)
+            float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, *h))
+            for x, w in grids
         )
         if not abs(found - again) > VERIFIED * abs(found):
             return found
