@@ -5,7 +5,7 @@
 
     recursion ─┬─► LatexDocument        typesetting
                ├─► AsymptoticSolution   asymptotics
-               └─► KernelSource         codegen ─► kernels/
+               └─► KernelSource         kernels
 
 `mlp` puts networks and data into kernels, `training` predicts what they become when they are
 trained, and `sampling` measures real networks.
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from symdlt import activations as activations
     from symdlt import asymptotics as asymptotics
-    from symdlt import codegen as codegen
     from symdlt import definitions as definitions
     from symdlt import errors as errors
     from symdlt import expansion as expansion

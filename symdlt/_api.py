@@ -28,7 +28,7 @@ if _typing.TYPE_CHECKING:
     from symdlt.asymptotics import nearby as nearby
     from symdlt.asymptotics import phase as phase
     from symdlt.asymptotics import recipe as recipe
-    from symdlt.codegen import kernel_for as kernel_for
+    from symdlt.kernels import kernel_for as kernel_for
     from symdlt.mlp import MLP as MLP
     from symdlt.mlp import Propagation as Propagation
     from symdlt.mlp import check as check
@@ -59,7 +59,7 @@ _LATER = {
     "criticality": "symdlt.asymptotics",
     "document": "symdlt.typesetting",
     "exponents": "symdlt.asymptotics",
-    "kernel_for": "symdlt.codegen",
+    "kernel_for": "symdlt.kernels",
     "measure": "symdlt.sampling",
     "nearby": "symdlt.asymptotics",
     "phase": "symdlt.asymptotics",

@@ -23,7 +23,7 @@ from symdlt.recursions import RecursionSystem, derive, derive_system, explain
 
 if TYPE_CHECKING:
     from symdlt.asymptotics import AsymptoticSolution
-    from symdlt.codegen import KernelSource
+    from symdlt.kernels import KernelSource
     from symdlt.typesetting import LatexDocument
 
 _LOG = logging.getLogger("symdlt")
@@ -58,7 +58,7 @@ def run(activation: str = "tanh") -> Results:
         SymdltError: if the activation cannot be read or its recursions not be solved.
     """
     from symdlt.asymptotics import exponents
-    from symdlt.codegen import kernel_for
+    from symdlt.kernels import kernel_for
     from symdlt.typesetting import document
 
     with _stage("recursions, many inputs"):
@@ -125,7 +125,7 @@ def regenerate_checkout(*, check: bool, root: Path | None = None) -> str:
     Raises:
         KernelError: if the folder is not a checkout.
     """
-    from symdlt.codegen import kernel_files, regenerate
+    from symdlt.kernels import kernel_files, regenerate
     from symdlt.typesetting import golden_files
 
     providers: tuple[Callable[[], dict[str, str]], ...] = (kernel_files, golden_files)

@@ -7,9 +7,9 @@ import pytest
 
 import symdlt
 from symdlt import (
-    codegen,
     expansion,
     forward,
+    kernels,
     networks,
     recursions,
     sampling,
@@ -102,10 +102,10 @@ CALLS = {
     },
     typesetting.document: {"what": U, "conventions": None},
     typesetting.to_latex: {"what": U, "conventions": None},
-    codegen.generate_kernel: {"system": SYSTEM, "name": "u"},
-    codegen.kernel_for: {"tensors": ["G"], "name": "g"},
-    codegen.lower: {"system": SYSTEM},
-    codegen.regenerate: {"root": None, "providers": ()},
+    kernels.generate_kernel: {"system": SYSTEM, "name": "u"},
+    kernels.kernel_for: {"tensors": ["G"], "name": "g"},
+    kernels.lower: {"system": SYSTEM},
+    kernels.regenerate: {"root": None, "providers": ()},
     sampling.NetworkEnsemble.of: {
         "widths": (2, 3, 2),
         "C_b": 0.0,

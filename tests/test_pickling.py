@@ -7,9 +7,9 @@ import pytest
 
 import symdlt
 from symdlt import MLP, GradientDescent, GradientFlow, derive, networks, sampling, training
-from symdlt.codegen import numpy_activation
 from symdlt.expansion import expand_in_width
 from symdlt.indices import Index, Species
+from symdlt.kernels import numpy_activation
 from symdlt.typesetting import Conventions
 from symdlt.wick import contract_matching
 

@@ -29,7 +29,7 @@ def register(commands: Commands) -> None:
 
 
 def _kernel(options: argparse.Namespace) -> str:
-    from symdlt.codegen import kernel_for
+    from symdlt.kernels import kernel_for
 
     name = Path(options.output).stem if options.output else "my_kernel"
     names = tensor_names([*options.tensors, *options.also])

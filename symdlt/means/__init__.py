@@ -2,30 +2,71 @@
 
 from symdlt.means._closed import closed_pair_means
 from symdlt.means._coincident import merged_means
-from symdlt.means._grids import KernelInputError, choose_step, rescaled_step
+from symdlt.means._grids import (
+    AGREEMENT,
+    FAR,
+    FIRST_STEP,
+    LARGEST_VARIANCE,
+    LEAST_STEP,
+    QUIET,
+    TINY,
+    VERIFIED,
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+    choose_step,
+    derivatives_agree,
+    evaluate,
+    moved_grid,
+    rescaled_step,
+    trapezoid,
+)
 from symdlt.means._kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
 from symdlt.means._kinked_quadruples import has_infinite_mean, kinked_quadruple_means
 from symdlt.means._layer_means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
 from symdlt.means._pairs import pair_means
-from symdlt.means._quadruples import quadruple_means
+from symdlt.means._quadruples import asked_for, quadruple_means
 from symdlt.means._relu_quadruples import relu_quadruple_means
+from symdlt.means._triangle import Indices, PairTables, Triangle, packed_tables, triangle
 
 __all__ = [
+    "AGREEMENT",
+    "FAR",
+    "FIRST_STEP",
+    "LARGEST_VARIANCE",
+    "LEAST_STEP",
+    "QUIET",
+    "TINY",
+    "VERIFIED",
+    "Array",
     "ClosedMeans",
+    "Function",
+    "Indices",
     "KernelInputError",
     "KinkedMeans",
     "LayerMeans",
+    "PairTables",
     "SmoothMeans",
+    "Triangle",
+    "asked_for",
+    "check_callable",
     "choose_step",
     "closed_pair_means",
+    "derivatives_agree",
+    "evaluate",
     "has_infinite_mean",
     "has_infinite_pair",
     "kinked_pair_means",
     "kinked_quadruple_means",
     "meeting_jumps",
     "merged_means",
+    "moved_grid",
+    "packed_tables",
     "pair_means",
     "quadruple_means",
     "relu_quadruple_means",
     "rescaled_step",
+    "trapezoid",
+    "triangle",
 ]

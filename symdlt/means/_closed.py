@@ -18,7 +18,7 @@ from symdlt.means._closed_layers import (
     relu_layer,
 )
 from symdlt.means._correlations import correlations
-from symdlt.means._families import ALONE, GENERAL, LARGE, PLAIN
+from symdlt.means._families import ALONE, GENERAL, LARGE, UNSCALED
 from symdlt.means._grids import Array, KernelInputError
 from symdlt.means._pairs import check_orders, wanted_by, whole_means
 from symdlt.means._panels import all_finite
@@ -96,11 +96,11 @@ def layer_of_family(family: str, parameters: Mapping[str, Any]) -> tuple[PairLay
     """What gives <f f> and <f' f'> in few passes, if there is such, up to some variance."""
     if family == "relu":
         return partial(relu_layer, **parameters), math.inf
-    terms = parameters.get("terms", PLAIN)
+    terms = parameters.get("terms", UNSCALED)
     if family not in LAYERS or len(terms) != 1 or np.any(parameters.get("coefficients", ALONE)):
         return None, 0.0
     ((weight, scale),) = terms
-    if (weight, scale) == PLAIN[0]:
+    if (weight, scale) == UNSCALED[0]:
         return LAYERS[family], LARGE
 
     def scaled(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from symdlt.means._waves import WaveRow, wave_means, wave_single, waves
 LARGE = 64.0
 # Beyond it 1 - t^2 has lost a digit.
 LOSING = 0.9
-PLAIN = ((1.0, 1.0),)
+UNSCALED = ((1.0, 1.0),)
 ALONE = (0.0,)
 FamilyMeans = Callable[..., list[Array]]
 Terms = Sequence[tuple[float, float]]
@@ -208,7 +208,7 @@ def sums_of_scales(pair: FamilyMeans, alone: Callable[[int, Array, float], Array
         one: Array,
         two: Array,
         orders: Tasks,
-        terms: Terms = PLAIN,
+        terms: Terms = UNSCALED,
         coefficients: Sequence[float] = ALONE,
     ) -> list[Array]:
         found = [np.zeros_like(c) for _ in orders]

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
-from symdlt.codegen import numpy_activation
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
-from symdlt.kernels import single_input
+from symdlt.kernels import numpy_activation, single_input
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
-from symdlt.codegen import NumpyActivation, numpy_activation
 from symdlt.errors import ActivationError
-from symdlt.kernels import many_inputs
+from symdlt.kernels import NumpyActivation, many_inputs, numpy_activation
+from symdlt.kernels.numpy_target.problem import needed_recursions
 from symdlt.means import (
     ClosedMeans,
     KinkedMeans,
@@ -31,7 +31,7 @@ SMOOTH = 12
 
 def orders_of(names: Sequence[str]) -> set[tuple[int, ...]]:
     """The derivative orders of all means that some tensors, and what they need, take."""
-    kept = many_inputs.needed_recursions(many_inputs.RECURSIONS, names)
+    kept = needed_recursions(many_inputs.RECURSIONS, names)
     return {orders for one in kept.values() for orders in one.means}
 
 

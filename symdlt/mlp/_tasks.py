@@ -195,7 +195,7 @@ def _one_sample(task: Task) -> dict[str, Array]:
     mlp, zero = task.mlp, (0.0,) * task.mlp.depth
     corrections = tuple(name for name in task.names if name.endswith(".1"))
     found = _many_samples(task, corrections) if corrections else {}
-    with _errors_of_ours(single_input):
+    with _errors_of_ours():
         leading = single_input.propagate(
             functions(mlp, single_input.DERIVATIVES),
             float(task.overlap[0, 0]),
@@ -216,7 +216,7 @@ def _many_samples(
     mlp, count = task.mlp, derivatives_of(names)
     learning = any(name not in WITHOUT_LEARNING for name in names)
     zero_slopes = has_vanishing_tensors(mlp, task.overlap, learning)
-    with _errors_of_ours(many_inputs):
+    with _errors_of_ours():
         found = many_inputs.propagate(
             functions(mlp, count),
             task.overlap,
@@ -235,11 +235,11 @@ def _many_samples(
 
 
 @contextmanager
-def _errors_of_ours(kernel: Any) -> Iterator[None]:
-    """Kernels import nothing of ours, so that their errors are their own."""
+def _errors_of_ours() -> Iterator[None]:
+    """What kernels and means refuse, as an error of the tree."""
     try:
         yield
-    except (kernel.KernelInputError, KernelInputError) as reason:
+    except KernelInputError as reason:
         raise KernelError(str(reason)) from reason
 
 

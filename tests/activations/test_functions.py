@@ -10,8 +10,8 @@ from symdlt.activations import ACTIVATIONS, activation
 from symdlt.activations.functions import FUNCTIONS, TABLE
 from symdlt.activations.series import derivatives
 from symdlt.asymptotics import criticality, exponents
-from symdlt.codegen import numpy_activation
 from symdlt.errors import ActivationError, SymdltError
+from symdlt.kernels import numpy_activation
 
 ORDER = 4
 # Between the kinks of all of them, and where variances from 1e-12 to 1e6 put z.

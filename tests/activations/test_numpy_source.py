@@ -13,10 +13,10 @@ import sympy as sp
 
 from symdlt.activations import activation
 from symdlt.activations.sympy_form import Z, expression
-from symdlt.codegen import activation_source, numpy_activation
-from symdlt.codegen.activations.domain import compiled
-from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
+from symdlt.kernels import activation_source, numpy_activation
+from symdlt.kernels.numpy_target.activations.domain import compiled
+from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 ORDERS = 6
 POINTS = (-700, -40, -5, -1, -1e-3, -1e-9, -0.0, 0.0, 1e-9, 0.3, 2, 20, 700)
@@ -200,7 +200,7 @@ def test_source_holds_nothing_of_the_text():
 @pytest.mark.slow
 def test_source_is_the_same_whatever_the_hash_seed():
     code = (
-        "from symdlt.codegen import activation_source as source; "
+        "from symdlt.kernels import activation_source as source; "
         f"print([source(what, 4) for what in {['gelu', 'mish', 'selu', *EXPRESSIONS]!r}])"
     )
     found = {

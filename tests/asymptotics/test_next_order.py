@@ -18,8 +18,8 @@ from symdlt.asymptotics._layer import UndeterminedError
 from symdlt.asymptotics._parameters import parameters
 from symdlt.asymptotics._solver import solve
 from symdlt.cli import main
-from symdlt.codegen import generate_kernel
 from symdlt.errors import SolutionError
+from symdlt.kernels import generate_kernel
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/next_order.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
 
 from kernel_reference import horner, loaded, tanh_polynomials
 
-from symdlt.codegen import generate_kernel
+from symdlt.kernels import generate_kernel
 from symdlt.networks import BOOK, correlators
 from symdlt.recursions import derive_system
 

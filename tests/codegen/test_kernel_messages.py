@@ -18,7 +18,7 @@ def attempt(activation=TANH, overlap=1.0, depth=5, **changes):
     ("changes", "message"),
     [
         ({"activation": TANH[:2]}, "given by 2 functions. This kernel needs 4: sigma and its fir"),
-        ({"activation": [1, 2, 3, 4]}, "Give them in order, as callables"),
+        ({"activation": [1, 2, 3, 4]}, "Its members are called with arrays"),
         ({"overlap": float("nan")}, "The overlap is nan. It is x.x/n_0, the mean square"),
         ({"overlap": -1.0}, "The overlap is -1.0"),
         ({"depth": 0}, "The depth is 0. It is the number of layers L"),

@@ -11,8 +11,8 @@ import pytest
 from kernel_reference import ACTIVATIONS, functions, iterate, loaded, relative_error
 from test_kernel_values import HYPER, OVERLAP, WIDTHS, run
 
-from symdlt.codegen import generate_kernel, kernel_files, kernel_for
 from symdlt.errors import KernelError
+from symdlt.kernels import generate_kernel, kernel_files, kernel_for
 from symdlt.networks import BOOK
 from symdlt.recursions import Recursion, RecursionSystem, derive, derive_system
 
@@ -26,7 +26,7 @@ def test_committed_kernels_are_what_is_generated():
 
 def test_text_does_not_depend_on_the_hash_seed():
     program = (
-        "from symdlt.codegen import kernel_for\n"
+        "from symdlt.kernels import kernel_for\n"
         "print(kernel_for(['A', 'X6_01', 'G.1'], inputs='one'))\n"
         "print(kernel_for(['A', 'G.1'], activation='gelu'))\n"
     )
@@ -92,7 +92,7 @@ def test_stands_alone_with_numpy(tmp_path):
 
 
 def test_imports_nothing_but_numpy_and_the_standard_library():
-    text = (ROOT / "symdlt/kernels/single_input.py").read_text(encoding="utf-8")
+    text = kernel_for(inputs="one").text
     lines = [line for line in text.splitlines() if line.startswith(("import", "from"))]
     imported = {line.split()[1].split(".")[0] for line in lines}
     assert imported - set(sys.stdlib_module_names) == {"numpy"}

@@ -11,8 +11,7 @@ from kernel_reference import (
     relative_error,
 )
 
-from symdlt.codegen import generate_kernel, kernel_for
-from symdlt.kernels import single_input
+from symdlt.kernels import generate_kernel, kernel_for, single_input
 from symdlt.networks import BOOK, correlators
 from symdlt.recursions import derive_system
 

@@ -12,12 +12,11 @@ import pytest
 from direct import value
 from kernel_reference import loaded
 
-from symdlt.codegen import generate_kernel, kernel_for
-from symdlt.codegen._many_lowering import many_function
-from symdlt.codegen._many_template import function_text
 from symdlt.errors import KernelError
-from symdlt.kernels import many_inputs, single_input
+from symdlt.kernels import generate_kernel, kernel_for, many_inputs, single_input
+from symdlt.kernels.generator.lowering import function as many_function
 from symdlt.kernels.many_inputs import KernelInputError, propagate
+from symdlt.kernels.numpy_target.many_inputs_text import recursion_text
 from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
 from symdlt.networks import BOOK
 from symdlt.recursions import RecursionSystem, derive, derive_system
@@ -109,7 +108,7 @@ def with_recursion(changed):
     """The committed kernel with one function generated from another recursion."""
     function = many_function(changed)
     spaces = dict(vars(many_inputs))
-    exec(function_text(function), spaces)
+    exec(recursion_text(function, many_inputs.HYPERPARAMETERS), spaces)
     advance = spaces[f"advance_{function.tensor.lower().replace('.', '_')}"]
     one = many_inputs.RECURSIONS[function.tensor]._replace(advance=advance)
     spaces["RECURSIONS"] = {**many_inputs.RECURSIONS, function.tensor: one}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from symdlt.codegen import kernel_files, regenerate
 from symdlt.errors import KernelError
+from symdlt.kernels import kernel_files, regenerate
 
 
 def provider():
@@ -71,7 +71,7 @@ def test_refuses_other_folders_and_double_provision(tmp_path, checkout):
 
 def test_default_provider_is_the_kernels():
     assert sorted(kernel_files()) == [
-        "symdlt/kernels/__init__.py",
-        "symdlt/kernels/many_inputs.py",
-        "symdlt/kernels/single_input.py",
+        "symdlt/kernels/generated/__init__.py",
+        "symdlt/kernels/generated/many_inputs.py",
+        "symdlt/kernels/generated/single_input.py",
     ]

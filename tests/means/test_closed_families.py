@@ -8,7 +8,7 @@ import pytest
 from means.test_pairs import norms, plain_mean, two
 
 from symdlt import MLP
-from symdlt.codegen import numpy_activation
+from symdlt.kernels import numpy_activation
 from symdlt.means import KernelInputError, closed_pair_means
 from symdlt.networks import activation
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from symdlt.codegen import numpy_activation
+from symdlt.kernels import numpy_activation
 from symdlt.means import (
     KernelInputError,
     KinkedMeans,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from symdlt.activations import activation
-from symdlt.codegen import numpy_activation
+from symdlt.kernels import numpy_activation
 from symdlt.means import KernelInputError, kinked_pair_means, merged_means, pair_means
 
 ORDERS = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 2), (0, 4), (2, 3)]

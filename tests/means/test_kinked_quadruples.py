@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symdlt.activations import activation
-from symdlt.codegen import numpy_activation
+from symdlt.kernels import numpy_activation
 from symdlt.means import (
     KernelInputError,
     KinkedMeans,

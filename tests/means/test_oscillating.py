@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from symdlt.asymptotics._smooth_pieces import smooth_pieces
 
 from symdlt.asymptotics._gaussian_means import GaussianMeans
-from symdlt.asymptotics._smooth_pieces import smooth_pieces
 from symdlt.errors import KernelError
 from symdlt.means import pair_means, quadruple_means
 from symdlt.mlp import MLP, _tasks

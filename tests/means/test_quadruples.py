@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from codegen.kernel_reference import functions, sin, tanh
 
-from symdlt.codegen import numpy_activation
+from symdlt.kernels import numpy_activation
 from symdlt.means import KernelInputError, pair_means, quadruple_means
 
 PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2), (1, 1, 1, 3), (1, 1, 2, 2)]

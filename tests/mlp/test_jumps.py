@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from symdlt import MLP
-from symdlt.codegen import kernel_for
 from symdlt.errors import ActivationError, KernelError, TrainingError
+from symdlt.kernels import kernel_for
 from symdlt.training import predict_infinite
 
 SIGN = {"activation": "sign(z)", "widths": [10], "C_b": 0.0, "C_W": 1.0}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from symdlt import BOOK, Forest, derive, derive_system, forward_equation
-from symdlt.codegen import regenerate
+from symdlt.kernels import regenerate
 from symdlt.recursions import RecursionSystem
 from symdlt.typesetting import Conventions, document, golden_files, to_latex
 

@@ -1,12 +1,90 @@
-"""Polynomials in named quantities, written with common factors taken out."""
+"""Expressions in named quantities: polynomials with common factors taken out, and their cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
-from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named quantity."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A named quantity to a power above one."""
+
+    base: Symbol
+    exponent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A number times factors; no factors for a constant."""
+
+    coefficient: Fraction
+    factors: tuple[Symbol | Power | Sum, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Two or more products, or none for zero."""
+
+    terms: tuple[Product, ...]
+
+
+Expression = Product | Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Operations of a straight evaluation."""
+
+    multiplications: int = 0
+    additions: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.multiplications + other.multiplications, self.additions + other.additions)
+
+
+def cost(expression: Expression) -> Cost:
+    """The operations of an expression as it is written; signs are free.
+
+    >>> x = Symbol("x")
+    >>> cost(Sum((Product(Fraction(2), (Power(x, 2),)), Product(Fraction(1)))))
+    Cost(multiplications=2, additions=1)
+    """
+    if isinstance(expression, Sum):
+        inner = sum((cost(term) for term in expression.terms), Cost())
+        return inner + Cost(0, max(len(expression.terms) - 1, 0))
+    total = Cost(max(len(expression.factors) - 1, 0))
+    if abs(expression.coefficient) != 1 and expression.factors:
+        total += Cost(1)
+    for factor in expression.factors:
+        if isinstance(factor, Power):
+            total += Cost(factor.exponent - 1)
+        elif isinstance(factor, Sum):
+            total += cost(factor)
+    return total
+
+
+def symbols(expression: Expression) -> frozenset[str]:
+    """The names that an expression reads."""
+    if isinstance(expression, Sum):
+        return frozenset(name for term in expression.terms for name in symbols(term))
+    found: set[str] = set()
+    for factor in expression.factors:
+        if isinstance(factor, Sum):
+            found |= symbols(factor)
+        else:
+            found.add(factor.base.name if isinstance(factor, Power) else factor.name)
+    return frozenset(found)
+
 
 Monomial = tuple[tuple[str, int], ...]
 Polynomial = Mapping[Monomial, Fraction]

@@ -19,8 +19,9 @@ from sympy.polys.rings import PolyRing
 
 from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.sympy_form import Z
-from symdlt.codegen._factoring import Polynomial, monomial
-from symdlt.codegen.activations.exponentials import (
+from symdlt.errors import ActivationError
+from symdlt.kernels.generator.expressions import Polynomial, monomial
+from symdlt.kernels.numpy_target.activations.exponentials import (
     MOST_TERMS,
     check_size,
     exponentials,
@@ -28,7 +29,6 @@ from symdlt.codegen.activations.exponentials import (
     grows_below,
     quotient,
 )
-from symdlt.errors import ActivationError
 
 # Room below the largest double for the products of constants with values.
 HIGHEST_CONSTANT = 1e200

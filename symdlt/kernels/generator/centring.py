@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 
-from symdlt.codegen._ir import Mean, central
+from symdlt.kernels.generator.representation import Mean, central
 
 Means = tuple[Mean, ...]
 Sources = Mapping[Means, Fraction]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation
 from symdlt.activations.sympy_form import expression
-from symdlt.codegen.activations.calculus import derivatives as differentiated
-from symdlt.codegen.activations.code import Part, joint_function, single_function
-from symdlt.codegen.activations.domain import check_domain, compiled, nodes
-from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
+from symdlt.kernels.numpy_target.activations.calculus import derivatives as differentiated
+from symdlt.kernels.numpy_target.activations.code import Part, joint_function, single_function
+from symdlt.kernels.numpy_target.activations.domain import check_domain, compiled, nodes
+from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 Array = NDArray[np.float64]
 # Farther out a difference of infinities may stand, of functions that grow beyond all floats.

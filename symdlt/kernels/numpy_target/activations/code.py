@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from symdlt.codegen._factoring import Polynomial, factored
-from symdlt.codegen._ir import Expression, Power, Product, Sum, Symbol, symbols
-from symdlt.codegen._printer import assignment, expression_text
-from symdlt.codegen.activations.calculus import Definition, Derivatives
+from symdlt.kernels.generator.expressions import (
+    Expression,
+    Polynomial,
+    Power,
+    Product,
+    Sum,
+    Symbol,
+    factored,
+    symbols,
+)
+from symdlt.kernels.numpy_target.activations.calculus import Definition, Derivatives
+from symdlt.kernels.numpy_target.printer import assignment_lines, expression_text
 
 # Longer arguments of functions get a line and a name of their own.
 LONGEST_ARGUMENT = 50
@@ -100,7 +108,7 @@ class _Body:
         if text in self.known or not symbols(expression):
             return text
         if text not in self.values:
-            self.lines += assignment(target, expression, {})
+            self.lines += assignment_lines(target, expression, {})
             self.values[text] = target
         return self.values[text]
 
@@ -129,7 +137,7 @@ class _Body:
             text = expression_text(expression, {})
             if len(text) > LONGEST_ARGUMENT:
                 text = f"{definition.name}_argument{place or ''}"
-                self.lines += assignment(text, expression, {})
+                self.lines += assignment_lines(text, expression, {})
             texts.append(text)
         self.lines.append(f"    {definition.name} = {definition.code.format(*texts)}")
 

@@ -111,13 +111,13 @@ def _named(found: dict[str, Any], source: str, count: int) -> NumpyActivation:
 
 def _compiled(source: str, count: int) -> NumpyActivation:
     """What a pickle is made into again: its source is compiled, and not tried once more."""
-    from symdlt.codegen.activations.domain import compiled
+    from symdlt.kernels.numpy_target.activations.domain import compiled
 
     return _named(compiled(source), source, count)
 
 
 def _generated(what: Any, derivatives: int) -> tuple[str, dict[str, Any]]:
-    from symdlt.codegen.activations.module import generated
+    from symdlt.kernels.numpy_target.activations.module import generated
 
     if not isinstance(derivatives, int) or not 0 <= derivatives <= MOST_DERIVATIVES:
         raise ActivationError(

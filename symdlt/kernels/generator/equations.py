@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import factorial
 
-from symdlt.codegen._ir import Mean
+from symdlt.kernels.generator.representation import Mean, powers_of
 from symdlt.recursions import Bracket, Recursion, TensorFactor, Term
 
 WIDTH = 92
@@ -63,9 +63,8 @@ def equation(recursion: Recursion) -> tuple[str, ...]:
 
 def _term_text(term: Term, number: Fraction) -> str:
     parts = [] if number == 1 else [str(number)]
-    names = ("C_b", "C_W", "lambda_b", "lambda_W")
     parts += _powers([("r", term.width_ratio)])
-    parts += _powers(zip(names, term.hyperparameters.powers, strict=True))
+    parts += _powers(powers_of(term).items())
     parts += _powers(Counter(mean_of(b)[0].text for b in term.brackets).items())
     parts += _powers(Counter(tensor_name(t) for t in term.tensors).items())
     return " ".join(parts) or "1"

@@ -1,51 +1,41 @@
-"""Checks of the input of kernels for many inputs; the definitions are copied into each of them."""
+"""What kernels for many inputs compute, from checked input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral
 from reprlib import repr as short_repr
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from symdlt.codegen._runtime_input import (
+from symdlt.kernels.numpy_target.checks import (
     MOST_BYTES,
     PerLayer,
-    per_layer,
+    checked_depth,
+    checked_functions,
+    checked_layers,
     real_numbers,
     refuse_large_variance,
-    width_ratios,
 )
-from symdlt.codegen._runtime_tuples import closed_samples, independent_tuples
-from symdlt.means._grids import TINY, Array, Function, KernelInputError, check_callable
-from symdlt.means._triangle import Indices, Triangle, triangle
+from symdlt.kernels.numpy_target.tuples import closed_samples, independent_tuples
+from symdlt.means import TINY, Array, Function, Indices, KernelInputError, Triangle, triangle
 
 Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
 
-LARGEST_OVERLAP = 1.0 + 0.5e-10
-ROUGH = 1e-9
-VAST = 10**300
-
-
-class Layer(NamedTuple):
-    """Hyperparameters of layer l+1, and r = n_l/n_(l-1)."""
-
-    C_b: float
-    C_W: float
-    lambda_b: float
-    lambda_W: float
-    r: float
+LARGEST_OVERLAP = 1.0 + 0.5e-10  # the root of 1 + 1e-10: overlaps rounded by others still pass
+ROUGH = 1e-9  # asymmetry, and negative eigenvalues, relative to the diagonal: the same allowance
+VAST = 10**300  # the largest number of bytes to be shown as a float
 
 
 class Recursion(NamedTuple):
     """How a tensor of layer l+1 follows from means and tensors of layer l.
 
+    Its first argument is the kernel's named tuple of the hyperparameters of layer l+1 and r.
     It is local if it is symmetric, and reads symmetric tables at its own pair of samples alone.
     """
 
-    advance: Callable[[Layer, Tables, Tables, Samples], Array]
+    advance: Callable[[Any, Tables, Tables, Samples], Array]
     needs: tuple[str, ...]
     means: tuple[tuple[int, ...], ...]
     hyperparameters: tuple[str, ...]
@@ -68,7 +58,7 @@ class Problem(NamedTuple):
     recursions: dict[str, Recursion]
     activation: tuple[Function, ...]
     overlap: Array
-    layers: list[Layer]
+    layers: list[Any]
     chosen: Indices | None
     tuples: dict[str, Indices]
     means: tuple[tuple[int, ...], ...]
@@ -78,6 +68,9 @@ class Problem(NamedTuple):
 
 def checked_problem(
     recursions: Mapping[str, Recursion],
+    layer: Callable[..., Any],
+    first_layer: Callable[[Any, Any], dict[str, Any]],
+    variances: Sequence[str],
     activation: Sequence[Function],
     overlap: Array,
     depth: int,
@@ -91,17 +84,17 @@ def checked_problem(
     orders = {order for one in kept.values() for mean in one.means for order in mean}
     functions = checked_functions(activation, max(orders, default=0) + 1, list(kept))
     dots = checked_overlap(overlap)
-    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
-        raise KernelInputError(
-            f"The depth is {short_repr(depth)}. It is the number of layers L. "
-            "Give a positive integer."
-        )
+    depth = checked_depth(depth)
     used = {name for one in kept.values() for name in one.hyperparameters}
-    refuse_large(kept, len(dots), int(depth), samples)
-    values = [per_layer(name, v, int(depth), name in used) for name, v in hyperparameters.items()]
-    ratios = [1.0, *width_ratios(widths, int(depth)).tolist()]
-    layers = [Layer(*row) for row in zip(*values, ratios, strict=True)]
-    refuse_large_variance(layers[0].C_b, layers[0].C_W, float(dots.diagonal().max()))
+    refuse_large(kept, len(dots), depth, samples)
+    values = checked_layers(hyperparameters, variances, used, widths, depth)
+    layers = [layer(*row) for row in zip(*values.values(), strict=True)]
+    refuse_large_variance(
+        lambda x, h: first_layer(layer(**h), x)["G"],
+        float(dots.diagonal().max()),
+        layers[0]._asdict(),
+        variances,
+    )
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
     tuples = {
@@ -132,20 +125,6 @@ def needed_recursions(
         reached |= wanted
         wanted = {need for name in wanted for need in recursions[name].needs} - reached
     return {name: one for name, one in recursions.items() if name in reached}
-
-
-def checked_functions(
-    activation: Sequence[Function], count: int, names: list[str]
-) -> tuple[Function, ...]:
-    """Sigma and the derivatives that are needed."""
-    given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
-    if len(given) < count:
-        raise KernelInputError(
-            f"The activation is given by {len(given)} functions. The tensors {' '.join(names)} "
-            f"need {count}: sigma and its first {count - 1} derivatives. Give them in order."
-        )
-    check_callable(given)
-    return given[:count]
 
 
 def checked_overlap(overlap: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Tuples of samples at which tensors of four axes are computed; copied into kernels."""
+"""Tuples of samples at which tensors of four axes are computed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 
-from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._quadruples import asked_for
-from symdlt.means._triangle import Indices
+from symdlt.means import Array, Indices, KernelInputError, asked_for
 
 
 def closed_samples(samples: Indices, count: int) -> Indices:

@@ -1,4 +1,4 @@
-"""What kernels for many inputs share; the definitions are copied into each of them."""
+"""All tensors of many inputs, one layer after the other."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 from reprlib import repr as short_repr
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.codegen._many_runtime_input import (
-    Layer,
-    Problem,
-    Recursion,
-    Tables,
-    table_name,
-)
-from symdlt.codegen._runtime_tuples import fill
-from symdlt.means._grids import Array, KernelInputError
-from symdlt.means._layer_means import LayerMeans
-from symdlt.means._triangle import PairTables, Triangle, packed_tables
+from symdlt.kernels.numpy_target.problem import Problem, Recursion, Tables, table_name
+from symdlt.kernels.numpy_target.tuples import fill
+from symdlt.means import Array, KernelInputError, LayerMeans, PairTables, Triangle, packed_tables
 
-SLICE = 1 << 15
+SLICE = 1 << 15  # tuples at once: the arrays of a recursion then stay in the cache
 
 
 def layers_of(
     problem: Problem,
     means: LayerMeans,
-    first_layer: Callable[[Layer, Array], dict[str, Array]],
+    first_layer: Callable[[Any, Array], dict[str, Array]],
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, Array]:
     """All tensors at all layers, with the layer as the first axis."""
@@ -67,7 +60,7 @@ def write_first(problem: Problem, result: Tables, first: Tables) -> None:
 def write_others(
     problem: Problem,
     result: Tables,
-    advance: Callable[[Layer, Tables, Tables], None],
+    advance: Callable[[Any, Tables, Tables], None],
     after_layer: Callable[[int], object] | None,
 ) -> None:
     """The tensors of one layer after the other."""
@@ -93,7 +86,7 @@ def pair_tables_of(problem: Problem, means: LayerMeans) -> PairTables:
     return packed_tables(partial(tables_of_means, problem, means))
 
 
-def variances_above(problem: Problem, h: Layer, mean: Array) -> Array:
+def variances_above(problem: Problem, h: Any, mean: Array) -> Array:
     """The variances of the next layer, from <s s> at single samples."""
     return problem.recursions["G"].advance(h, {table_name((0, 0)): mean}, {}, ())
 
@@ -151,7 +144,7 @@ def advance_pairs(
     problem: Problem,
     corner: Triangle,
     tables: PairTables,
-    h: Layer,
+    h: Any,
     below: Tables,
     above: Mapping[str, Array],
 ) -> None:
@@ -162,7 +155,7 @@ def advance_pairs(
 
 
 def advance_all(
-    problem: Problem, means: LayerMeans, h: Layer, below: Tables, above: Mapping[str, Array]
+    problem: Problem, means: LayerMeans, h: Any, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
     pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)

@@ -1,18 +1,17 @@
-"""What every single-input kernel shares; the definitions are copied into each of them."""
+"""What kernels for one input share: Gaussian means at one variance, and steps over layers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Integral
 from reprlib import repr as short_repr
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.codegen._runtime_input import MOST_BYTES, real_numbers
-from symdlt.means._grids import (
+from symdlt.kernels.numpy_target.checks import MOST_BYTES, real_numbers
+from symdlt.means import (
     AGREEMENT,
     FAR,
     FIRST_STEP,
@@ -28,25 +27,12 @@ from symdlt.means._grids import (
     trapezoid,
 )
 
-FINEST = 1e-17
-# The unit roundoff of a double; four functions are multiplied at most.
-ROUNDOFF = 2.0**-53
-MULTIPLIED = 4.0
-# What rounding of the argument may do to the mean of one function, relative to its norm.
-LOST = 1e-10
-# A step for norms.
-FINE = 0.0625
-CHUNK = 1 << 14
-
-
-class Hyperparameters(NamedTuple):
-    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
-
-    C_b: Array
-    C_W: Array
-    lambda_b: Array
-    lambda_W: Array
-    r: Array
+FINEST = 1e-17  # the error that steps are chosen for, below the rounding of a sum
+CHUNK = 1 << 14  # values at once: the products of the activation then stay in the cache
+ROUNDOFF = 2.0**-53  # the unit roundoff of a double
+MULTIPLIED = 4.0  # as many functions are multiplied at most
+LOST = 1e-10  # what rounding of z may do to the mean of one function, relative to its norm
+FINE = 0.0625  # a step for norms, which need a few digits
 
 
 class Rule(NamedTuple):
@@ -105,10 +91,11 @@ def choose_rule(
 ) -> Rule:
     """The coarsest trapezoidal rule that is right to about double precision.
 
-    For a smooth function the error of a step h is exp(-c/h) or smaller. Steps are lowered by
-    factors of sqrt(2) until no mean moves by more than 1e-8 when the grid is moved; differences
-    are measured against the mean of the absolute value. How far they moved gives c, and with it
-    the step between h and h/2 that reaches 1e-17. That rule is tested in turn.
+    For a smooth function the error of a step h is exp(-c/h) or smaller (Trefethen and Weideman,
+    SIAM Review 56, 385, 2014). Steps are lowered by factors of sqrt(2) until no mean moves by more
+    than 1e-8 when the grid is moved; differences are measured against the mean of the absolute
+    value. How far they moved gives c, and with it the step between h and h/2 that reaches 1e-17.
+    That rule is tested in turn.
     """
     allowed = allowed_moves(activation, K, layer)
     while step > LEAST_STEP:
@@ -223,7 +210,7 @@ class Quadrature:
             self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
 
-def check_overlap(overlap: float) -> float:
+def checked_overlap_of_one(overlap: float) -> float:
     """Refuse what is no mean square of an input."""
     number = real_numbers("overlap", overlap)
     if number.ndim or not 0.0 <= number < math.inf:
@@ -234,21 +221,14 @@ def check_overlap(overlap: float) -> float:
     return float(number)
 
 
-def check_depth(depth: int, arrays: int) -> int:
-    """Refuse what is no number of layers, and more layers than fit into memory."""
-    if not isinstance(depth, Integral) or isinstance(depth, bool) or depth < 1:
+def refuse_many_layers(depth: int, arrays: int) -> None:
+    """Refuse more layers than fit into memory, with so many arrays over them."""
+    if depth > MOST_BYTES / (8 * arrays):
         raise KernelInputError(
-            f"The depth is {short_repr(depth)}. It is the number of layers L. "
-            "Give a positive integer."
-        )
-    layers = int(depth)
-    if layers > MOST_BYTES / (8 * arrays):
-        raise KernelInputError(
-            f"The depth is {short_repr(layers)}. So many layers would take about "
-            f"{8 * arrays * min(layers, 10**30) / 1e9:.2g} GB of memory, and this kernel takes "
+            f"The depth is {short_repr(depth)}. So many layers would take about "
+            f"{8 * arrays * min(depth, 10**30) / 1e9:.2g} GB of memory, and this kernel takes "
             f"{MOST_BYTES / 1e9:.2g} GB at most. Give fewer layers."
         )
-    return layers
 
 
 def check_finite(name: str, values: Array, K: Array) -> None:
@@ -272,16 +252,13 @@ def scan(gain: Array, source: Array, first: float) -> Array:
 
 
 def variances(
-    quadrature: Quadrature,
-    advance: Callable[[Sequence[Array], Array, float, float], float],
-    first: float,
-    C_b: Array,
-    C_W: Array,
+    quadrature: Quadrature, advance: Callable[..., float], first: float, *hyperparameters: Array
 ) -> Array:
     """The variance K at every layer."""
     K, values = first, [first]
-    for layer, (b, W) in enumerate(zip(C_b.tolist(), C_W.tolist(), strict=True), 2):
-        K = next_variance(quadrature, advance, K, b, W, layer - 1)
+    rows = zip(*(values.tolist() for values in hyperparameters), strict=True)
+    for layer, h in enumerate(rows, 2):
+        K = next_variance(quadrature, advance, K, h, layer - 1)
         values.append(K)
         if not math.isfinite(K):
             check_finite("G", np.array(values), np.array(values))
@@ -295,17 +272,16 @@ def variances(
 
 def next_variance(
     quadrature: Quadrature,
-    advance: Callable[[Sequence[Array], Array, float, float], float],
+    advance: Callable[..., float],
     K: float,
-    C_b: float,
-    C_W: float,
+    h: tuple[float, ...],
     layer: int,
 ) -> float:
     """The variance one layer up, from a rule on which both grids agree."""
     while True:
         used = quadrature.rule(K, layer)
         found, again = (
-            float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, C_b, C_W))
+            float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, *h))
             for x, w in (used.grid, used.moved)
         )
         if not abs(found - again) > used.allowed * abs(found):

@@ -10,10 +10,10 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from symdlt.codegen.activations.calculus import Definition
-from symdlt.codegen.activations.code import Part, guard_function
-from symdlt.codegen.activations.error_function import error_function_source
 from symdlt.errors import ActivationError
+from symdlt.kernels.numpy_target.activations.calculus import Definition
+from symdlt.kernels.numpy_target.activations.code import Part, guard_function
+from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 Array = NDArray[np.float64]
 # Activations are tried up to 1000 in size, every 0.01 where means have their weight.

@@ -1,0 +1,1 @@
+"""Generated kernels, in NumPy and what kernels share. Do not edit."""

@@ -1,0 +1,99 @@
+"""The means of one-input recursions: each once, and named with what they are multiplied by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symdlt.kernels.generator.centring import Means, centred
+from symdlt.kernels.generator.equations import mean_of, taylor_coefficient, tensor_name
+from symdlt.kernels.generator.representation import (
+    HYPERPARAMETERS,
+    NAMES,
+    Mean,
+    SharedFactor,
+    powers_of,
+    variable,
+)
+from symdlt.recursions import Recursion
+
+PAIRS = {one.name: one.pair for one in reversed(HYPERPARAMETERS) if one.pair} | {"": ""}
+SUSCEPTIBILITIES = {"chi_s1_s1": "chi_perp", "chi_d2_s0_s0": "chi_parallel"}
+ALWAYS_KNOWN = (Mean((1, 1)), Mean((0, 0), 2))
+
+Scaled = tuple[Mean, Fraction]
+
+
+def representatives(means: Iterable[Mean]) -> dict[Mean, Scaled]:
+    """For each mean the first one proportional to it, and the proportion.
+
+    >>> representatives([Mean((0, 1), 1), Mean((0, 0), 2)])[Mean((0, 1), 1)][0]
+    Mean(d2<s s>)
+    """
+    first: dict[tuple[Scaled, ...], Scaled] = {}
+    known: dict[Mean, Scaled] = {}
+    for mean in sorted(set(means), key=lambda m: (len(m.plain), m)):
+        leading = mean.plain[0][1]
+        shape = tuple((part, number / leading) for part, number in mean.plain)
+        if len(shape) == 1:
+            known[mean] = (shape[0][0], leading)
+            continue
+        chosen, scale = first.setdefault(shape, (mean, leading))
+        known[mean] = (chosen, leading / scale)
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTerm:
+    """A term with its brackets as means: powers of hyperparameters, r, tensors, number."""
+
+    hyperparameters: tuple[int, ...]
+    width_ratio: int
+    tensors: tuple[str, ...]
+    means: Means
+    coefficient: Fraction
+
+    def named(
+        self, known: dict[Mean, Scaled], shared: dict[str, SharedFactor]
+    ) -> tuple[Counter[str], Fraction]:
+        """The factors by name, and the number: a pair of σ's takes its C_W or λ_W with it.
+
+        Args:
+            known: from `representatives`.
+            shared: where the intermediates are collected.
+        """
+        number = self.coefficient
+        left = Counter(dict(zip(NAMES, self.hyperparameters, strict=True)))
+        powers: Counter[str] = Counter({"r": self.width_ratio})
+        for mean in self.means:
+            chosen, scale = known[mean]
+            number *= scale
+            taken = ""
+            if len(mean.orders) == 2:
+                taken = next(name for name in PAIRS if left[name] or not name)
+                left[taken] -= bool(taken)
+            name = PAIRS[taken] + chosen.name
+            name = SUSCEPTIBILITIES.get(name, name)
+            shared[name] = SharedFactor(name, taken, chosen)
+            powers[name] += 1
+        powers.update(left)
+        powers.update(self.tensors)
+        return powers, number
+
+
+def local_terms(recursion: Recursion) -> tuple[LocalTerm, ...]:
+    """The terms of a recursion, with central moments where means would nearly cancel."""
+    groups: dict[tuple[tuple[int, ...], int, tuple[str, ...]], dict[Means, Fraction]] = {}
+    for term in recursion.terms:
+        tensors = tuple(sorted(variable(tensor_name(t)) for t in term.tensors))
+        rest = (tuple(powers_of(term).values()), term.width_ratio, tensors)
+        means = tuple(sorted(mean_of(bracket)[0] for bracket in term.brackets))
+        group = groups.setdefault(rest, {})
+        group[means] = group.get(means, Fraction(0)) + taylor_coefficient(term)
+    return tuple(
+        LocalTerm(*rest, means, number)
+        for rest, group in groups.items()
+        for means, number in centred(group).items()
+    )

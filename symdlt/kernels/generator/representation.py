@@ -1,0 +1,275 @@
+"""What a kernel computes, for one input or for many, before it is text in any language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import factorial
+
+from symdlt.expansion import differentiate
+from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
+from symdlt.recursions import Term
+
+METRIC = "G"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mean:
+    r"""A Gaussian mean $\frac{1}{k!}\langle\partial^k(\sigma^{(a)}\sigma^{(b)}\cdots)\rangle_K$.
+
+    Attributes:
+        orders: the derivative orders a, b, …, ascending.
+        derivatives: k.
+        groups: if given, the σ's in groups whose joint central moment is meant; k is then 0.
+
+    >>> mean = Mean((0, 0), 2)
+    >>> mean.name, mean.text, [(m.name, str(number)) for m, number in mean.plain]
+    ('d2_s0_s0', 'd2<s s>', [('s0_s2', '1'), ('s1_s1', '1')])
+    >>> central(((1, 1), (0, 0))).text
+    "<s s; s' s'>"
+    """
+
+    orders: tuple[int, ...]
+    derivatives: int = 0
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Mean({self.text})"
+
+    @property
+    def name(self) -> str:
+        """The mean as an identifier."""
+        body = "_".join(f"s{order}" for order in self.orders)
+        if self.groups:
+            return "c_" + "__".join(Mean(group).name for group in self.groups)
+        return f"d{self.derivatives}_{body}" if self.derivatives else body
+
+    @property
+    def text(self) -> str:
+        """The mean as it stands in equations."""
+        groups = self.groups or (self.orders,)
+        body = "; ".join(" ".join(sigma(order) for order in group) for group in groups)
+        return f"d{self.derivatives}<{body}>" if self.derivatives else f"<{body}>"
+
+    @property
+    def plain(self) -> tuple[tuple[Mean, Fraction], ...]:
+        """The sum of means without outer derivatives that it equals."""
+        return _plain(self)
+
+
+@lru_cache(maxsize=1 << 12)
+def _plain(mean: Mean) -> tuple[tuple[Mean, Fraction], ...]:
+    if mean.groups:
+        return ((mean, Fraction(1)),)
+    factors = tuple((0, order) for order in mean.orders)
+    images = differentiate(factors, (0,) * mean.derivatives)
+    return tuple(
+        (Mean(tuple(order for _, order in image)), Fraction(count, factorial(mean.derivatives)))
+        for image, count in images
+    )
+
+
+def central(groups: Iterable[tuple[int, ...]]) -> Mean:
+    """The joint central moment of products of σ's."""
+    ordered = tuple(sorted(groups))
+    return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
+
+
+def sigma(order: int) -> str:
+    """A derivative of the activation in plain text."""
+    return "s" + ("'" * order if order < 4 else f"^({order})")
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameter:
+    """A number, or one for each layer, that a kernel is called with.
+
+    Attributes:
+        name: its identifier.
+        meaning: what it is, for docstrings.
+        variance: whether it is a variance, so that it must be given and is never negative; a
+            learning rate may be left out where no recursion contains it.
+        example: its value in the example of a kernel's docstring.
+        pair: what a mean of two σ's times it is called, before the name of the mean.
+    """
+
+    name: str
+    meaning: str
+    variance: bool
+    example: float
+    pair: str = ""
+
+
+HYPERPARAMETERS = (
+    Hyperparameter("C_b", "variance of the biases, a number or one for each layer.", True, 0.0),
+    Hyperparameter("C_W", "variance of the weights times the width below.", True, 1.0, "chi_"),
+    Hyperparameter("lambda_b", "learning rate of the biases.", False, 0.0),
+    Hyperparameter(
+        "lambda_W", "learning rate of the weights times the width below.", False, 1.0, "lambda_"
+    ),
+)
+NAMES = tuple(one.name for one in HYPERPARAMETERS)
+
+
+def powers_of(term: Term) -> dict[str, int]:
+    """The hyperparameters of a term; nothing else here asks a term for them."""
+    return dict(zip(NAMES, term.hyperparameters.powers, strict=True))
+
+
+def variable(name: str) -> str:
+    """The identifier of a tensor.
+
+    >>> variable("V"), variable("G.1"), variable("X6_01_24")
+    ('V', 'g_1', 'x6_01_24')
+    """
+    return name if len(name) == 1 else name.lower().replace(".", "_")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """A table of Gaussian means, a tensor, or the overlap, at certain samples.
+
+    Attributes:
+        table: the name of the table: "s0_s2", that of the tensor, or "overlap".
+        samples: the sample on each axis, as the recursion labels them; none for one input.
+        orders: of a table of means, the derivative order on each axis, ascending.
+
+    >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
+    ('g_1_12', 's0_s2_21', 'V')
+    """
+
+    table: str
+    samples: tuple[int, ...]
+    orders: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The entry as an identifier."""
+        base = self.table if self.orders else variable(self.table)
+        labels = "".join(map(str, self.samples))
+        return f"{base}_{labels}" if labels else base
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFactor:
+    """An intermediate that several recursions use: a hyperparameter, if any, times a mean.
+
+    Attributes:
+        name: its identifier.
+        hyperparameter: its name, or "" for the bare mean.
+        mean: the mean.
+    """
+
+    name: str
+    hyperparameter: str
+    mean: Mean
+
+    @property
+    def text(self) -> str:
+        """The factor as it stands in equations."""
+        return f"{self.hyperparameter} {self.mean.text}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFunction:
+    """The recursion of one tensor, X[l+1] = gain X[l] + value.
+
+    For many inputs, and for the kernel K, the gain is zero and all stands in the value.
+
+    Attributes:
+        tensor: its name.
+        samples: the label of the sample on each axis; none for one input.
+        equation: the recursion, term by term, as text.
+        entries: the means and the tensors of the layer below that it reads.
+        gain: what multiplies the tensor itself.
+        value: all the rest.
+        first: its value at layer 1.
+        symmetries: the permutations of its axes that leave it unchanged.
+    """
+
+    tensor: str
+    samples: tuple[int, ...]
+    equation: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    gain: Expression
+    value: Expression
+    first: Expression
+    symmetries: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """The identifier of the tensor."""
+        return variable(self.tensor)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names in the recursion."""
+        return symbols(self.gain) | symbols(self.value)
+
+    @property
+    def means(self) -> tuple[tuple[int, ...], ...]:
+        """The derivative orders of the tables of means that it reads, few factors first."""
+        return tuple(sorted({e.orders for e in self.entries if e.orders}, key=by_size))
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """The tensors of the layer below that it reads."""
+        return tuple(sorted({e.table for e in self.entries if not e.orders}))
+
+    @property
+    def local(self) -> bool:
+        """Whether it is a symmetric matrix that reads those at the same pair of samples alone."""
+        same = all(e.samples == self.samples and len({*e.orders}) < 2 for e in self.entries)
+        return same and len(self.samples) == len(self.symmetries) == 2
+
+    @property
+    def cost(self) -> Cost:
+        """Operations a layer, the step of the recursion itself included."""
+        return cost(self.gain) + cost(self.value) + Cost(1, 1)
+
+
+def by_size(orders: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Few factors first."""
+    return len(orders), orders
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModule:
+    """Everything a kernel computes.
+
+    Attributes:
+        inputs: "one" or "many".
+        functions: one for each tensor, the kernel K first, then in dependency order.
+        means: what is integrated, each once: for many inputs these are tables.
+        factors: for one input, the intermediates made of them.
+        parameters: the hyperparameters of its layers.
+        hyperparameters: the names of those that occur.
+    """
+
+    inputs: str
+    functions: tuple[TensorFunction, ...]
+    means: tuple[Mean, ...]
+    factors: tuple[SharedFactor, ...]
+    parameters: tuple[Hyperparameter, ...]
+    hyperparameters: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        factors = f", {len(self.factors)} factors" if self.factors else ""
+        return f"KernelModule({len(self.functions)} tensors, {len(self.means)} means{factors})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all hyperparameters of its layers."""
+        return tuple(one.name for one in self.parameters)
+
+    @property
+    def metric(self) -> TensorFunction:
+        """The recursion of the kernel K itself, which is not linear."""
+        return next(one for one in self.functions if one.tensor == METRIC)
+
+    @property
+    def derivatives(self) -> int:
+        """How many derivatives of σ are needed."""
+        return max((order for mean in self.means for order in mean.orders), default=0)

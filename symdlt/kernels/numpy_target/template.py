@@ -1,0 +1,322 @@
+"""The layout of a kernel in NumPy. `$name` stands for what `writing` puts there.
+
+A name alone on its line is a block of lines at that indentation. The imports are what a kernel in
+this package needs; in a file that stands alone the definitions take the place of those of ours.
+"""
+
+MODULE = '''\
+"""$banner
+
+$provenance
+
+$notation
+
+$example
+"""
+
+$imports
+
+$body
+'''
+
+IMPORTS = """\
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+import numpy as np
+from symdlt.kernels.numpy_target.checks import (
+    PerLayer, checked_depth, checked_functions, checked_layers, refuse_large_variance
+)
+from symdlt.kernels.numpy_target.layers import layers_of
+from symdlt.kernels.numpy_target.problem import (
+    Recursion, Samples, Tables, checked_problem
+)
+from symdlt.kernels.numpy_target.quadrature import (
+    Quadrature, check_finite, checked_overlap_of_one, refuse_many_layers, scan, variances
+)
+from symdlt.kernels.numpy_target.tuples import diagonal
+from symdlt.means import (
+    Array, ClosedMeans, Function, Indices, KernelInputError as KernelInputError,
+    KinkedMeans, LayerMeans, SmoothMeans
+)
+"""
+
+NOTATION_ONE = """\
+Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
+mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
+layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that starts at order
+1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
+"""
+
+SINE = ">>> sine = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]"
+
+EXAMPLE_ONE = """\
+$sine
+>>> layers = propagate((2 * sine)[:$count], 1.0, 20, $hyperparameters)
+>>> layers["G"].shape
+(20,)"""
+
+BODY_ONE = '''\
+DERIVATIVES = $derivatives
+ARRAYS = $arrays
+HYPERPARAMETERS = $names
+VARIANCES = $variances
+NEEDED = $needed
+
+
+$activation
+$kinks
+
+
+class Hyperparameters(NamedTuple):
+    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
+
+    $fields
+    r: Array
+
+
+def plain_means(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
+    """The $count means that are integrated, a row for each.
+
+    $listed
+    """
+    $unpacked = s
+    $products
+    $centred
+    $rows
+
+
+class Factors(NamedTuple):
+    """Intermediates, one value a layer."""
+
+    $factor_fields
+
+
+def shared_factors(h: Hyperparameters, means: Array) -> Factors:
+    """Common factors of the recursions, from the table of means."""
+    $means
+    $taylor_means
+    $factors
+
+
+$first_layer_head
+    """The tensors that do not vanish at layer 1."""
+    return {
+        $first_layer
+    }
+
+
+def advance_g(s: Sequence[Array], weights: Array, $metric_arguments) -> float:
+    """The variance K of layer l+1 from the activation at the nodes of layer l.
+
+    $metric_equation
+    """
+    $metric_activations
+    $metric_means
+    return $metric
+
+
+$recursions
+
+
+Advance = Callable[[Hyperparameters, Factors, Mapping[str, Array]], tuple[Array, Array]]
+
+RECURSIONS: dict[str, Advance] = $table
+
+
+def propagate(
+    activation: Sequence[Function],
+    overlap: float,
+    depth: int,
+    *,
+    $parameters
+    widths: Sequence[float] | Array | None = None,
+) -> dict[str, Array]:
+    """All tensors at the layers 1 … L for one input.
+
+    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
+
+    Args:
+        activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.
+        overlap: x.x/n_0, the mean square of the input.
+        depth: the number of layers L.
+        $meanings
+        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
+
+    Returns:
+        For each tensor an array over the layers.
+
+    Raises:
+        KernelInputError: for input that is not of this form, an activation that is not smooth,
+            and overflow.
+    """
+    activation = checked_functions(activation, DERIVATIVES + 1)
+    overlap = checked_overlap_of_one(overlap)
+    depth = checked_depth(depth)
+    refuse_many_layers(depth, ARRAYS)
+    given = dict(zip(HYPERPARAMETERS, $values, strict=True))
+    layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
+    at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
+    refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
+    with np.errstate(all="ignore"):
+        first = first_layer(overlap, **at_first)
+        for name, value in first.items():
+            check_finite(name, np.array([value]), np.array([first["G"]]))
+        if depth == 1:
+            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
+        h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
+        quadrature = Quadrature(activation, plain_means)
+        K = variances(quadrature, advance_g, first["G"], $metric_values)
+        m = shared_factors(h, quadrature.means(K[:-1]))
+        result, below = {"G": K}, {"G": K[:-1]}
+        for name, advance in RECURSIONS.items():
+            gain, source = advance(h, m, below)
+            result[name] = scan(gain, source, first.get(name, 0.0))
+            check_finite(name, result[name], K)
+            below[name] = result[name][:-1]
+    return result
+'''
+
+RECURSION_ONE = '''\
+$head
+    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
+
+    $equation
+
+    Operations a layer: $multiplications x, $additions +.
+    """
+    $below
+    $gain
+    $source
+    return gain, source
+'''
+
+NOTATION_MANY = """\
+Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), <…> is the mean
+over z of covariance K = G, the numbers 1, 2, … stand for the samples x1, x2, …, and n/n' is
+r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1). A tensor that starts at order 1/n^m is
+returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
+"""
+
+EXAMPLE_MANY = """\
+$sine
+>>> x = np.array([[1.0, 0.5], [0.2, -1.0]])
+>>> layers = propagate(
+...     $functions, x @ x.T / 2, 3, $hyperparameters
+... )
+>>> layers["G"].shape
+(3, 2, 2)"""
+
+BODY_MANY = '''\
+DERIVATIVES = $derivatives
+HYPERPARAMETERS = $names
+VARIANCES = $variances
+
+
+$activation
+$kinks
+
+
+class Layer(NamedTuple):
+    """Hyperparameters of layer l+1, and r = n_l/n_(l-1)."""
+
+    $fields
+    r: float
+
+
+def first_layer(h: Layer, overlap: Array) -> dict[str, Array]:
+    """The tensors that do not vanish at layer 1."""
+    return {
+        $first_layer
+    }
+
+
+$recursions
+
+
+RECURSIONS: dict[str, Recursion] = {
+    $table
+}
+
+
+def propagate(
+    activation: Sequence[Function],
+    overlap: Array,
+    depth: int,
+    *,
+    $parameters
+    widths: Sequence[float] | Array | None = None,
+    tensors: Iterable[str] | None = None,
+    samples: Indices | None = None,
+    tolerance: float = 1e-7,
+    means: LayerMeans | None = None,
+    after_layer: Callable[[int], object] | None = None,
+) -> dict[str, Array]:
+    """Tensors at the layers 1 … L for N inputs.
+
+    Means over two samples are right to about double precision, those over four to a tolerance.
+
+    Args:
+        activation: sigma and its derivatives in order, acting elementwise; how many are needed
+            depends on the tensors, and DERIVATIVES are enough for all.
+        overlap: x_i.x_j/n_0 for all inputs, of shape (N, N).
+        depth: the number of layers L.
+        $meanings
+        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
+        tensors: the names of those wanted, all of RECURSIONS if left out.
+        samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wanted only
+            there; they are not a number elsewhere.
+        tolerance: of means over four samples, in units of the norms of the functions.
+        means: called with K, the orders of all means and the samples, for their tables; if left
+            out, they are taken here. If it has a method pair_tables, as those of symdlt.means have,
+            this gives those of G and H alone.
+        after_layer: called with the number of each layer that is done.
+
+    Returns:
+        For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).
+
+    Raises:
+        KernelInputError: for input that is not of this form, an activation that is not smooth,
+            overflow, and what would not fit into memory.
+    """
+    problem = checked_problem(
+        RECURSIONS,
+        Layer,
+        first_layer,
+        VARIANCES,
+        activation,
+        overlap,
+        depth,
+        dict(zip(HYPERPARAMETERS, $values, strict=True)),
+        widths,
+        tensors,
+        samples,
+    )
+    taken = $taken if means is None else means
+    with np.errstate(all="ignore"):
+        return layers_of(problem, taken, first_layer, after_layer)
+'''
+
+MEANS_SMOOTH = "SmoothMeans(problem.activation, tolerance)"
+MEANS_CLOSED = "ClosedMeans(problem.activation, *FAMILY, tolerance)"
+MEANS_KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
+
+RECURSION_MANY = '''\
+def advance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
+    """$tensor of layer l+1 $where.
+
+    $equation
+    """
+    $samples
+    $entries
+    $value
+'''
+
+ROW_MANY = """\
+"$tensor": Recursion(
+    advance_$name,
+    $needs
+    $means
+    $hyperparameters
+    $symmetries
+    local=$local,
+),"""

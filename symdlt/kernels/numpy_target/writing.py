@@ -1,0 +1,99 @@
+"""A kernel as a NumPy module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pprint import pformat
+
+from symdlt.activations import Activation
+from symdlt.kernels import activation_source
+from symdlt.kernels.generator.representation import KernelModule
+from symdlt.kernels.numpy_target import template
+from symdlt.kernels.numpy_target.layout import filled, quoted, tuple_text
+from symdlt.kernels.numpy_target.linking import imported, linked
+from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
+from symdlt.kernels.numpy_target.one_input_text import data_of_one
+
+
+def module_text(
+    module: KernelModule,
+    banner: str,
+    provenance: str,
+    activation: Activation | None,
+    kinks: Sequence[tuple[float, tuple[float, ...]]],
+    standalone: bool,
+) -> str:
+    """The whole file.
+
+    Args:
+        module: what it computes.
+        banner: the first line.
+        provenance: where it comes from, as text of the module's docstring.
+        activation: what it brings along as ACTIVATION, if anything.
+        kinks: positions and jumps of that, which it brings along as KINKS.
+        standalone: whether the file brings all its definitions along, or imports them.
+    """
+    optional = {True: "", False: " | None = None"}
+    shared = {
+        "derivatives": str(module.derivatives),
+        "names": tuple_text(quoted(module.names)),
+        "variances": tuple_text(quoted(one.name for one in module.parameters if one.variance)),
+        "activation": "" if activation is None else _activation(activation, module.derivatives),
+        "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
+        "parameters": [f"{p.name}: PerLayer{optional[p.variance]}," for p in module.parameters],
+        "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
+        "values": tuple_text(module.names),
+    }
+    if module.inputs == "one":
+        notation = template.NOTATION_ONE
+        body = filled(template.BODY_ONE, **shared, **data_of_one(module))
+    else:
+        notation = template.NOTATION_MANY
+        family = None if activation is None else activation.closed_family()
+        means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
+        if family is not None:
+            means = template.MEANS_CLOSED
+            shown = pformat(family, width=88).replace("'", '"')
+            shared["kinks"] = f"FAMILY = {shown}".replace("\n", "\n" + " " * 9)
+        body = filled(template.BODY_MANY, **shared, **data_of_many(module), taken=means)
+    if standalone:
+        imports, definitions = linked(template.IMPORTS, body)
+        body = f"{definitions}\n\n\n{body}"
+    else:
+        imports = imported(template.IMPORTS, body)
+    example = _example(module, activation is not None)
+    return (
+        filled(
+            template.MODULE,
+            banner=banner,
+            provenance=provenance,
+            notation=notation,
+            example=example,
+            imports=imports,
+            body=body,
+        )
+        + "\n"
+    )
+
+
+def _activation(activation: Activation, derivatives: int) -> str:
+    functions = tuple_text(f"s{order}" for order in range(derivatives + 1))
+    return f"{activation_source(activation, derivatives)}\n\nACTIVATION = {functions}"
+
+
+def _example(module: KernelModule, brought: bool) -> str:
+    rates = any(not p.variance and p.name in module.hyperparameters for p in module.parameters)
+    given = [f"{p.name}={p.example}" for p in module.parameters if p.variance or rates]
+    if module.inputs == "one":
+        return filled(
+            template.EXAMPLE_ONE,
+            sine=template.SINE,
+            count=str(module.derivatives + 1),
+            hyperparameters=", ".join(given),
+        )
+    return filled(
+        template.EXAMPLE_MANY,
+        sine="" if brought else template.SINE,
+        functions="ACTIVATION" if brought else "2 * sine",
+        hyperparameters=", ".join(given),
+    )
