@@ -8,7 +8,6 @@ from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.asymptotics._critical_points import (
@@ -20,8 +19,9 @@ from symdlt.asymptotics._critical_points import (
     CriticalPoint,
 )
 from symdlt.asymptotics._finiteness import check_growth, check_poles
+from symdlt.asymptotics._kernel_curve import NOISE
 from symdlt.asymptotics._origin import Origin, origin_of, short
-from symdlt.asymptotics._scan import NOISE, Scan, half_stable_point, scan
+from symdlt.asymptotics._scan import Scan, half_stable_point, scan
 from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.errors import SolutionError
 from symdlt.networks import Activation
@@ -29,12 +29,13 @@ from symdlt.networks import activation as read_activation
 
 DIGITS = 30
 MOST_DIGITS = 300
-SEARCH = (1e-3, 1e3)
+# Squares of what floating point holds with room for sums.
+LOWEST, HIGHEST = 1e-200, 1e200
 ONE = sp.Integer(1)
 
 
 def criticality(
-    activation: Any, *, digits: int = DIGITS, search: Sequence[float] = SEARCH
+    activation: Any, *, digits: int = DIGITS, search: Sequence[float] | None = None
 ) -> Criticality:
     r"""Whether a network can be critical, and at which $C_b$ and $C_W$.
 
@@ -45,7 +46,8 @@ def criticality(
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         digits: how many digits of what is not exact.
-        search: the lowest and the highest K between which points with K* > 0 are sought.
+        search: the lowest and the highest K between which points with K* > 0 are sought; a million
+            times beyond the scales in the text of the activation if it is not given.
 
     Returns:
         The class, all points found, and the reason if there is none.
@@ -69,7 +71,7 @@ def criticality(
     if early is not None:
         return Criticality(found.name, *early, None, digits)
     origin = origin_of(pieces)
-    scanned = scan(pieces, *map(float, search))
+    scanned = scan(pieces, None if search is None else (float(search[0]), float(search[1])))
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned)]
     beyond = [half_stable_point(pieces, K, digits) for K in scanned.roots]
     if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
@@ -92,12 +94,14 @@ def _check(digits: Any, search: Any) -> None:
             f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
             f"Give a whole number from 1 to {MOST_DIGITS}."
         )
+    if search is None:
+        return
     ends = list(search) if isinstance(search, list | tuple) else []
     real = all(isinstance(end, Real) and isfinite(end) for end in ends)
-    if len(ends) != 2 or not real or not 1e-8 <= ends[0] < ends[1] <= 1e8:
+    if len(ends) != 2 or not real or not LOWEST <= ends[0] < ends[1] <= HIGHEST:
         raise SolutionError(
             f"{short_repr(search)} is not a range of K. It stands as search in the call. "
-            "Give the lowest and the highest K, between 1e-8 and 1e8, such as (0.001, 1000)."
+            f"Give the lowest and the highest K, from {LOWEST} to {HIGHEST}, such as (0.001, 1000)."
         )
 
 
@@ -189,7 +193,7 @@ def _about_scan(scanned: Scan, beyond: list[CriticalPoint]) -> list[str]:
 
 
 def _negative_bias(point: CriticalPoint) -> str:
-    K, C_b = (mpmath.nstr(x._to_mpmath(53), 6) for x in (point.K, point.C_b))
+    K, C_b = (f"{float(x):.6g}" for x in (point.K, point.C_b))
     return f"At K = {K} both susceptibilities are 1, but C_b = {C_b} is negative there."
 
 

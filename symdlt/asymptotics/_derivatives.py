@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from math import factorial
 from typing import Any
 
-import mpmath
-
 from symdlt.asymptotics._jets import jet
 from symdlt.networks._activation_text import Node
+from symdlt.precision import mp as mpmath
 
 Series = list[Any]
 
@@ -135,8 +134,8 @@ def _wave(inner: Series, sign: int, pair: tuple[Any, Any]) -> tuple[Series, Seri
     return s, c
 
 
-_CIRCULAR = (mpmath.sin, mpmath.cos)
-_HYPERBOLIC = (mpmath.sinh, mpmath.cosh)
+_CIRCULAR = (lambda u: mpmath.sin(u), lambda u: mpmath.cos(u))
+_HYPERBOLIC = (lambda u: mpmath.sinh(u), lambda u: mpmath.cosh(u))
 _CALLS: dict[str, Callable[[Series], Series]] = {
     "atan": _atan,
     "cos": lambda u: _wave(u, -1, _CIRCULAR)[1],

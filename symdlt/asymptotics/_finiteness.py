@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.asymptotics._smooth_pieces import SmoothPiece
@@ -15,6 +14,7 @@ from symdlt.networks._activation_pieces import roots
 from symdlt.networks._activation_series import series
 from symdlt.networks._activation_sympy import Z, expression
 from symdlt.networks._activation_text import Node
+from symdlt.precision import mp as mpmath
 
 FAR = (64, 1000, 10**6)
 STEEP = 4.5

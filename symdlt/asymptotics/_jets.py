@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import mpmath
-
 from symdlt.networks._activation_text import Node
+from symdlt.precision import mp as mpmath
 
 Jet = tuple[Any, Any]
 JetFunction = Callable[[Any], Jet]
@@ -45,10 +44,10 @@ def _constant(node: Node) -> JetFunction:
 
 
 def _at_each_precision(compute: Callable[[], Any]) -> Callable[[], Any]:
-    known: dict[int, Any] = {}
+    known: dict[Any, Any] = {}
 
     def value() -> Any:
-        precision = mpmath.mp.prec
+        precision = mpmath.context, mpmath.prec
         if precision not in known:
             known[precision] = compute()
         return known[precision]

@@ -52,6 +52,10 @@ class KernelNumbers:
     d: Any
     d_1: Any
 
+    def next_kernel(self, C_b: Any, C_W: Any) -> Any:
+        """The kernel of the next layer."""
+        return C_b + C_W * self.g
+
     @property
     def mismatch(self) -> Any:
         """The parallel susceptibility over the perpendicular one, less 1."""

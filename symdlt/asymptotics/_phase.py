@@ -7,7 +7,6 @@ from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.asymptotics._correlation import TooNearError, fixed_correlation
@@ -27,6 +26,7 @@ from symdlt.asymptotics._phase_result import (
 from symdlt.asymptotics._smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.networks import activation as read_activation
+from symdlt.precision import mp, number, rounded
 from symdlt.recursions import derive
 
 DIGITS = 15
@@ -168,18 +168,18 @@ def _correlation(
         _chaotic(pieces, kernel, variances, precision) for precision in (working, working + MORE)
     )
     errors = tuple(
-        (name, sp.Float(abs(a - b), 2))
+        (name, rounded(abs(a - b), 2))
         for name, a, b in zip(("rho", "rho_slope"), first, second, strict=True)
     )
-    rho, slope = (sp.Float(value, digits) if value else sp.Integer(0) for value in second)
+    rho, slope = (rounded(value, digits) if value else sp.Integer(0) for value in second)
     return rho, slope, errors
 
 
 def _chaotic(
     pieces: tuple[SmoothPiece, ...], kernel: FixedKernel, variances: tuple[Any, Any], digits: int
 ) -> tuple[Any, Any]:
-    with mpmath.workdps(digits + 5):
-        numbers = tuple(sp.N(v, digits + 5)._to_mpmath(mpmath.mp.prec) for v in variances)
+    with mp.workdps(digits + 5):
+        numbers = tuple(map(number, variances))
     K, at = refined(pieces, kernel.K, variances, digits)
     return fixed_correlation(pieces, K, at.g, (numbers[1], numbers[0]), digits)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import mpmath
+from symdlt.precision import mp as mpmath
 
 CUT = 1
 POLE = 3

@@ -1,0 +1,61 @@
+"""Numbers of many digits whose precision belongs to one thread alone.
+
+The precision of `mpmath.mp` is one for the whole process: two threads that set it spoil each
+other's digits in silence. Here each thread has a context of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import mpmath
+
+
+class ThreadNumbers(threading.local):
+    """A namespace such as `mpmath`, of this thread, that can stand for other kinds of numbers.
+
+    >>> with mp.workdps(30):
+    ...     third = mp.mpf(1) / 3
+    >>> third
+    mpf('0.3333333333333333333333333333332794')
+    >>> mpmath.mp.dps
+    15
+    """
+
+    def __init__(self) -> None:
+        self.context: Any = mpmath.MPContext()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.context, name)
+
+    @contextmanager
+    def using(self, context: Any) -> Iterator[None]:
+        """Functions such as `tanh` taken from elsewhere, for arrays for instance."""
+        before, self.context = self.context, context
+        try:
+            yield
+        finally:
+            self.context = before
+
+
+mp = ThreadNumbers()
+
+
+def number(exact: Any) -> Any:
+    """An exact SymPy number at the precision of this thread."""
+    import sympy as sp
+
+    return mp.mpf(sp.N(exact, mp.dps + 5)._to_mpmath(mp.prec + 16))
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """A number of this thread as a SymPy number.
+
+    SymPy takes only numbers of the process's context without loss.
+    """
+    import sympy as sp
+
+    return sp.Float(mpmath.mp.make_mpf(mp.mpf(value)._mpf_), digits)
