@@ -44,6 +44,17 @@ class ThreadNumbers(threading.local):
 mp = ThreadNumbers()
 
 
+FUNCTIONS = (
+    *("mpf", "pi", "e", "atan", "cos", "cosh", "erf", "erfc", "exp", "log"),
+    *("sin", "sinh", "sqrt", "tanh"),
+)
+
+
+def modules() -> list[Any]:
+    """What `sympy.lambdify` is to take functions from, for numbers of this thread."""
+    return [{name: getattr(mp, name) for name in FUNCTIONS}, "mpmath"]
+
+
 def number(exact: Any) -> Any:
     """An exact SymPy number at the precision of this thread."""
     import sympy as sp

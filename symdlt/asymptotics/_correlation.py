@@ -89,7 +89,7 @@ class HermiteCoefficients:
         self.resolved = (RESOLVED / widest) ** 2
         root = mp.sqrt(K)
         laid = segments(pieces, (float(K), float(K)), digits, widest)
-        z, lengths, values = nodes(laid, max(digits, DOUBLE + 1))
+        z, lengths, values = nodes(pieces, laid, max(digits, DOUBLE + 1))
         self.places: list[int] = []
         self.values: list[int] = []
         self.hermite: list[int] = []

@@ -14,6 +14,7 @@ from symdlt.networks._activation_pieces import roots
 from symdlt.networks._activation_series import series
 from symdlt.networks._activation_sympy import Z, expression
 from symdlt.networks._activation_text import Node
+from symdlt.precision import modules
 from symdlt.precision import mp as mpmath
 
 FAR = (64, 1000, 10**6)
@@ -83,7 +84,7 @@ def _real_zeros(node: Node) -> list[Any]:
     try:
         return [place for place in roots(expression(node)) if place.is_real]
     except ActivationError:
-        return _changes_of_sign(sp.lambdify(Z, expression(node), "mpmath"))
+        return _changes_of_sign(sp.lambdify(Z, expression(node), modules()))
 
 
 def _changes_of_sign(function: Callable[[Any], Any]) -> list[Any]:

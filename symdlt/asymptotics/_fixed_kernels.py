@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf, log
 from typing import Any
 
@@ -12,19 +13,24 @@ from symdlt.asymptotics._classes import is_zero
 from symdlt.asymptotics._gaussian_means import MeanError
 from symdlt.asymptotics._kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
 from symdlt.asymptotics._kernel_map import KernelNumbers
+from symdlt.asymptotics._lengths import lengths
 from symdlt.asymptotics._origin import origin_of
 from symdlt.asymptotics._phase_result import FixedKernel
 from symdlt.asymptotics._smooth_pieces import SmoothPiece, sides
 from symdlt.errors import SolutionError
 from symdlt.precision import mp, number, rounded
 
-# Below the smallest scale of the activation by so much the map is its expansion at K = 0 in all
-# digits of floating point, and above the largest its growth.
-BELOW, ABOVE = 1e-14, 1e8
+# Below the smallest scale of the activation by so much the first term of the map's expansion at
+# K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
+BELOW, ABOVE = 1e-9, 1e8
 FARTHEST = 1e200
 TOUCHING = 1e-11
+HARDLY, FINER = 1e-2, 8
 MOST_LAYERS = 1000
-FAR = (20, 40)
+# A thousand times what a place is found to, see `SETTLED`.
+ARRIVED = 1e-6
+# Powers of ten; oscillations do not rise six times in a row, and z log z rises by more than this.
+FAR, GROWING = range(20, 45, 4), 1.05
 ENDS = (sp.Integer(0), sp.oo)
 
 Variances = tuple[Any, Any]
@@ -61,32 +67,37 @@ class Slopes:
 def slopes_of(pieces: tuple[SmoothPiece, ...]) -> Slopes:
     """The slopes at zero and far from it."""
     left, right = sides(pieces)
+    longest = lengths(pieces)[1]
     value, slope = right.series(1)
     straight = all(piece.slope is not None for piece in pieces)
     return Slopes(
         near=(left.series(1)[1], slope),
-        far=(_far_slope(pieces[0], -1), _far_slope(pieces[-1], 1)),
+        far=(_far_slope(pieces[0], -1, longest), _far_slope(pieces[-1], 1, longest)),
         value=sp.Integer(0) if is_zero(value) else value,
         scale_invariant=straight and all(piece.start in (-sp.oo, 0) for piece in pieces),
     )
 
 
-def _far_slope(piece: SmoothPiece, sign: int) -> Any:
+def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> Any:
+    """The limit of σ(z)/z from places far beyond the longest length, or None if it has none."""
     if piece.slope is not None:
         return piece.slope
     with mp.workdps(60):
         try:
-            near, far = (
-                piece.values(sign * z)[0] / (sign * z) for z in (mp.mpf(10) ** k for k in FAR)
-            )
+            places = [sign * longest * mp.mpf(10) ** k for k in FAR]
+            ratios = [piece.values(z)[0] / z for z in places]
         except (OverflowError, MemoryError):
             return sp.oo
         except (ZeroDivisionError, ValueError):
             return None
-        if abs(far - near) < 1e-9 * (1 + abs(far)):
-            nearest = mp.nint(far)
-            return sp.Integer(int(nearest)) if abs(far - nearest) < 1e-15 else rounded(far, 15)
-        return sp.oo if abs(far) > 1.5 * abs(near) else None
+        first, last = ratios[0], ratios[-1]
+        steps = [(abs(a), abs(b)) for a, b in pairwise(ratios)]
+        if all(b < a for a, b in steps) and abs(last) < 1e-3 * abs(first):
+            return sp.Integer(0)
+        if abs(last - first) <= 1e-9 * abs(last):
+            nearest = mp.nint(last)
+            return sp.Integer(int(nearest)) if abs(last - nearest) < 1e-15 else rounded(last, 15)
+        return sp.oo if all(b > GROWING * a for a, b in steps) else None
 
 
 def fixed_kernels(
@@ -208,13 +219,24 @@ class _Flow:
 
     def zeros(self, grid: list[float]) -> list[tuple[float, bool]]:
         """Where the excess changes its sign, or (True) touches zero."""
-        turns = crossings(self.slope, grid, NOISE)
+        finer = self._finer(grid)
+        turns = crossings(self.slope, finer, NOISE)
         touching = [K for K in turns if abs(self.excess(K)) < TOUCHING]
-        places = sorted({*grid, *turns})
+        places = sorted({*finer, *turns})
         crossing = crossings(self.excess, places, TOUCHING)
         nearest = self._from_zero(next((K for K in places if abs(self.excess(K)) > TOUCHING), None))
         found = [*((K, True) for K in touching), *((K, False) for K in [*nearest, *crossing])]
         return sorted(found)
+
+    def _finer(self, grid: list[float]) -> list[float]:
+        """More places where the kernel hardly moves, and may cross the diagonal more than once."""
+        found = grid[:1]
+        for low, high in pairwise(grid):
+            still = max(abs(f(K)) for K in (low, high) for f in (self.excess, self.slope))
+            if TOUCHING < still < HARDLY:
+                found += [low * (high / low) ** (k / FINER) for k in range(1, FINER)]
+            found.append(high)
+        return found
 
     def _from_zero(self, lowest: float | None) -> list[float]:
         """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
@@ -237,8 +259,11 @@ class _Flow:
         """
         for _ in range(MOST_LAYERS):
             excess = self.excess(K)
-            if abs(excess) < TOUCHING:
-                return min(range(len(places)), key=lambda k: abs(_log(places[k]) - log(K)))
+            nearest = min(
+                range(len(places)), key=lambda k: abs(_log(places[k]) - log(K)), default=0
+            )
+            if places and (abs(excess) < TOUCHING or abs(places[nearest] / K - 1) < ARRIVED):
+                return nearest
             ahead = [k for k, place in enumerate(places) if (place - K) * excess > 0]
             if not ahead:
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, floor, inf, log, log2, log10, pi, sqrt
+from math import ceil, floor, inf, log, log2, log10, pi, prod, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +26,12 @@ GUARD = 3
 RATIOS = (2.0, 4.0)
 # Digits that the narrow disc leaves for the size of the function; more nodes, fewer segments.
 SLACK = 6
-# Half of a segment over sqrt(K): the Gaussian itself varies there by exp(1) at most.
-WIDEST = 0.7
+# Half of a segment over sqrt(K): the Gaussian itself varies there by exp(6) at most.
+WIDEST = 1.2
 # Newton's iteration starts from nine digits, so that one rule serves all its steps.
 NEAR = 1e-6
+# Where terms of the activation may cancel, so many values are compared with those to more digits.
+NEAR_ZERO, SAMPLED, LOSS = 1 / 32, 8, 1e-13
 MOST_SEGMENTS = 16_000
 MOST_LEVELS = 400
 # Places at which the size is sampled, as powers of the reach of a Gaussian: it decides how far to
@@ -117,7 +119,11 @@ class GaussianMeans:
 
     def _laid(self, low: float, high: float) -> tuple[Any, Any, Any]:
         laid = segments(self.pieces, (low, high), self.digits)
-        return nodes(laid, self.digits)
+        z, weights, values = nodes(self.pieces, laid, self.digits)
+        if self.double:
+            return z, weights, values
+        columns = [[prod(value[k] for k in orders) for value in values] for orders in self.products]
+        return [x * x for x in z], weights, columns
 
     def _in_doubles(self, K: Any, z: Array, lengths: Array, values: Array) -> Any:
         root = sqrt(K)
@@ -132,17 +138,15 @@ class GaussianMeans:
                 found.append(tuple(float(terms @ squares**n) for n in range(self.powers)))
         return tuple(found)
 
-    def _in_digits(self, K: Any, z: list[Any], lengths: list[Any], values: list[Any]) -> Any:
-        norm = mp.sqrt(2 * mp.pi * K)
-        squares = [x * x / K for x in z]
-        weights = [[w * mp.exp(-y / 2) for w, y in zip(lengths, squares, strict=True)]]
+    def _in_digits(self, K: Any, squares: Any, lengths: list[Any], columns: Any) -> Any:
+        norm, rate = mp.sqrt(2 * mp.pi * K), -1 / (2 * mp.mpf(K))
+        weights = [[w * mp.exp(rate * y) for w, y in zip(lengths, squares, strict=True)]]
         for _ in range(1, self.powers):
             weights.append([w * y for w, y in zip(weights[-1], squares, strict=True)])
-        found = []
-        for orders in self.products:
-            column = [mp.fprod(value[order] for order in orders) for value in values]
-            found.append(tuple(mp.fdot(column, weight) / norm for weight in weights))
-        return tuple(found)
+        return tuple(
+            tuple(mp.fdot(column, w) / (norm * K**n) for n, w in enumerate(weights))
+            for column in columns
+        )
 
 
 def nodes_per_segment(digits: int) -> int:
@@ -233,8 +237,8 @@ def _variation(
             if not mine.any():
                 continue
             c, h = centre[mine], half[mine]
-            sampled = [_broadcast(piece.values(c + x * h)[0], c) for x in (-0.9, 0.1, 0.9)]
-            size = np.max([abs(sampled[1] - value) for value in (sampled[0], sampled[2])], axis=0)
+            slopes = [_broadcast(piece.values(c + x * h)[1], c) for x in (-0.9, 0.1, 0.9)]
+            size = h * np.max(np.abs(slopes), axis=0)
             varies[mine] = np.where(np.isfinite(size), size, 0)
             for radius, ratio in zip(spread, RATIOS, strict=True):
                 disc = piece.values(Discs(c + 0j, ratio * h))[0]
@@ -279,27 +283,29 @@ def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
     return found
 
 
-def nodes(laid: Sequence[Segment], digits: int) -> tuple[Any, Any, Any]:
+def nodes(
+    pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int
+) -> tuple[Any, Any, Any]:
     """Nodes, lengths that they stand for, and the activation and its derivatives there.
 
     With at most 15 digits these are arrays, otherwise lists, the last one of tuples.
     """
     count = nodes_per_segment(digits)
     if digits <= DOUBLE:
-        return _array_nodes(laid, count)
-    places, lengths = gauss_rule(count)
+        return _array_nodes(laid, count, NEAR_ZERO * lengths(pieces)[0])
+    places, weights_on_one = gauss_rule(count)
     z, weights, values = [], [], []
     for segment in laid:
         left, right = (_exactly(end) for end in segment[:2])
         middle, half = (left + right) / 2, (right - left) / 2
         here = [middle + half * x for x in places]
         z += here
-        weights += [half * w for w in lengths]
+        weights += [half * w for w in weights_on_one]
         values += [_checked(segment.piece, x) for x in here]
     return z, weights, values
 
 
-def _array_nodes(laid: Sequence[Segment], count: int) -> tuple[Array, Array, Array]:
+def _array_nodes(laid: Sequence[Segment], count: int, near: float) -> tuple[Array, Array, Array]:
     places, lengths = np.polynomial.legendre.leggauss(count)
     ends = np.array([[float(segment.left), float(segment.right)] for segment in laid])
     half = (ends[:, 1] - ends[:, 0]) / 2
@@ -310,12 +316,28 @@ def _array_nodes(laid: Sequence[Segment], count: int) -> tuple[Array, Array, Arr
         here = z[mine]
         with mp.using(ARRAYS), np.errstate(all="ignore"):
             found = [_broadcast(value, here) for value in piece.values(here)]
-        for place in np.argwhere(~np.isfinite(found[0]) | ~np.isfinite(found[1])):
-            numbers = _checked(piece, mp.mpf(float(here[tuple(place)])))
-            for array, value in zip(found, numbers, strict=True):
-                array[tuple(place)] = float(value)
+        _mend(piece, here, found, near)
         values[:, mine] = found
     return z.ravel(), (half[:, None] * lengths).ravel(), values.reshape(2, -1)
+
+
+def _mend(piece: SmoothPiece, z: Array, found: list[Array], near: float) -> None:
+    """Values that are out of range or lost digits, as exp(z) - 1 does near zero, from mpmath."""
+    close = np.argwhere((abs(z) < near) & (z != 0))
+    lost = np.argwhere(~np.isfinite(found[0]) | ~np.isfinite(found[1])).tolist()
+    for rest in (close[:: max(1, len(close) // SAMPLED)].tolist(), close.tolist()):
+        worst = 0.0
+        for place in [*lost, *rest]:
+            index = tuple(place)
+            cancelled = 4 * max(0.0, log10(near / abs(z[index]))) if z[index] else 0
+            with mp.workdps(DOUBLE + GUARD + int(cancelled)):
+                numbers = _checked(piece, mp.mpf(float(z[index])))
+            for array, value in zip(found, map(float, numbers), strict=True):
+                worst = max(worst, abs(array[index] - value) / (abs(value) or 1))
+                array[index] = value
+        if worst < LOSS:
+            return
+        lost = []
 
 
 def _broadcast(value: Any, like: Array) -> Array:

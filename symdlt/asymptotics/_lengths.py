@@ -16,6 +16,8 @@ Array = Any
 
 # Numbers in activations are at most 1e99 and at least 1e-99; 2**332 is about 1e100.
 OCTAVES = np.arange(-332, 333)
+# Not a number that sums of small integers hit, as 1 + exp(z) does near zero.
+TWICE = 2.3
 BOUNDED = {"sin": lambda u: np.clip(u, -1, 1), "cos": np.ones_like}
 
 
@@ -69,7 +71,11 @@ def _sizes(node: Node, z: Array, changes: Array) -> Array:
 
 
 def _steps(first: Array, second: Array) -> Array:
-    """Where it changes which of two is the larger, twice the other at least, or neither."""
+    """Where it changes which of two is the larger, twice the other at least, or neither.
+
+    A term that is zero has no length; it may have lost its digits, as exp(z) - 1 does.
+    """
     a, b = abs(first), abs(second)
-    order = (a > 2 * b).astype(int) - (b > 2 * a)
-    return order[:, 1:] != order[:, :-1]
+    order = (a > TWICE * b).astype(int) - (b > TWICE * a)
+    known = (a > 0) & (b > 0)
+    return (order[:, 1:] != order[:, :-1]) & known[:, 1:] & known[:, :-1]

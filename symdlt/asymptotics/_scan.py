@@ -16,6 +16,8 @@ from symdlt.precision import mp
 # How far K is sought below the smallest and above the largest scale of the activation: where
 # g' - d is a millionth of d, it has the sign that it has at the end.
 BEYOND = 1e6
+# Half of the digits with which a point is computed at least.
+DECIDED = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Scan:
     @property
     def usable(self) -> tuple[float, ...]:
         """The K at which C_b is not negative if χ_⊥ is 1."""
-        return tuple(K for K, numbers in self.grid if numbers.g <= K * numbers.d)
+        return tuple(K for K, numbers in self.grid if 0 < numbers.g <= K * numbers.d)
 
 
 def _sign(numbers: KernelNumbers) -> int:
@@ -88,7 +90,7 @@ def half_stable_point(
         SolutionError: if Newton's iteration does not settle.
     """
     found, errors = computed_twice(lambda working: _numbers(pieces, rough, working, solve), digits)
-    decided = abs(found["a_1"] * found["K"]) > sp.Float(10) ** (-digits // 2)
+    decided = abs(found["a_1"] * found["K"]) > DECIDED
     side = "from above" if found["a_1"] < 0 else "from below"
     return CriticalPoint(
         **found,

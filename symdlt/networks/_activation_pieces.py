@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.errors import ActivationError
 from symdlt.networks._activation_series import series, vanishes
 from symdlt.networks._activation_sympy import Z, expression
 from symdlt.networks._activation_text import ONE, Node, negative
+from symdlt.precision import modules, mp
 
 SWITCHES = ("abs", "elu", "leaky_relu", "max", "min", "relu")
 MOST_PIECES = 64
@@ -139,7 +139,7 @@ def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[P
     condition = expression(u)
     zeros = [x for x in roots(condition) if start < x < end]
     starts = _ascending([start, *zeros])
-    function = sp.lambdify(Z, condition, "mpmath")
+    function = sp.lambdify(Z, condition, modules())
     for begin, stop in zip(starts, [*starts[1:], end], strict=True):
         value = _value(function, _between(begin, stop))
         if value is None:
@@ -152,12 +152,12 @@ def _switched(node: Node, nodes: list[Node], start: Any, end: Any) -> Iterator[P
 
 def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
     """The value of a function at a rational number, or None if it is not real."""
-    with mpmath.workdps(50):
+    with mp.workdps(50):
         try:
-            value = mpmath.mpmathify(function(mpmath.mpf(point.p) / point.q))
+            value = mp.mpmathify(function(mp.mpf(point.p) / point.q))
         except (ZeroDivisionError, OverflowError, ValueError):
             return None
-    return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
+    return value if isinstance(value, mp.mpf) and mp.isfinite(value) else None
 
 
 def _branches(name: str, nodes: list[Node]) -> tuple[Node, Node, Node]:
