@@ -89,7 +89,7 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
 
     def excess(K: float) -> float:
         at = curve.at(K)
-        return (1 - float(bias) / K) * at.d - at.g / K
+        return float((1 - float(bias) / K) * at.d - at.g / K)
 
     roots = crossings(excess, grid, TOUCHING) if bias else []
     points = [_point(pieces, root, bias, digits) for root in roots]

@@ -75,7 +75,8 @@ def criticality(
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned)]
     beyond = [half_stable_point(pieces, K, digits) for K in scanned.roots]
     if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
-        nearest = min(scanned.usable, key=lambda K: abs(log(K)))
+        middle = sum(map(log, scanned.range)) / 2
+        nearest = min(scanned.usable, key=lambda K: abs(log(K) - middle))
         beyond.append(half_stable_point(pieces, nearest, digits, solve=False))
     usable = [point for point in beyond if point.C_b >= 0]
     reasons = [f"{origin}."] if isinstance(origin, str) else []

@@ -52,10 +52,10 @@ class Discs:
     def __neg__(self) -> Discs:
         return Discs(-self.centre, self.radius)
 
-    def __sub__(self, other: Any) -> Discs:
+    def __sub__(self, other: Any) -> Any:
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Discs:
+    def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:

@@ -17,6 +17,7 @@ from symdlt.errors import ActivationError, SolutionError
 from symdlt.precision import mp, number
 
 Array = Any
+Rule = tuple[Any, Any, Any]
 
 DOUBLE = 15
 POWERS = 3
@@ -36,6 +37,8 @@ MOST_SEGMENTS = 16_000
 MOST_LEVELS = 400
 # Places at which the size is sampled, as powers of the reach of a Gaussian: it decides how far to
 # go for functions that grow, up to 38 times as far.
+# Standard deviations at which a Gaussian is less than the least double.
+UNDERFLOW = 60.0
 SAMPLES = 1.25 ** np.arange(-40, 17)
 
 
@@ -96,13 +99,13 @@ class GaussianMeans:
             rule = self._rule(float(K))
             found = self._in_doubles(K, *rule) if self.double else self._in_digits(K, *rule)
         if all(mp.isfinite(mean) for means in found for mean in means):
-            return found
+            return tuple(found)
         raise MeanError(
             f"The Gaussian means at K = {float(K):.6g} leave the range of floating point. "
             "The activation grows fast. Give a smaller range of K."
         )
 
-    def _rule(self, K: float) -> tuple[Any, Any, Any]:
+    def _rule(self, K: float) -> Rule:
         """Nodes, their weights, and the values there: in doubles for all K from 4^n to 4^(n+1)."""
         place: Any = floor(log2(K) / 2)
         if self.double and place not in self.rules:
@@ -115,9 +118,10 @@ class GaussianMeans:
             place = next(near, K)
             if place not in self.rules:
                 self.rules[place] = self._laid(K * (1 - NEAR), K * (1 + NEAR))
-        return self.rules[place]
+        rule: Rule = self.rules[place]
+        return rule
 
-    def _laid(self, low: float, high: float) -> tuple[Any, Any, Any]:
+    def _laid(self, low: float, high: float) -> Rule:
         laid = segments(self.pieces, (low, high), self.digits)
         z, weights, values = nodes(self.pieces, laid, self.digits)
         if self.double:
@@ -250,22 +254,21 @@ def _reach(pieces: Sequence[SmoothPiece], root: float, digits: int) -> float:
     """How far from zero a Gaussian's means still gather digits, for its standard deviation."""
     reach = root * sqrt(2 * log(10) * (digits + GUARD))
     kinks = np.array([float(piece.start) for piece in pieces[1:] if piece.start])
-    inner = np.concatenate(
-        [kinks + s * step for s in (1, -1) for step in (root**2 / abs(kinks), root)]
-    )
-    z = np.concatenate([s * reach * SAMPLES for s in (1, -1)] + [inner])
-    z = z[np.isfinite(z) & (abs(z) <= reach * SAMPLES[-1])]
+    steps = [s * step for s in (1, -1) for step in (root**2 / abs(kinks), root)]
+    span = float(np.max(abs(kinks), initial=reach))
+    places = np.concatenate([reach * SAMPLES, span * SAMPLES])
+    z = np.concatenate([-places, places, *(kinks + step for step in steps)])
     sizes = log_sizes(pieces, z) - (z / root) ** 2 / 4 + np.log(abs(z / root) + 1)
     largest = np.max(sizes, initial=-inf)
     beyond = abs(z)[sizes > largest - log(10) * (digits + GUARD) / 2]
     needed = max(reach, float(np.max(beyond, initial=0)) * 1.25)
-    if needed > reach * SAMPLES[-1]:
+    if needed > span * SAMPLES[-1]:
         raise MeanError(
             f"The Gaussian means of the activation diverge at K = {root**2:.6g}. "
             "The activation grows too fast for a Gaussian of that variance. "
             "Give one that grows slower, or a smaller range of K."
         )
-    return needed
+    return min(needed, max(reach * float(SAMPLES[-1]), root * UNDERFLOW))
 
 
 def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
@@ -283,9 +286,7 @@ def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
     return found
 
 
-def nodes(
-    pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int
-) -> tuple[Any, Any, Any]:
+def nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -> Rule:
     """Nodes, lengths that they stand for, and the activation and its derivatives there.
 
     With at most 15 digits these are arrays, otherwise lists, the last one of tuples.
@@ -377,6 +378,7 @@ def _gauss_rule(count: int, precision: int) -> tuple[list[Any], list[Any]]:
 
 def _checked(piece: SmoothPiece, z: Any) -> Any:
     """The values of a piece, which must be real and finite."""
+    values: Any
     try:
         values = piece.values(z)
     except (ZeroDivisionError, ValueError, OverflowError, MemoryError):

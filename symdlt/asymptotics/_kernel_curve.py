@@ -88,7 +88,7 @@ def bisected(function: Callable[[float], float], low: float, high: float) -> flo
             low = middle
         else:
             high = middle
-    return low**0.5 * high**0.5
+    return float(low**0.5 * high**0.5)
 
 
 def solved(

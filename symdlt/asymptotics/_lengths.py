@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ Array = Any
 OCTAVES = np.arange(-332, 333)
 # Not a number that sums of small integers hit, as 1 + exp(z) does near zero.
 TWICE = 2.3
-BOUNDED = {"sin": lambda u: np.clip(u, -1, 1), "cos": np.ones_like}
+BOUNDED: dict[str, Callable[[Array], Array]] = {
+    "sin": lambda u: np.clip(u, -1, 1),
+    "cos": np.ones_like,
+}
 
 
 def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
@@ -67,7 +70,8 @@ def _sizes(node: Node, z: Array, changes: Array) -> Array:
     changes |= _steps(first, np.ones_like(z))
     if node.name == "sigmoid":
         return 1 / (1 + np.exp(-first))
-    return BOUNDED.get(node.name, getattr(ARRAYS, node.name, None))(first)
+    envelope = BOUNDED.get(node.name) or getattr(ARRAYS, node.name)
+    return envelope(first)
 
 
 def _steps(first: Array, second: Array) -> Array:

@@ -129,7 +129,7 @@ def check_digits(digits: Any) -> None:
 
 
 def _check_start(start: Any) -> None:
-    if not isinstance(start, Real) or isinstance(start, bool) or not LEAST <= start <= MOST:
+    if not isinstance(start, Real) or isinstance(start, bool) or not LEAST <= float(start) <= MOST:
         raise SolutionError(
             f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
             f"Give a number from {LEAST} to {MOST}; 1 is usual."

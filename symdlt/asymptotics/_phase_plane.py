@@ -48,9 +48,10 @@ def plot_phase_plane(
         ActivationError: if the activation cannot be read, or is not finite somewhere.
         SolutionError: if its Gaussian means diverge, or it jumps, or a range is unusable.
     """
-    _check(C_W, "C_W"), _check(C_b, "C_b"), _check((0, start), "start")
+    for ends, name in ((C_W, "C_W"), (C_b, "C_b"), ((0, start), "start")):
+        _check(ends, name)
     found = read_activation(activation)
-    columns, rows = np.linspace(*C_W, POINTS), np.linspace(*C_b, POINTS)
+    columns, rows = (np.linspace(ends[0], ends[1], POINTS) for ends in (C_W, C_b))
     across, up = np.meshgrid(columns, rows)
     chi = chi_perp(KernelCurve(continuous_pieces(found)), across, up, start)
     with np.errstate(divide="ignore"):
