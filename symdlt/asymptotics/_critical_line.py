@@ -69,7 +69,7 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
 
     >>> (point,) = critical_line("tanh", 0.05, digits=8)
     >>> point.C_W, point.K, point.stable
-    (1.7609546, 0.57147752, True)
+    (1.7609546, 0.57004788, True)
     >>> critical_line("tanh", 0)[0].C_W
     1
     """

@@ -46,7 +46,7 @@ def criticality(
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         digits: how many digits of what is not exact.
-        search: the lowest and the highest K between which points with K* > 0 are sought; a million
+        search: the lowest and the highest K between which points with K* > 0 are sought; ten thousand
             times beyond the scales in the text of the activation if it is not given.
 
     Returns:

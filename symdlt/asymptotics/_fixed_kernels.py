@@ -22,7 +22,7 @@ from symdlt.precision import mp, number, rounded
 
 # Below the smallest scale of the activation by so much the first term of the map's expansion at
 # K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
-BELOW, ABOVE = 1e-9, 1e8
+BELOW, ABOVE = 1e-9, 1e5
 FARTHEST = 1e200
 TOUCHING = 1e-11
 HARDLY, FINER = 1e-2, 8

@@ -14,8 +14,8 @@ from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.precision import mp
 
 # How far K is sought below the smallest and above the largest scale of the activation: where
-# g' - d is a millionth of d, it has the sign that it has at the end.
-BEYOND = 1e6
+# g' - d is a ten-thousandth of d, it has the sign that it has at the end.
+BEYOND = 1e4
 # Half of the digits with which a point is computed at least.
 DECIDED = 1e-11
 
