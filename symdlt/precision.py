@@ -18,9 +18,8 @@ class ThreadNumbers(threading.local):
     """A namespace such as `mpmath`, of this thread, that can stand for other kinds of numbers.
 
     >>> with mp.workdps(30):
-    ...     third = mp.mpf(1) / 3
-    >>> third
-    mpf('0.3333333333333333333333333333332794')
+    ...     print(mp.mpf(1) / 3)
+    0.333333333333333333333333333333
     >>> mpmath.mp.dps
     15
     """

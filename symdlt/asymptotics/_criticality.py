@@ -46,8 +46,8 @@ def criticality(
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         digits: how many digits of what is not exact.
-        search: the lowest and the highest K between which points with K* > 0 are sought; ten thousand
-            times beyond the scales in the text of the activation if it is not given.
+        search: the lowest and the highest K between which points with K* > 0 are sought; if it
+            is not given, ten thousand times beyond the scales in the text of the activation.
 
     Returns:
         The class, all points found, and the reason if there is none.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symdlt.asymptotics._discs import ARRAYS, Discs
+from symdlt.asymptotics._jets import jet
 from symdlt.asymptotics._lengths import lengths
 from symdlt.asymptotics._smooth_pieces import SmoothPiece
 from symdlt.errors import ActivationError, SolutionError
@@ -228,6 +229,10 @@ def _first_segments(
     return left, right, np.searchsorted(kinks, (left + right) / 2)
 
 
+# The function and its slope for arrays, whatever derivatives the values of a piece are.
+_bounded = lru_cache(maxsize=64)(jet)
+
+
 def _variation(
     pieces: Sequence[SmoothPiece], left: Array, right: Array, owner: Array
 ) -> tuple[list[Array], Array]:
@@ -241,11 +246,11 @@ def _variation(
             if not mine.any():
                 continue
             c, h = centre[mine], half[mine]
-            slopes = [_broadcast(piece.values(c + x * h)[1], c) for x in (-0.9, 0.1, 0.9)]
+            slopes = [_broadcast(_bounded(piece.node)(c + x * h)[1], c) for x in (-0.9, 0.1, 0.9)]
             size = h * np.max(np.abs(slopes), axis=0)
             varies[mine] = np.where(np.isfinite(size), size, 0)
             for radius, ratio in zip(spread, RATIOS, strict=True):
-                disc = piece.values(Discs(c + 0j, ratio * h))[0]
+                disc = _bounded(piece.node)(Discs(c + 0j, ratio * h))[0]
                 radius[mine] = disc.radius if isinstance(disc, Discs) else 0
     return spread, varies
 
@@ -278,7 +283,7 @@ def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
     for k, piece in enumerate(pieces):
         mine = np.flatnonzero(owner == k)
         with mp.using(ARRAYS):
-            sizes = abs(_broadcast(piece.values(z[mine])[0], z[mine]))
+            sizes = abs(_broadcast(_bounded(piece.node)(z[mine])[0], z[mine]))
         found[mine] = np.log(sizes)
         for place in mine[~np.isfinite(sizes)]:
             value = _checked(piece, mp.mpf(float(z[place])))[0]

@@ -31,9 +31,7 @@ def hard_tanh(K, c=1):
     return K * (inside - 2 * y * bell) + c * c * (1 - inside), inside
 
 
-@pytest.mark.parametrize(
-    ("C_W", "C_b"), [(1.5, 0), (1.05, 0), (5, 0), (1.5, 1e-4)]
-)
+@pytest.mark.parametrize(("C_W", "C_b"), [(1.5, 0), (1.05, 0), (5, 0), (1.5, 1e-4)])
 def test_fixed_points_of_hard_tanh_against_its_closed_form(C_W, C_b):
     found = phase(HARD_TANH, C_W, C_b, digits=13)
     K = mpmath.findroot(lambda K: C_b + C_W * hard_tanh(K)[0] - K, float(found.K) * 1.01)
