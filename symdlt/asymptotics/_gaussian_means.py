@@ -140,7 +140,7 @@ class GaussianMeans:
                 terms = lengths / root / sqrt(2 * pi)
                 for order in orders:
                     terms = terms * (values[order] * bell)
-                found.append(tuple(float(terms @ squares**n) for n in range(self.powers)))
+                found.append(tuple(float(np.sum(terms * squares**n)) for n in range(self.powers)))
         return tuple(found)
 
     def _in_digits(self, K: Any, squares: Any, lengths: list[Any], columns: Any) -> Any:

@@ -33,7 +33,7 @@ def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
     >>> from symdlt.asymptotics._smooth_pieces import smooth_pieces
     >>> from symdlt.networks import activation
     >>> [round(x) for x in lengths(smooth_pieces(activation("tanh(z/50) + z**3/10**9")))]
-    [45, 4096]
+    [23, 1448]
     """
     z = 2.0 ** np.stack([OCTAVES, OCTAVES])
     z[0] *= -1
