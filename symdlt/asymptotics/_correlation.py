@@ -51,7 +51,8 @@ class HermiteSquares:
 
     def __init__(self, pieces: Sequence[SmoothPiece], K: Any, total: Any, digits: int) -> None:
         self.pieces, self.K, self.total, self.digits = pieces, K, total, digits
-        self.known = HermiteCoefficients(pieces, K, digits, WIDEST)
+        with mp.workdps(digits + 5):
+            self.known = HermiteCoefficients(pieces, K, digits, WIDEST)
 
     def up_to(self, correlation: float) -> list[Any]:
         """As many as give the series at that correlation to the digits asked for.
