@@ -89,7 +89,8 @@ class HermiteCoefficients:
         self.widest, self.bits = widest, int((digits + 8) * log2(10))
         self.resolved = (RESOLVED / widest) ** 2
         root = mp.sqrt(K)
-        laid = segments(pieces, (float(K), float(K)), digits, widest)
+        # Hermite functions carry half of the Gaussian, so that tails count as those of 2 K do.
+        laid = segments(pieces, (float(K), 2 * float(K)), digits, widest)
         z, lengths, values = nodes(pieces, laid, max(digits, DOUBLE + 1))
         self.places: list[int] = []
         self.values: list[int] = []
