@@ -68,4 +68,4 @@ def rounded(value: Any, digits: int) -> Any:
     """
     import sympy as sp
 
-    return sp.Float(mpmath.mp.make_mpf(mp.mpf(value)._mpf_), digits)
+    return sp.Float(mpmath.mp.make_mpf(mp.convert(value)._mpf_), digits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, log
+from math import isfinite
 from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
@@ -75,8 +75,7 @@ def criticality(
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned)]
     beyond = [half_stable_point(pieces, K, digits) for K in scanned.roots]
     if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
-        middle = sum(map(log, scanned.range)) / 2
-        nearest = min(scanned.usable, key=lambda K: abs(log(K) - middle))
+        nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
         beyond.append(half_stable_point(pieces, nearest, digits, solve=False))
     usable = [point for point in beyond if point.C_b >= 0]
     reasons = [f"{origin}."] if isinstance(origin, str) else []

@@ -18,6 +18,8 @@ from symdlt.precision import mp
 BEYOND = 1e4
 # Half of the digits with which a point is computed at least.
 DECIDED = 1e-11
+# Means of so small a part come from tails of the Gaussian that are known to few digits.
+FAINT = 1e-60
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,13 @@ class Scan:
         grid: each K with g, d and their derivatives, in floating point.
         roots: where the two susceptibilities agree, roughly.
         stopped: why the grid ends before the range that was asked for, or None.
+        middle: of that range, between the scales of the activation.
     """
 
     grid: tuple[tuple[float, KernelNumbers], ...]
     roots: tuple[float, ...]
     stopped: str | None
+    middle: float
 
     @property
     def range(self) -> tuple[float, float]:
@@ -71,8 +75,10 @@ def scan(pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None) ->
     low, high = search or (curve.scales[0] / BEYOND, curve.scales[1] * BEYOND)
     curve.at(low)
     grid, stopped = curve.grid(low, high)
+    largest = max(curve.at(K).d for K in grid)
+    grid = [K for K in grid if curve.at(K).d > FAINT * largest] or grid
     roots = crossings(lambda K: float(curve.at(K).mismatch), grid, NOISE)
-    return Scan(tuple((K, curve.at(K)) for K in grid), tuple(roots), stopped)
+    return Scan(tuple((K, curve.at(K)) for K in grid), tuple(roots), stopped, (low * high) ** 0.5)
 
 
 def half_stable_point(
