@@ -2,13 +2,13 @@
 
 import typing as _typing
 
+from symdlt.activations import activation as activation
 from symdlt.definitions import Layer as Layer
 from symdlt.errors import SymdltError as SymdltError
 from symdlt.forward import forward_equation as forward_equation
 from symdlt.networks import BOOK as BOOK
 from symdlt.networks import Correlator as Correlator
 from symdlt.networks import Forest as Forest
-from symdlt.networks import activation as activation
 from symdlt.networks import correlator_from as correlator_from
 from symdlt.networks import correlators as correlators
 from symdlt.networks import tensor as tensor

@@ -173,7 +173,7 @@ CALLS = {
 NUMBERS = {"C_b", "C_W", "lambda_b", "lambda_W", "overlap"}
 TEXTS = {"kernel", "frozen_ntk", "sample"}
 SENSIBLE = {
-    "criticality": ["activation='x'", "digits=2"],
+    "criticality": ["activation='x'", "digits=2", "search=None"],
     "derive": ["piece=None", "piece=2"],
     "derive_system": ["tensors=[]"],
     "correlator_from": ["edges=[]"],

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations.functions import FUNCTIONS
@@ -16,6 +15,8 @@ from symdlt.activations.series import series
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
+from symdlt.precision import modules
+from symdlt.precision import mp as mpmath
 
 SINGULAR = {name for name, function in FUNCTIONS.items() if function.positive}
 # Where growth is looked at, by convention.
@@ -89,7 +90,7 @@ def _real_zeros(node: Node) -> list[Any]:
     try:
         return [place for place in roots(expression(node)) if place.is_real]
     except ActivationError:
-        return _changes_of_sign(sp.lambdify(Z, expression(node), "mpmath"))
+        return _changes_of_sign(sp.lambdify(Z, expression(node), modules()))
 
 
 def _changes_of_sign(function: Callable[[Any], Any]) -> list[Any]:

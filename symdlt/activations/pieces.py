@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations.exact_numbers import is_zero
@@ -18,6 +17,7 @@ from symdlt.activations.nodes import Z as ARGUMENT
 from symdlt.activations.series import series
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError
+from symdlt.precision import modules, mp
 
 # Bounds against activations whose pieces nobody waits for.
 MOST_PIECES = 64
@@ -139,7 +139,7 @@ def _chosen(start: Any, end: Any, u: Node, below: Node, above: Node) -> Iterator
             f"A condition of the activation is not finite: {str(condition)[:40]}. "
             "It decides where pieces meet. Give thresholds that are finite numbers."
         )
-    function = sp.lambdify(Z, condition, "mpmath")
+    function = sp.lambdify(Z, condition, modules())
     for begin, stop in zip(starts, [*starts[1:], end], strict=True):
         value = _value(function, _between(begin, stop))
         if value is None:
@@ -152,12 +152,12 @@ def _chosen(start: Any, end: Any, u: Node, below: Node, above: Node) -> Iterator
 
 def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
     """The value of a function at a rational number, or None if it is not real."""
-    with mpmath.workdps(50):
+    with mp.workdps(50):
         try:
-            value = mpmath.mpmathify(function(mpmath.mpf(point.p) / point.q))
+            value = mp.mpmathify(function(mp.mpf(point.p) / point.q))
         except (ZeroDivisionError, OverflowError, ValueError):
             return None
-    return value if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else None
+    return value if isinstance(value, mp.mpf) and mp.isfinite(value) else None
 
 
 def roots(function: Any) -> list[Any]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.functions import TABLE
 from symdlt.activations.nodes import Node
 from symdlt.errors import ActivationError
+from symdlt.precision import mp
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Ring:
     tidy: Callable[[Any], Any]
     is_zero: Callable[[Any], bool]
     is_negative: Callable[[Any], bool]
-    precision: Callable[[], int]
+    precision: Callable[[], object]
 
 
 def number(node: Node) -> Any:
@@ -83,14 +83,14 @@ def _expanded(x: Any) -> Any:
 
 def _digits_of(node: Node) -> Any:
     if node.kind == "constant":
-        return +getattr(mpmath, node.name)
-    return mpmath.mpf(node.number.numerator) / node.number.denominator
+        return +getattr(mp, node.name)
+    return mp.mpf(node.number.numerator) / node.number.denominator
 
 
 def _digits_power(x: Any, exponent: Fraction) -> Any:
     if exponent.denominator == 1:
         return x**exponent.numerator
-    return x ** (mpmath.mpf(exponent.numerator) / exponent.denominator)
+    return x ** (mp.mpf(exponent.numerator) / exponent.denominator)
 
 
 EXACT = Ring(
@@ -105,16 +105,17 @@ EXACT = Ring(
     is_negative=lambda x: bool(x.is_negative),
     precision=lambda: 0,
 )
-# At mpmath's own precision; division by zero is Python's error, and roots may be complex.
+# At the precision of the thread, or for arrays where `mp` stands for these; division by zero is
+# Python's error, and roots may be complex.
 DIGITS = Ring(
     zero=0,
     one=1,
     number=_digits_of,
-    value=lambda name, x: getattr(mpmath, name)(x),
+    value=lambda name, x: getattr(mp, name)(x),
     power=_digits_power,
-    total=mpmath.fdot,
+    total=lambda pairs: mp.fdot(pairs),
     tidy=lambda x: x,
     is_zero=lambda x: False,
     is_negative=lambda x: bool(x < 0),
-    precision=lambda: int(mpmath.mp.prec),
+    precision=lambda: (mp.context, mp.prec),
 )

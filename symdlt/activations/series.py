@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
+from threading import local
 from typing import Any
 
 from symdlt.activations.functions import TABLE
@@ -42,16 +43,23 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
         node: without cases, as the pieces of an activation are.
         order: the highest derivative.
 
-    >>> import mpmath
     >>> from symdlt.activations.grammar import parse
-    >>> [int(x) for x in derivatives(parse("z**3 - 2*z"), 3)(mpmath.mpf(2))]
+    >>> from symdlt.precision import mp
+    >>> [int(x) for x in derivatives(parse("z**3 - 2*z"), 3)(mp.mpf(2))]
     [4, 10, 12, 6]
     """
-    expansion = Expansion(node, DIGITS, order)
-    if order < 2:
-        return lambda z: tuple(expansion.at(z))
+    here = local()  # an expansion remembers where it is, so that each thread has its own
     factorials = [factorial(k) for k in range(order + 1)]
-    return lambda z: tuple(c * k for c, k in zip(expansion.at(z), factorials, strict=True))
+
+    def values(z: Any) -> tuple[Any, ...]:
+        if not hasattr(here, "expansion"):
+            here.expansion = Expansion(node, DIGITS, order)
+        found = here.expansion.at(z)
+        if order < 2:
+            return tuple(found)
+        return tuple(c * k for c, k in zip(found, factorials, strict=True))
+
+    return values
 
 
 class Expansion:
@@ -71,7 +79,7 @@ class Expansion:
         self._z = self._added(_Variable, ())
         self._whole = self._part(node, {"z": self._z})
         self._moving = [part for part in self._parts if not part.constant]
-        self._precision = -1
+        self._precision: object = None
 
     def at(self, centre: Any) -> list[Any]:
         """The coefficients of the powers of z − centre."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, log
+from math import isfinite
 from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations import Activation
@@ -23,18 +22,20 @@ from symdlt.asymptotics._critical_points import (
     Criticality,
     CriticalPoint,
 )
+from symdlt.asymptotics._kernel_curve import NOISE
 from symdlt.asymptotics._origin import Origin, origin_of, short
-from symdlt.asymptotics._scan import NOISE, Scan, half_stable_point, scan
+from symdlt.asymptotics._scan import Scan, half_stable_point, scan
 from symdlt.errors import SolutionError
 
 DIGITS = 30
 MOST_DIGITS = 300
-SEARCH = (1e-3, 1e3)
+# Squares of what floating point holds with room for sums.
+LOWEST, HIGHEST = 1e-200, 1e200
 ONE = sp.Integer(1)
 
 
 def criticality(
-    activation: Any, *, digits: int = DIGITS, search: Sequence[float] = SEARCH
+    activation: Any, *, digits: int = DIGITS, search: Sequence[float] | None = None
 ) -> Criticality:
     r"""Whether a network can be critical, and at which $C_b$ and $C_W$.
 
@@ -45,7 +46,8 @@ def criticality(
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         digits: how many digits of what is not exact.
-        search: the lowest and the highest K between which points with K* > 0 are sought.
+        search: the lowest and the highest K between which points with K* > 0 are sought; if it
+            is not given, ten thousand times beyond the scales in the text of the activation.
 
     Returns:
         The class, all points found, and the reason if there is none.
@@ -69,11 +71,11 @@ def criticality(
     if early is not None:
         return Criticality(found.name, *early, None, digits)
     origin = origin_of(pieces)
-    scanned = scan(pieces, *map(float, search))
+    scanned = scan(pieces, None if search is None else (float(search[0]), float(search[1])))
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned)]
     beyond = [half_stable_point(pieces, K, digits) for K in scanned.roots]
     if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
-        nearest = min(scanned.usable, key=lambda K: abs(log(K)))
+        nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
         beyond.append(half_stable_point(pieces, nearest, digits, solve=False))
     usable = [point for point in beyond if point.C_b >= 0]
     reasons = [f"{origin}."] if isinstance(origin, str) else []
@@ -92,12 +94,14 @@ def _check(digits: Any, search: Any) -> None:
             f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
             f"Give a whole number from 1 to {MOST_DIGITS}."
         )
+    if search is None:
+        return
     ends = list(search) if isinstance(search, list | tuple) else []
     real = all(isinstance(end, Real) and isfinite(end) for end in ends)
-    if len(ends) != 2 or not real or not 1e-8 <= ends[0] < ends[1] <= 1e8:
+    if len(ends) != 2 or not real or not LOWEST <= ends[0] < ends[1] <= HIGHEST:
         raise SolutionError(
             f"{short_repr(search)} is not a range of K. It stands as search in the call. "
-            "Give the lowest and the highest K, between 1e-8 and 1e8, such as (0.001, 1000)."
+            f"Give the lowest and the highest K, from {LOWEST} to {HIGHEST}, such as (0.001, 1000)."
         )
 
 
@@ -189,7 +193,7 @@ def _about_scan(scanned: Scan, beyond: list[CriticalPoint]) -> list[str]:
 
 
 def _negative_bias(point: CriticalPoint) -> str:
-    K, C_b = (mpmath.nstr(x._to_mpmath(53), 6) for x in (point.K, point.C_b))
+    K, C_b = (f"{float(x):.6g}" for x in (point.K, point.C_b))
     return f"At K = {K} both susceptibilities are 1, but C_b = {C_b} is negative there."
 
 

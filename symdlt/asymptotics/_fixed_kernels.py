@@ -7,23 +7,30 @@ from itertools import pairwise
 from math import inf, log
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
-from symdlt.asymptotics._gaussian_means import GaussianMeans, MeanError
-from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
+from symdlt.asymptotics._gaussian_means import MeanError
+from symdlt.asymptotics._kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
+from symdlt.asymptotics._kernel_map import KernelNumbers
+from symdlt.asymptotics._lengths import lengths
+from symdlt.asymptotics._origin import origin_of
 from symdlt.asymptotics._phase_result import FixedKernel
-from symdlt.asymptotics._scan import GUARD, MOST_STEPS, NOISE, ROUGH
 from symdlt.errors import SolutionError
+from symdlt.precision import mp, number, rounded
 
-LOWEST, HIGHEST, FARTHEST = 1e-8, 1e4, 1e14
-POINTS_PER_DECADE = 4
+# Below the smallest scale of the activation by so much the first term of the map's expansion at
+# K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
+BELOW, ABOVE = 1e-9, 1e5
+FARTHEST = 1e200
 TOUCHING = 1e-11
-HALVINGS = 28
 HARDLY, FINER = 1e-2, 8
-FAR = (mpmath.mpf(10) ** 20, mpmath.mpf(10) ** 40)
+MOST_LAYERS = 1000
+# A thousand times what a place is found to, see `SETTLED`.
+ARRIVED = 1e-6
+# Powers of ten; oscillations do not rise six times in a row, and z log z rises by more than this.
+FAR, GROWING = range(20, 45, 4), 1.05
 ENDS = (sp.Integer(0), sp.oo)
 
 Variances = tuple[Any, Any]
@@ -60,30 +67,37 @@ class Slopes:
 def slopes_of(pieces: tuple[SmoothPiece, ...]) -> Slopes:
     """The slopes at zero and far from it."""
     left, right = sides(pieces)
+    longest = lengths(pieces)[1]
     value, slope = right.series(1)
     straight = all(piece.slope is not None for piece in pieces)
     return Slopes(
         near=(left.series(1)[1], slope),
-        far=(_far_slope(pieces[0], -1), _far_slope(pieces[-1], 1)),
+        far=(_far_slope(pieces[0], -1, longest), _far_slope(pieces[-1], 1, longest)),
         value=sp.Integer(0) if is_zero(value) else value,
         scale_invariant=straight and all(piece.start in (-sp.oo, 0) for piece in pieces),
     )
 
 
-def _far_slope(piece: SmoothPiece, sign: int) -> Any:
+def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> Any:
+    """The limit of σ(z)/z from places far beyond the longest length, or None if it has none."""
     if piece.slope is not None:
         return piece.slope
-    with mpmath.workdps(60):
+    with mp.workdps(60):
         try:
-            near, far = (piece.values(sign * z)[0] / (sign * z) for z in FAR)
+            places = [sign * longest * mp.mpf(10) ** k for k in FAR]
+            ratios = [piece.values(z)[0] / z for z in places]
         except (OverflowError, MemoryError):
             return sp.oo
         except (ZeroDivisionError, ValueError):
             return None
-        if abs(far - near) < 1e-9 * (1 + abs(far)):
-            nearest = mpmath.nint(far)
-            return sp.Integer(int(nearest)) if abs(far - nearest) < 1e-15 else sp.Float(far, 15)
-        return sp.oo if abs(far) > 1.5 * abs(near) else None
+        first, last = ratios[0], ratios[-1]
+        steps = [(abs(a), abs(b)) for a, b in pairwise(ratios)]
+        if all(b < a for a, b in steps) and abs(last) < 1e-3 * abs(first):
+            return sp.Integer(0)
+        if abs(last - first) <= 1e-9 * abs(last):
+            nearest = mp.nint(last)
+            return sp.Integer(int(nearest)) if abs(last - nearest) < 1e-15 else rounded(last, 15)
+        return sp.oo if all(b > GROWING * a for a, b in steps) else None
 
 
 def fixed_kernels(
@@ -99,40 +113,26 @@ def fixed_kernels(
         digits: how many of what is not exact.
 
     Raises:
-        SolutionError: if the Gaussian means diverge at the start, or no fixed point is found
-            where there is one.
+        SolutionError: if the Gaussian means diverge at the start, the kernel does not come to rest,
+            or no fixed point is found where there is one.
     """
     slopes = slopes_of(pieces)
     if slopes.scale_invariant:
         return [_scale_invariant(slopes, C_W, C_b, start)], 0
-    search = _Search(pieces, C_W, C_b, slopes)
-    try:
-        rise = search.at(start)[0]
-    except MeanError as reason:
-        raise SolutionError(
-            f"{str(reason).partition('. ')[0]}. The kernel starts from there. "
-            "Give a smaller start, or an activation that grows slower."
-        ) from None
-    grid = search.grid(start)
-    places = search.zeros(grid)
+    flow = _Flow(pieces, C_W, C_b, slopes)
+    grid = flow.grid(start)
+    start = flow.first(start, grid)
+    places = flow.zeros(grid)
     found = [_numerical(pieces, place, (C_W, C_b), digits) for place in places]
     if C_b == 0 and slopes.value == 0:
         decay = slopes.decay(C_W)
         zero = sp.Integer(0)
         found.insert(0, FixedKernel(zero, decay, decay, zero))
         places.insert(0, (0.0, False))
-    if grid[-1].excess > 0:
-        found.append(_unbounded(slopes.growth(C_W), grid[-1].K))
+    if flow.excess(grid[-1]) > 0:
+        found.append(_unbounded(slopes.growth(C_W), grid[-1]))
         places.append((inf, False))
-    ahead = [k for k, (K, _) in enumerate(places) if (K - start) * rise > 0]
-    if abs(rise) < TOUCHING:
-        ahead = [min(range(len(places)), key=lambda k: abs(log(max(places[k][0], LOWEST) / start)))]
-    if not ahead:
-        raise SolutionError(
-            f"No fixed point of the kernel is found from K = {start:g} on. It was sought for K "
-            f"from {grid[0].K:.3g} to {grid[-1].K:.3g}. Give another start, or another C_W."
-        )
-    return found, ahead[0] if rise > 0 or len(ahead) == 1 else ahead[-1]
+    return found, flow.destination(start, [K for K, _ in places], grid)
 
 
 def _unbounded(growth: Any, highest: float) -> FixedKernel:
@@ -157,108 +157,157 @@ def _scale_invariant(slopes: Slopes, C_W: Any, C_b: Any, start: float) -> FixedK
     return FixedKernel(K, factor, factor, K if K is sp.oo else K * factor / C_W)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    K: float
-    excess: float
-    slope: float
-
-
-class _Search:
-    """The excess C_b/K + C_W g/K − 1 of the next kernel, in floating point."""
+class _Flow:
+    """The excess C_b/K + C_W g/K − 1 of the next kernel, in floating point, and where it leads."""
 
     def __init__(self, pieces: tuple[SmoothPiece, ...], C_W: Any, C_b: Any, slopes: Slopes) -> None:
         self.C_W, self.C_b, self.slopes = float(C_W), float(C_b), slopes
-        self.pieces = pieces
-        self.forget()
+        self.exact = C_W, C_b
+        self.curve = KernelCurve(pieces)
 
-    def forget(self) -> None:
-        """Drop the nodes, of which some lie where the activation is too large for a number."""
-        self.means = GaussianMeans(self.pieces, kernel_map().products, ROUGH)
+    def next_kernel(self, K: float) -> float:
+        """The kernel of the next layer."""
+        return float(self.curve.at(K).next_kernel(self.C_b, self.C_W))
 
-    def at(self, K: float) -> tuple[float, float]:
-        """By which part of itself a kernel grows, and the slope of that in log K."""
-        numbers = numbers_at(K, self.means(K))
-        ratio = (self.C_b + self.C_W * float(numbers.g)) / K
-        return ratio - 1, self.C_W * float(numbers.g_1) - ratio
+    def excess(self, K: float) -> float:
+        """By which part of itself a kernel grows."""
+        return self.next_kernel(K) / K - 1
 
-    def grid(self, start: float) -> list[_Place]:
-        """The excess from low to high K, or to where the means end."""
+    def chi_parallel(self, K: float) -> float:
+        """The slope of the map."""
+        return self.C_W * float(self.curve.at(K).g_1)
+
+    def slope(self, K: float) -> float:
+        """The slope of the excess in log K."""
+        return self.chi_parallel(K) - self.next_kernel(K) / K
+
+    def grid(self, start: float) -> list[float]:
+        """From below the lowest scale to where only the growth at large K decides."""
+        low, high = self.curve.scales
+        low, high = min(low * BELOW, start / 10), max(high * ABOVE, start * 10)
         floor = self.C_b + self.C_W * float(self.slopes.value) ** 2
-        K = min(floor / 4, start / 10) if floor else LOWEST
-        growth = self.slopes.growth(sp.Float(self.C_W))
-        bounded = growth is not None and growth < 1
-        found: list[_Place] = []
-        while K < HIGHEST or (bounded and found[-1].excess > 0 and K < FARTHEST):
-            try:
-                found.append(_Place(K, *self.at(K)))
-            except MeanError:
-                self.forget()
+        low = max(low, floor / 4)
+        high = max(high, 10 * low)
+        found, stopped = self.curve.grid(low, high)
+        if floor and floor / 4 < low:
+            found.insert(0, floor / 4)
+        growth = self.slopes.growth(self.exact[0])
+        while found and stopped is None and growth is not None and found[-1] < FARTHEST:
+            if self.excess(found[-1]) * (growth - 1) >= 0:
                 break
-            K *= 10 ** (1 / POINTS_PER_DECADE)
+            more, stopped = self.curve.grid(found[-1] * 2, found[-1] * 1e4)
+            found += more
         return found
 
-    def zeros(self, grid: list[_Place]) -> list[tuple[float, bool]]:
-        """Where the excess changes its sign, or (True) touches zero."""
-        touching, places = [], self._finer(grid)
-        for low, high in pairwise(tuple(places)):
-            if min(abs(low.slope), abs(high.slope)) > NOISE and low.slope * high.slope < 0:
-                K = self._bisected(low.K, high.K, 1)
-                place = _Place(K, *self.at(K))
-                if abs(place.excess) < TOUCHING:
-                    touching.append((K, True))
-                else:
-                    places.append(place)
-        moving = sorted((p for p in places if abs(p.excess) > TOUCHING), key=lambda p: p.K)
-        crossing = [
-            (self._bisected(low.K, high.K, 0), False)
-            for low, high in pairwise(moving)
-            if low.excess * high.excess < 0
-        ]
-        return sorted([*touching, *crossing])
+    def first(self, start: float, grid: list[float]) -> float:
+        """The start, or the end of the grid for one beyond it that falls down to there.
 
-    def _finer(self, grid: list[_Place]) -> list[_Place]:
+        Raises:
+            SolutionError: if the means do not exist there.
+        """
+        try:
+            self.curve.at(start)
+        except MeanError as reason:
+            growth = self.slopes.growth(self.exact[0])
+            if grid and growth is not None and growth < 1 and self.excess(grid[-1]) < 0:
+                return grid[-1]
+            raise SolutionError(
+                f"{str(reason).partition('. ')[0]}. The kernel starts from there. "
+                "Give a smaller start, or an activation that grows slower."
+            ) from None
+        return start
+
+    def zeros(self, grid: list[float]) -> list[tuple[float, bool]]:
+        """Where the excess changes its sign, or (True) touches zero."""
+        finer = self._finer(grid)
+        turns = crossings(self.slope, finer, NOISE)
+        touching = [K for K in turns if abs(self.excess(K)) < TOUCHING]
+        places = sorted({*finer, *turns})
+        crossing = crossings(self.excess, places, TOUCHING)
+        nearest = self._from_zero(next((K for K in places if abs(self.excess(K)) > TOUCHING), None))
+        found = [*((K, True) for K in touching), *((K, False) for K in [*nearest, *crossing])]
+        return sorted(found)
+
+    def _finer(self, grid: list[float]) -> list[float]:
         """More places where the kernel hardly moves, and may cross the diagonal more than once."""
         found = grid[:1]
         for low, high in pairwise(grid):
-            still = max(abs(x) for place in (low, high) for x in (place.excess, place.slope))
-            if still < HARDLY and low.K > 100 * LOWEST:
-                steps = [low.K * (high.K / low.K) ** (k / FINER) for k in range(1, FINER)]
-                found += [_Place(K, *self.at(K)) for K in steps]
+            still = max(abs(f(K)) for K in (low, high) for f in (self.excess, self.slope))
+            if TOUCHING < still < HARDLY:
+                found += [low * (high / low) ** (k / FINER) for k in range(1, FINER)]
             found.append(high)
         return found
 
-    def _bisected(self, low: float, high: float, which: int) -> float:
-        """Where the excess (0) or its slope (1) is zero, roughly."""
-        below = self.at(low)[which]
-        for _ in range(HALVINGS):
-            middle = (low * high) ** 0.5
-            if self.at(middle)[which] * below > 0:
-                low = middle
-            else:
-                high = middle
-        return float((low * high) ** 0.5)
+    def _from_zero(self, lowest: float | None) -> list[float]:
+        """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
+        decay = self.slopes.decay(self.exact[0])
+        if lowest is None or self.C_b or self.slopes.value or decay == 1:
+            return []
+        if (decay - 1) * self.excess(lowest) > 0:
+            return []
+        origin = origin_of(self.curve.pieces)
+        if isinstance(origin, str) or origin.power is None:
+            return []
+        K = ((1 - decay) / (decay * origin.a)) ** (1 / (origin.power - 1))
+        return [float(K)] if K.is_real and K > 0 else []
+
+    def destination(self, K: float, places: list[float], grid: list[float]) -> int:
+        """Which of the places a kernel goes to: by layers until the map is monotonic up to one.
+
+        Raises:
+            SolutionError: if it goes to none.
+        """
+        for _ in range(MOST_LAYERS):
+            excess = self.excess(K)
+            nearest = min(
+                range(len(places)), key=lambda k: abs(_log(places[k]) - log(K)), default=0
+            )
+            if places and (abs(excess) < TOUCHING or abs(places[nearest] / K - 1) < ARRIVED):
+                return nearest
+            ahead = [k for k, place in enumerate(places) if (place - K) * excess > 0]
+            if not ahead:
+                break
+            chosen = ahead[0] if excess > 0 else ahead[-1]
+            low, high = sorted((K, places[chosen]))
+            between = [K, *(k for k in grid if low < k < high)]
+            if places[chosen] == grid[-1] or all(self.chi_parallel(k) >= 0 for k in between):
+                return chosen
+            K = self.next_kernel(K)
+            try:
+                self.curve.at(K)
+            except MeanError:
+                break
+        else:
+            return chosen
+        raise SolutionError(
+            f"No fixed point of the kernel is found from K = {K:g} on. It was sought for K from "
+            f"{grid[0]:.3g} to {grid[-1]:.3g}. Give another start, or another C_W."
+        )
+
+
+def _log(K: float) -> float:
+    return log(min(max(K, 1e-300), 1e300))
 
 
 def _numerical(
     pieces: tuple[SmoothPiece, ...], place: tuple[float, bool], variances: Variances, digits: int
 ) -> FixedKernel:
     """A fixed point computed twice; the difference is its error."""
-    working = max(digits, 2 * ROUGH) + GUARD
     rough, touching = place
-    rows = []
-    for precision in (working, 2 * working):
-        K, at = refined(pieces, rough, variances, precision, touching=touching)
-        with mpmath.workdps(precision):
-            C_W = _number(variances[0])
-            rows.append((K, C_W * at.g_1, C_W * at.d, at.g))
-    names = ("K", "chi_parallel", "chi_perp", "mean_square")
-    with mpmath.workdps(2 * working):
-        errors = tuple(
-            (name, sp.Float(abs(a - b), 2)) for name, a, b in zip(names, *rows, strict=True)
-        )
-        K, parallel, perpendicular, g = (sp.Float(value, digits) for value in rows[1])
-        return FixedKernel(K, parallel, perpendicular, g, errors)
+
+    def compute(working: int) -> dict[str, Any]:
+        K, at = refined(pieces, rough, variances, working, touching=touching)
+        with mp.workdps(working):
+            C_W = number(variances[0])
+            return {
+                "K": K,
+                "chi_parallel": C_W * at.g_1,
+                "chi_perp": C_W * at.d,
+                "mean_square": at.g,
+            }
+
+    found, errors = computed_twice(compute, digits)
+    return FixedKernel(**found, errors=errors)
 
 
 def refined(
@@ -281,22 +330,11 @@ def refined(
     Raises:
         SolutionError: if the iteration does not settle.
     """
-    means = GaussianMeans(pieces, kernel_map().products, digits)
-    with mpmath.workdps(digits):
-        C_W, C_b = map(_number, variances)
-        K = _number(sp.Float(rough, digits))
-        for _ in range(MOST_STEPS):
-            at = numbers_at(K, means(K))
-            slope = C_W * at.g_1 - 1
-            step = -slope / (C_W * at.g_2) if touching else (K - C_b - C_W * at.g) / slope
-            K = K + step
-            if abs(step) < abs(K) * mpmath.mpf(10) ** (-digits / 2 - 1):
-                return K, numbers_at(K, means(K))
-    raise SolutionError(
-        f"The fixed point near K = {float(rough):.6g} is not found to {digits} digits. "
-        "The kernel map almost touches the diagonal there. Give fewer digits, or another C_W."
-    )
+    with mp.workdps(digits):
+        C_W, C_b = map(number, variances)
 
+    def step(K: Any, at: KernelNumbers) -> Any:
+        slope = C_W * at.g_1 - 1
+        return -slope / (C_W * at.g_2) if touching else (K - at.next_kernel(C_b, C_W)) / slope
 
-def _number(exact: Any) -> Any:
-    return sp.N(exact, mpmath.mp.dps + 5)._to_mpmath(mpmath.mp.prec)
+    return solved(pieces, rough, digits, step)

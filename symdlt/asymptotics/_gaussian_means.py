@@ -2,107 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
-from math import asinh, ceil, exp, fsum, inf, isfinite, log, log2, pi, sqrt
-from typing import Any
+from math import ceil, floor, inf, log, log2, log10, pi, prod, sqrt
+from typing import Any, NamedTuple
 
-import mpmath
-import sympy as sp
+import numpy as np
 
+from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.asymptotics._discs import ARRAYS, Discs
+from symdlt.asymptotics._lengths import lengths
 from symdlt.errors import ActivationError, SolutionError
+from symdlt.precision import mp, number
+
+Array = Any
+Rule = tuple[Any, Any, Any]
 
 DOUBLE = 15
-# The golden part of a step: lattices moved by it share no aliases.
-SHIFT = (sqrt(5.0) - 1.0) / 2
-OFFSET = 0.0917
-# Of a K with checked nodes: a Gaussian not wider, but for a factor of e^3 at its far end, nor much
-# narrower has nothing that the checked one has not.
-LEAST_CHECKED, MOST_CHECKED = 0.25, 1.1
-COARSEST = 0.5
-MOST_HALVINGS = 8
-MOST_WIDENINGS = 9
 POWERS = 3
-REAL = (mpmath.mpf, int)
-
-Function = Callable[[Any], Any]
-Place = tuple[Any, Any]
-Mapping = Callable[[Any, Any], Place]
+GUARD = 3
+# Radii of the discs over half the segment inside: the wide ones see entire functions, the narrow
+# ones reach between poles. Each node of Gauss's rule gains 2 log10(q + sqrt(q^2 - 1)) digits.
+RATIOS = (2.0, 4.0)
+# Digits that the narrow disc leaves for the size of the function; more nodes, fewer segments.
+SLACK = 6
+# Half of a segment over sqrt(K): the Gaussian itself varies there by exp(6) at most.
+WIDEST = 1.2
+# Newton's iteration starts from nine digits, so that one rule serves all its steps.
+NEAR = 1e-6
+# Where terms of the activation may cancel, so many values are compared with those to more digits.
+NEAR_ZERO, SAMPLED, LOSS = 1 / 32, 8, 1e-13
+MOST_SEGMENTS = 16_000
+MOST_LEVELS = 400
+# Places at which the size is sampled, as powers of the reach of a Gaussian: it decides how far to
+# go for functions that grow, up to 38 times as far.
+# Standard deviations at which a Gaussian is less than the least double.
+UNDERFLOW = 60.0
+SAMPLES = 1.25 ** np.arange(-40, 17)
 
 
 class MeanError(SolutionError):
-    """A Gaussian mean that diverges, or that more nodes do not settle."""
+    """A Gaussian mean that diverges, or that takes too many nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    """A piece, and a variable t in which the trapezoidal rule converges exponentially.
+class Segment(NamedTuple):
+    """A part of the real line on which Gauss's rule gives the digits asked for."""
 
-    Attributes:
-        place: from t and a unit to z, which increases with t, and dz/dt.
-        values: the activation and its derivative at z.
-        low: the lowest t, or minus infinity where the decay of the Gaussian ends the sum.
-        high: the highest t, or infinity.
-    """
-
-    place: Mapping
-    values: Function
-    low: float
-    high: float
-
-
-@dataclass(slots=True)
-class _Ray:
-    """Nodes at equal steps of t in one direction, made when they are needed.
-
-    Attributes:
-        panel: where they lie.
-        unit: what z is measured in.
-        step: from one to the next; its sign is the direction.
-        t: where the next one will be.
-        squares: z² at each node.
-        columns: for each product its values times dz/dt.
-        end: z at the last node.
-    """
-
-    panel: _Panel
-    unit: Any
-    step: Any
-    t: Any
-    squares: list[Any] = field(default_factory=list)
-    columns: tuple[list[Any], ...] = ()
-    end: Any = None
-
-    @property
-    def open(self) -> bool:
-        """Whether it goes on to infinity."""
-        return (self.panel.high if self.step > 0 else -self.panel.low) == inf
-
-    def reaches(self, distance: Any) -> bool:
-        """Whether no more nodes are needed out to a distance from zero."""
-        if not self.open:
-            return bool(self.t > self.panel.high if self.step > 0 else self.t < self.panel.low)
-        if self.end is None:
-            return False
-        return bool((self.end if self.step > 0 else -self.end) >= distance)
+    left: Any
+    right: Any
+    piece: SmoothPiece
 
 
 class GaussianMeans:
     r"""The means $\langle \sigma^{(a)}\sigma^{(b)}\cdots (z^2/K)^n \rangle_K$ for n = 0, 1, 2, ….
 
-    The real line is cut at the kinks. Each piece is mapped so that the trapezoidal rule converges
-    exponentially, and its step is halved until the sums agree, and agree with those of a lattice
-    moved by the golden part of a step. Values at the nodes serve every K.
+    The real line is cut at the kinks and at zero, and halved until disc arithmetic shows that each
+    segment is short enough. So the rule is laid by the text of the activation, whose scales may be
+    far from that of the Gaussian. Values at the nodes serve K within a factor of four.
 
     Args:
         pieces: the smooth pieces of the activation.
         products: the orders of the derivatives in each product, such as (0, 0) and (1, 1).
         digits: how many digits to work with; with at most 15, in floating point.
         powers: how many powers of z²/K.
-        together: whether the sums settle compared with the largest of them; some may vanish then.
 
+    >>> from math import exp
     >>> from symdlt.activations.smooth_pieces import smooth_pieces
     >>> from symdlt.activations import activation
     >>> means = GaussianMeans(smooth_pieces(activation("sin")), [(0, 0)], 15)
@@ -117,209 +83,314 @@ class GaussianMeans:
         digits: int,
         *,
         powers: int = POWERS,
-        together: bool = False,
     ) -> None:
-        self.products = tuple(products)
-        self.powers = powers
-        self.together = together
+        self.pieces, self.products = tuple(pieces), tuple(products)
+        self.digits, self.powers = digits, powers
         self.double = digits <= DOUBLE
-        self.number = float if self.double else mpmath.mpf
-        self.digits = digits + 5
-        self.reach = log(10) * self.digits
-        self.settled = mpmath.mpf(10) ** (-0.6 * digits)
-        self.negligible = mpmath.mpf(10) ** -self.digits
-        self.panels = _panels(pieces, self.reach)
-        self.levels: dict[tuple[int, int, bool], list[_Ray]] = {}
-        self.checked: dict[tuple[int, int], Any] = {}
+        self.rules: dict[Any, Any] = {}
 
     def __call__(self, K: Any) -> tuple[tuple[Any, ...], ...]:
         """For each product its means with the powers n of z²/K.
 
         Raises:
-            MeanError: if a mean diverges, or the sums do not settle.
+            MeanError: if a mean diverges, or takes too many nodes.
             ActivationError: if the activation is not real and finite somewhere.
         """
-        with mpmath.workdps(self.digits):
-            sums = self._level(K, 0)
-            for level in range(1, MOST_HALVINGS + self.digits // 100):
-                before, added = sums, self._level(K, level)
-                sums = [(a + b) / 2 for a, b in zip(sums, added, strict=True)]
-                if self._agree(before, sums) and self._stands(K, level, sums):
-                    return self._split(K, sums)
+        with mp.workdps(self.digits + GUARD):
+            rule = self._rule(float(K))
+            found = self._in_doubles(K, *rule) if self.double else self._in_digits(K, *rule)
+        if all(mp.isfinite(mean) for means in found for mean in means):
+            return tuple(found)
         raise MeanError(
-            f"The Gaussian means at K = {float(K):.6g} do not settle as more nodes are taken. "
-            "The activation oscillates too fast there, or has a pole on the real axis. "
-            "Give a smoother activation, or a smaller range of K."
+            f"The Gaussian means at K = {float(K):.6g} leave the range of floating point. "
+            "The activation grows fast. Give a smaller range of K."
         )
 
-    def _stands(self, K: Any, level: int, sums: list[Any]) -> bool:
-        """Whether moved nodes agree, here or at a K like this one.
+    def _rule(self, K: float) -> Rule:
+        """Nodes, their weights, and the values there: in doubles for all K from 4^n to 4^(n+1)."""
+        place: Any = floor(log2(K) / 2)
+        if self.double and place not in self.rules:
+            try:
+                self.rules[place] = self._laid(4.0**place, 4.0 ** (place + 1))
+            except MeanError:  # near the highest K at which the means exist
+                self.rules[place] = None
+        if not self.double or self.rules[place] is None:
+            near = (k for k in self.rules if isinstance(k, float) and abs(k / K - 1) < NEAR)
+            place = next(near, K)
+            if place not in self.rules:
+                self.rules[place] = self._laid(K * (1 - NEAR), K * (1 + NEAR))
+        rule: Rule = self.rules[place]
+        return rule
 
-        Where nodes and those between them take the same for something slower, moved ones do not.
-        """
-        key = _fineness(K), level
-        checked = self.checked.get(key)
-        if checked is None or not checked * LEAST_CHECKED <= K <= checked * MOST_CHECKED:
-            if not self._agree(self._level(K, level, True), sums):
-                return False
-            self.checked[key] = K
-        return True
+    def _laid(self, low: float, high: float) -> Rule:
+        laid = segments(self.pieces, (low, high), self.digits)
+        z, weights, values = nodes(self.pieces, laid, self.digits)
+        if self.double:
+            return z, weights, values
+        columns = [[prod(value[k] for k in orders) for value in values] for orders in self.products]
+        return [x * x for x in z], weights, columns
 
-    def _agree(self, before: list[Any], sums: list[Any]) -> bool:
-        least = max(map(abs, sums)) if self.together else 0
-        pairs = zip(before, sums, strict=True)
-        return all(abs(a - b) <= self.settled * max(abs(b), least) for a, b in pairs)
+    def _in_doubles(self, K: Any, z: Array, lengths: Array, values: Array) -> Any:
+        root = sqrt(K)
+        squares = (z / root) ** 2
+        found = []
+        with np.errstate(all="ignore"):
+            for orders in self.products:
+                bell = np.exp(-squares / (2 * len(orders)))
+                terms = lengths / root / sqrt(2 * pi)
+                for order in orders:
+                    terms = terms * (values[order] * bell)
+                found.append(tuple(float(np.sum(terms * squares**n)) for n in range(self.powers)))
+        return tuple(found)
 
-    def _split(self, K: Any, sums: list[Any]) -> tuple[tuple[Any, ...], ...]:
-        norm = sqrt(2 * pi * K) if self.double else mpmath.sqrt(2 * mpmath.pi * K)
-        found = [total / norm for total in sums]
-        count = self.powers
-        return tuple(tuple(found[k : k + count]) for k in range(0, len(found), count))
+    def _in_digits(self, K: Any, squares: Any, lengths: list[Any], columns: Any) -> Any:
+        norm, rate = mp.sqrt(2 * mp.pi * K), -1 / (2 * mp.mpf(K))
+        weights = [[w * mp.exp(rate * y) for w, y in zip(lengths, squares, strict=True)]]
+        for _ in range(1, self.powers):
+            weights.append([w * y for w, y in zip(weights[-1], squares, strict=True)])
+        return tuple(
+            tuple(mp.fdot(column, w) / (norm * K**n) for n, w in enumerate(weights))
+            for column in columns
+        )
 
-    def _level(self, K: Any, level: int, moved: bool = False) -> list[Any]:
-        """The nodes that a level adds between those before, as a trapezoidal sum of their own."""
-        key = _fineness(K), level, moved
-        if key not in self.levels:
-            self.levels[key] = self._rays(level, mpmath.mpf(4) ** -key[0], moved)
-        rays = self.levels[key]
-        distance = sqrt(2 * K * self.reach)
-        for _ in range(MOST_WIDENINGS):
-            for ray in rays:
-                self._extend(ray, distance)
-            summed, ends = zip(*(self._summed(K, ray) for ray in rays), strict=True)
-            totals = [sum(parts) for parts in zip(*summed, strict=True)]
-            size = max(map(abs, totals))
-            if not mpmath.isfinite(size):
+
+def nodes_per_segment(digits: int) -> int:
+    """The nodes of Gauss's rule that give the digits on a segment of the narrow disc."""
+    return ceil((digits + GUARD + SLACK) / _digits_per_node(RATIOS[0]))
+
+
+def _digits_per_node(ratio: float) -> float:
+    return 2 * log10(ratio + sqrt(ratio * ratio - 1))
+
+
+def segments(
+    pieces: Sequence[SmoothPiece],
+    variances: tuple[float, float],
+    digits: int,
+    widest: float = WIDEST,
+) -> list[Segment]:
+    """Segments of the real line, for Gaussians between two variances.
+
+    Args:
+        pieces: of the activation.
+        variances: the lowest and the highest K.
+        digits: how many the means should have.
+        widest: half of the longest one, over the square root of the lowest K.
+
+    Raises:
+        MeanError: if the activation outgrows the Gaussian, or there are too many.
+    """
+    low, high = (sqrt(K) for K in variances)
+    with np.errstate(all="ignore"):
+        left, right, owner = _first_segments(pieces, _reach(pieces, high, digits), low * widest)
+        smallest = min(low, lengths(pieces)[0]) * 10.0 ** -(digits + GUARD)
+        slack = [_digits_per_node(q) * nodes_per_segment(digits) - digits - GUARD for q in RATIOS]
+        kept, largest = [], 0.0
+        for _ in range(MOST_LEVELS):
+            nearest = np.where(left * right < 0, 0, np.minimum(abs(left), abs(right)))
+            bell = np.exp(-((nearest / high) ** 2) / 4)
+            spread, varies = _variation(pieces, left, right, owner)
+            largest = max(largest, float(np.max(varies * bell, initial=0)))
+            within = np.zeros(len(left), dtype=bool)
+            for radius, digits_left in zip(spread, slack, strict=True):
+                within |= radius * bell <= largest * 10.0 ** (digits_left / 2)
+            width = right - left
+            within |= width < np.maximum(smallest, 1e-15 * np.maximum(abs(left), abs(right)))
+            kept.append((left[within], right[within], owner[within]))
+            left, right, owner = left[~within], right[~within], owner[~within]
+            if not len(left):
+                break
+            if sum(len(k[0]) for k in kept) + 2 * len(left) > MOST_SEGMENTS:
                 raise MeanError(
-                    f"The Gaussian means at K = {float(K):.6g} leave the range of floating point. "
-                    "The activation grows fast. Give a smaller range of K."
+                    f"The Gaussian means at K = {variances[0]:.6g} take too many nodes. "
+                    "The activation oscillates too fast there, or has a pole on the real axis. "
+                    "Give a smoother activation, or a smaller range of K."
                 )
-            if max(ends) <= size * self.negligible:
-                step = self.number(abs(rays[0].step))
-                return [step * total for total in totals]
-            distance *= 1.5
+            middle = left + (right - left) / 2
+            left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+            owner = np.concatenate([owner, owner])
+        kept.append((left, right, owner))
+    ends = {float(piece.start): piece.start for piece in pieces[1:]}
+    parts = sorted(
+        zip(*(np.concatenate(part).tolist() for part in zip(*kept, strict=True)), strict=True)
+    )
+    return [Segment(ends.get(a, a), ends.get(b, b), pieces[int(k)]) for a, b, k in parts]
+
+
+def _first_segments(
+    pieces: Sequence[SmoothPiece], reach: float, half: float
+) -> tuple[Array, Array, Array]:
+    """Equal parts between zero, the kinks and the ends."""
+    kinks = [float(piece.start) for piece in pieces[1:]]
+    cuts = sorted({-reach, 0.0, reach, *(place for place in kinks if abs(place) < reach)})
+    places = [np.linspace(a, b, 1 + max(1, ceil((b - a) / (2 * half)))) for a, b in pairwise(cuts)]
+    left = np.concatenate([part[:-1] for part in places])
+    right = np.concatenate([part[1:] for part in places])
+    return left, right, np.searchsorted(kinks, (left + right) / 2)
+
+
+# The function and its slope for arrays, whatever derivatives the values of a piece are.
+_bounded = lru_cache(maxsize=64)(lambda node: derivatives(node, 1))
+
+
+def _variation(
+    pieces: Sequence[SmoothPiece], left: Array, right: Array, owner: Array
+) -> tuple[list[Array], Array]:
+    """How far the function may vary on discs about segments, and by how much it does on them."""
+    spread = [np.full(len(left), inf) for _ in RATIOS]
+    varies = np.zeros(len(left))
+    centre, half = left + (right - left) / 2, (right - left) / 2
+    with mp.using(ARRAYS):
+        for k, piece in enumerate(pieces):
+            mine = owner == k
+            if not mine.any():
+                continue
+            c, h = centre[mine], half[mine]
+            slopes = [_broadcast(_bounded(piece.node)(c + x * h)[1], c) for x in (-0.9, 0.1, 0.9)]
+            size = h * np.max(np.abs(slopes), axis=0)
+            varies[mine] = np.where(np.isfinite(size), size, 0)
+            for radius, ratio in zip(spread, RATIOS, strict=True):
+                disc = _bounded(piece.node)(Discs(c + 0j, ratio * h))[0]
+                radius[mine] = disc.radius if isinstance(disc, Discs) else 0
+    return spread, varies
+
+
+def _reach(pieces: Sequence[SmoothPiece], root: float, digits: int) -> float:
+    """How far from zero a Gaussian's means still gather digits, for its standard deviation."""
+    reach = root * sqrt(2 * log(10) * (digits + GUARD))
+    kinks = np.array([float(piece.start) for piece in pieces[1:] if piece.start])
+    steps = [s * step for s in (1, -1) for step in (root**2 / abs(kinks), root)]
+    span = float(np.max(abs(kinks), initial=reach))
+    places = np.concatenate([reach * SAMPLES, span * SAMPLES])
+    z = np.concatenate([-places, places, *(kinks + step for step in steps)])
+    sizes = log_sizes(pieces, z) - (z / root) ** 2 / 4 + np.log(abs(z / root) + 1)
+    largest = np.max(sizes, initial=-inf)
+    beyond = abs(z)[sizes > largest - log(10) * (digits + GUARD) / 2]
+    needed = max(reach, float(np.max(beyond, initial=0)) * 1.25)
+    if needed > span * SAMPLES[-1]:
         raise MeanError(
-            f"The Gaussian means of the activation diverge at K = {float(K):.6g}. "
+            f"The Gaussian means of the activation diverge at K = {root**2:.6g}. "
             "The activation grows too fast for a Gaussian of that variance. "
             "Give one that grows slower, or a smaller range of K."
         )
-
-    def _rays(self, level: int, unit: Any, moved: bool) -> list[_Ray]:
-        """The nodes of a level for variances of at least the square of a unit of z."""
-        step = mpmath.mpf(COARSEST) / 2 ** max(level - 1, 0)
-        start = OFFSET + step * (SHIFT if moved else 0.5 if level else 0)
-        return [
-            _Ray(panel, unit, sign * step, begin, columns=tuple([] for _ in self.products))
-            for panel in self.panels
-            for sign, begin in ((1, start), (-1, start - step))
-        ]
-
-    def _extend(self, ray: _Ray, distance: Any) -> None:
-        number = self.number
-        while not ray.reaches(distance):
-            z, slope = ray.panel.place(ray.t, ray.unit)
-            values = _checked(ray.panel.values, z)
-            ray.squares.append(number(z * z))
-            for orders, column in zip(self.products, ray.columns, strict=True):
-                product = slope
-                for order in orders:
-                    product *= values[order]
-                column.append(number(product))
-            ray.end = z
-            ray.t += ray.step
-
-    def _summed(self, K: Any, ray: _Ray) -> tuple[list[Any], Any]:
-        """The sums over a ray, and the largest last term of them if it goes on."""
-        if not ray.squares:
-            return [0 * K] * (self.powers * len(self.products)), 0
-        variables = [square / K for square in ray.squares]
-        weights = [(exp if self.double else mpmath.exp)(-y / 2) for y in variables]
-        sums, last = [], 0 * K
-        total = _float_dot if self.double else mpmath.fdot
-        powers = [weights]
-        for _ in range(1, self.powers):
-            powers.append([w * y for w, y in zip(powers[-1], variables, strict=True)])
-        for column in ray.columns:
-            sums += [total(column, weight) for weight in powers]
-            last = max(last, abs(column[-1] * powers[-1][-1]))
-        return sums, last if ray.open else 0
+    return min(needed, max(reach * float(SAMPLES[-1]), root * UNDERFLOW))
 
 
-def _fineness(K: Any) -> int:
-    """A number that grows by one as K falls by a factor of 16; one unit of z serves these K."""
-    return int(max(0, ceil(-log2(K) / 4)))
-
-
-def _float_dot(first: Sequence[float], second: Sequence[float]) -> float:
-    products = [a * b for a, b in zip(first, second, strict=True)]
-    return fsum(products) if all(map(isfinite, products)) else inf
-
-
-def _checked(function: Function, z: Any) -> Any:
-    try:
-        values = function(z)
-    except (ZeroDivisionError, ValueError, OverflowError, MemoryError):
-        values = (mpmath.nan,)
-    if all(type(v) in REAL and v - v == 0 for v in values):
-        return values
-    raise ActivationError(
-        f"The activation or its slope is not real and finite at z = {mpmath.nstr(z, 6)}. "
-        "Gaussian means need it on the whole real axis. Give a function that is finite there."
-    )
-
-
-def _panels(pieces: Sequence[SmoothPiece], reach: float) -> list[_Panel]:
-    ends = [*(piece.start for piece in pieces), sp.oo]
-    found = []
-    for (left, right), piece in zip(pairwise(ends), pieces, strict=True):
-        inner = -log(reach) - 1
-        if left == -sp.oo and right == sp.oo:
-            panel = _Panel(_whole_line, piece.values, -inf, inf)
-        elif right == sp.oo:
-            panel = _Panel(_right_of(left), piece.values, inner, inf)
-        elif left == -sp.oo:
-            panel = _Panel(_left_of(right), piece.values, -inf, -inner)
-        else:
-            bound = asinh(reach / pi) + 0.5
-            panel = _Panel(_between(left, right), piece.values, -bound, bound)
-        found.append(panel)
+def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
+    """The logarithm of |σ|, also where it is too large for a floating-point number."""
+    owner = np.searchsorted([float(piece.start) for piece in pieces[1:]], z)
+    found = np.full(len(z), -inf)
+    for k, piece in enumerate(pieces):
+        mine = np.flatnonzero(owner == k)
+        with mp.using(ARRAYS):
+            sizes = abs(_broadcast(_bounded(piece.node)(z[mine])[0], z[mine]))
+        found[mine] = np.log(sizes)
+        for place in mine[~np.isfinite(sizes)]:
+            value = _checked(piece, mp.mpf(float(z[place])))[0]
+            found[place] = float(mp.log(abs(value))) if value else -inf
     return found
 
 
-def _number(exact: Any) -> Any:
-    return sp.N(exact, mpmath.mp.dps + 5)._to_mpmath(mpmath.mp.prec)
+def nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -> Rule:
+    """Nodes, lengths that they stand for, and the activation and its derivatives there.
+
+    With at most 15 digits these are arrays, otherwise lists, the last one of tuples.
+    """
+    count = nodes_per_segment(digits)
+    if digits <= DOUBLE:
+        return _array_nodes(laid, count, NEAR_ZERO * lengths(pieces)[0])
+    places, weights_on_one = gauss_rule(count)
+    z, weights, values = [], [], []
+    for segment in laid:
+        left, right = (_exactly(end) for end in segment[:2])
+        middle, half = (left + right) / 2, (right - left) / 2
+        here = [middle + half * x for x in places]
+        z += here
+        weights += [half * w for w in weights_on_one]
+        values += [_checked(segment.piece, x) for x in here]
+    return z, weights, values
 
 
-def _whole_line(t: Any, unit: Any) -> Place:
-    rise = unit * mpmath.exp(t) / 2
-    fall = unit * unit / (4 * rise)
-    return rise - fall, rise + fall
+def _array_nodes(laid: Sequence[Segment], count: int, near: float) -> tuple[Array, Array, Array]:
+    places, lengths = np.polynomial.legendre.leggauss(count)
+    ends = np.array([[float(segment.left), float(segment.right)] for segment in laid])
+    half = (ends[:, 1] - ends[:, 0]) / 2
+    z = (ends[:, 0] + half)[:, None] + half[:, None] * places
+    values = np.empty((2, *z.shape))
+    for piece in dict.fromkeys(segment.piece for segment in laid):
+        mine = np.array([segment.piece is piece for segment in laid])
+        here = z[mine]
+        with mp.using(ARRAYS), np.errstate(all="ignore"):
+            found = [_broadcast(value, here) for value in piece.values(here)]
+        _mend(piece, here, found, near)
+        values[:, mine] = found
+    return z.ravel(), (half[:, None] * lengths).ravel(), values.reshape(2, -1)
 
 
-def _right_of(start: Any) -> Mapping:
-    def place(t: Any, unit: Any) -> Place:
-        inner = mpmath.exp(-t)
-        distance = unit * mpmath.exp(t - inner)
-        return _number(start) + distance, distance * (1 + inner)
+def _mend(piece: SmoothPiece, z: Array, found: list[Array], near: float) -> None:
+    """Values that are out of range or lost digits, as exp(z) - 1 does near zero, from mpmath."""
+    close = np.argwhere((abs(z) < near) & (z != 0))
+    lost = np.argwhere(~np.isfinite(found[0]) | ~np.isfinite(found[1])).tolist()
+    for rest in (close[:: max(1, len(close) // SAMPLED)].tolist(), close.tolist()):
+        worst = 0.0
+        for place in [*lost, *rest]:
+            index = tuple(place)
+            cancelled = 4 * max(0.0, log10(near / abs(z[index]))) if z[index] else 0
+            with mp.workdps(DOUBLE + GUARD + int(cancelled)):
+                numbers = _checked(piece, mp.mpf(float(z[index])))
+            for array, value in zip(found, map(float, numbers), strict=True):
+                worst = max(worst, abs(array[index] - value) / (abs(value) or 1))
+                array[index] = value
+        if worst < LOSS:
+            return
+        lost = []
 
-    return place
+
+def _broadcast(value: Any, like: Array) -> Array:
+    return np.array(np.broadcast_to(value, like.shape), dtype=float)
 
 
-def _left_of(end: Any) -> Mapping:
-    def place(t: Any, unit: Any) -> Place:
-        inner = mpmath.exp(t)
-        distance = unit * mpmath.exp(-t - inner)
-        return _number(end) - distance, distance * (1 + inner)
-
-    return place
+def _exactly(end: Any) -> Any:
+    return mp.mpf(end) if isinstance(end, float) else number(end)
 
 
-def _between(start: Any, end: Any) -> Mapping:
-    def place(t: Any, unit: Any) -> Place:
-        low, high = _number(start), _number(end)
-        bend = mpmath.pi / 2 * mpmath.sinh(t)
-        half = (high - low) / 2
-        slope = half * mpmath.pi / 2 * mpmath.cosh(t) / mpmath.cosh(bend) ** 2
-        return (high + low) / 2 + half * mpmath.tanh(bend), slope
+def gauss_rule(count: int) -> tuple[list[Any], list[Any]]:
+    """Nodes and weights on (−1, 1) at the precision of this thread."""
+    rule = _gauss_rule(count, mp.prec)
+    return tuple([mp.make_mpf(x) for x in part] for part in rule)  # type: ignore[return-value]
 
-    return place
+
+@lru_cache(maxsize=32)
+def _gauss_rule(count: int, precision: int) -> tuple[list[Any], list[Any]]:
+    """By Newton's iteration for the zeros of the Legendre polynomial, from those in doubles."""
+    places, weights = [], []
+    with mp.workprec(precision + 20):
+        for start in np.polynomial.legendre.leggauss(count)[0][: (count + 1) // 2]:
+            x = mp.mpf(float(start))
+            for _ in range(ceil(log2(precision / 40)) + 2):
+                before, here = mp.mpf(1), x
+                for k in range(2, count + 1):
+                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
+                slope = count * (x * here - before) / (x * x - 1)
+                x -= here / slope
+            places.append(x)
+            weights.append(2 / ((1 - x * x) * slope * slope))
+        mirrored = range(count // 2 - 1, -1, -1)
+        places += [-places[k] for k in mirrored]
+        weights += [weights[k] for k in mirrored]
+    return [x._mpf_ for x in places], [w._mpf_ for w in weights]
+
+
+def _checked(piece: SmoothPiece, z: Any) -> Any:
+    """The values of a piece, which must be real and finite."""
+    values: Any
+    try:
+        values = piece.values(z)
+    except (ZeroDivisionError, ValueError, OverflowError, MemoryError):
+        values = (mp.nan,)
+    if all(type(v) in (mp.mpf, int) and v - v == 0 for v in values):
+        return values
+    raise ActivationError(
+        f"The activation or its slope is not real and finite at z = {mp.nstr(z, 6)}. "
+        "Gaussian means need it on the whole real axis. Give a function that is finite there."
+    )

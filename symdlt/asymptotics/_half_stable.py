@@ -7,7 +7,6 @@ from functools import lru_cache
 from math import factorial
 from typing import Any
 
-import mpmath
 from sympy import QQ
 
 from symdlt.activations import Activation
@@ -21,6 +20,7 @@ from symdlt.asymptotics._kernel_map import kernel_map
 from symdlt.asymptotics._kinked_means import Orders, raised
 from symdlt.asymptotics._scan import solved_point
 from symdlt.errors import SolutionError
+from symdlt.precision import mp, number
 
 WORKING = 64
 ZERO_BELOW = 32
@@ -129,11 +129,11 @@ def _numbers(
     whole = tuple(
         SmoothPiece(piece.start, piece.node, derivatives(piece.node, highest)) for piece in pieces
     )
-    with mpmath.workdps(WORKING):
-        K = solved_point(pieces, rough._to_mpmath(mpmath.mp.prec), WORKING)
-        means = GaussianMeans(whole, products, WORKING, powers=1, together=True)
+    with mp.workdps(WORKING):
+        K = solved_point(pieces, number(rough), WORKING)
+        means = GaussianMeans(whole, products, WORKING, powers=1)
         found = [mean for (mean,) in means(K)]
-        least = max(map(abs, found)) * mpmath.mpf(10) ** -ZERO_BELOW
+        least = max(map(abs, found)) * mp.mpf(10) ** -ZERO_BELOW
         kept = [_rational(mean) if abs(mean) > least else QQ(0) for mean in found]
         return _rational(K), dict(zip(products, kept, strict=True))
 

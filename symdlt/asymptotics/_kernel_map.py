@@ -52,10 +52,14 @@ class KernelNumbers:
     d: Any
     d_1: Any
 
+    def next_kernel(self, C_b: Any, C_W: Any) -> Any:
+        """The kernel of the next layer."""
+        return C_b + C_W * self.g
+
     @property
     def mismatch(self) -> Any:
-        """The parallel susceptibility over the perpendicular one, less 1."""
-        return self.g_1 / self.d - 1
+        """The parallel susceptibility over the perpendicular one, less 1; 0 if both vanish."""
+        return self.g_1 / self.d - 1 if self.d else 0 * self.d
 
     @property
     def newton_step(self) -> Any:
@@ -118,5 +122,5 @@ def _derivatives(K: Any, means: tuple[Any, ...]) -> tuple[Any, Any]:
     constant, square, fourth = means
     return (
         (square - constant) / (2 * K),
-        (fourth - 6 * square + 3 * constant) / (4 * K * K),
+        (fourth - 6 * square + 3 * constant) / (2 * K) / (2 * K),
     )

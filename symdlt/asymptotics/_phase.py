@@ -8,9 +8,9 @@ from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
-import mpmath
 import sympy as sp
 
+from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.finiteness import check_growth, check_poles
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
@@ -28,6 +28,7 @@ from symdlt.asymptotics._phase_result import (
     Phase,
 )
 from symdlt.errors import DerivationError, SolutionError
+from symdlt.precision import mp, number, rounded
 from symdlt.recursions import derive
 
 DIGITS = 15
@@ -35,6 +36,8 @@ GUARD = 2
 MORE = 8
 INPUT_DIGITS = -12
 FEWEST_DIGITS = 6
+# Floating point, with room for the squares of large activations.
+LEAST, MOST = 1e-305, 1e150
 ONE = sp.Integer(1)
 
 
@@ -50,7 +53,7 @@ def phase(
 
     Args:
         activation: a name such as "tanh", or an expression in z as text or from SymPy.
-        C_W: the variance of the weights, times the width; a number, or its text such as "2/900".
+        C_W: the variance of the weights, times the width.
         C_b: the variance of the biases.
         digits: how many digits of what is not exact, at least 6.
         start: the kernel of the first layer, from which the kernel sets out.
@@ -65,17 +68,11 @@ def phase(
     >>> phase("relu", 3).xi_parallel
     2.46630346237643
     """
-    _check(digits, start)
-    C_W, C_b = _variance(C_W, "C_W"), _variance(C_b, "C_b")
+    check_digits(digits)
+    _check_start(start)
+    C_W, C_b = variance_of(C_W, "C_W"), variance_of(C_b, "C_b")
     found = read_activation(activation)
-    pieces = smooth_pieces(found)
-    check_growth(pieces)
-    check_poles(pieces)
-    if len(pieces) > 1 and found.kinks(0):
-        raise SolutionError(
-            f"{found.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
-            "Near inputs are then torn apart at once. Give a continuous activation."
-        )
+    pieces = continuous_pieces(found)
     kernels, chosen = fixed_kernels(pieces, C_W, C_b, float(start), digits)
     kernel = kernels[chosen]
     if kernel.chi_parallel < -1:
@@ -105,20 +102,42 @@ def phase(
     )
 
 
-def _check(digits: Any, start: Any) -> None:
+def continuous_pieces(found: Activation) -> tuple[SmoothPiece, ...]:
+    """The pieces of an activation whose kernel map and susceptibilities exist.
+
+    Raises:
+        ActivationError: if it is not finite somewhere.
+        SolutionError: if it grows too fast, or jumps.
+    """
+    pieces = smooth_pieces(found)
+    check_growth(pieces)
+    check_poles(pieces)
+    if len(pieces) > 1 and found.kinks(0):
+        raise SolutionError(
+            f"{found.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
+            "Near inputs are then torn apart at once. Give a continuous activation."
+        )
+    return pieces
+
+
+def check_digits(digits: Any) -> None:
+    """Refuse what is not a number of digits that can be had."""
     if type(digits) is not int or not FEWEST_DIGITS <= digits <= MOST_DIGITS:
         raise SolutionError(
             f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
             f"Give a whole number from {FEWEST_DIGITS} to {MOST_DIGITS}."
         )
-    if not isinstance(start, Real) or isinstance(start, bool) or not 1e-6 <= float(start) <= 1e6:
+
+
+def _check_start(start: Any) -> None:
+    if not isinstance(start, Real) or isinstance(start, bool) or not LEAST <= float(start) <= MOST:
         raise SolutionError(
             f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
-            "Give a number from 1e-6 to 1e6; 1 is usual."
+            f"Give a number from {LEAST} to {MOST}; 1 is usual."
         )
 
 
-def _variance(value: Any, name: str) -> Any:
+def variance_of(value: Any, name: str) -> Any:
     """An exact number; floats are read as they are printed."""
     given = _written(value) if isinstance(value, str) else value
     number = None if isinstance(given, bytes | bool) else _exact(given)
@@ -127,6 +146,12 @@ def _variance(value: Any, name: str) -> Any:
         raise SolutionError(
             f"{name} = {short_repr(value)} is not a variance. It must be a number that is "
             f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
+        )
+    if number and not LEAST <= number <= MOST:
+        raise SolutionError(
+            f"{name} = {short_repr(value)} is out of the range of floating point, in which fixed "
+            f"points are sought. They scale with C_b and with the square of the activation. "
+            f"Give one from {LEAST} to {MOST}."
         )
     return number
 
@@ -178,24 +203,19 @@ def _correlation(
         slope = kernel.chi_perp if side == ORDERED else None
         return ONE, slope, ()
     working = max(digits, 10) + GUARD
+    K, at = refined(pieces, float(kernel.K), variances, working + MORE)
+    with mp.workdps(working + MORE):
+        C_W, C_b = map(number, variances)
     first, second = (
-        _chaotic(pieces, kernel, variances, precision) for precision in (working, working + MORE)
+        fixed_correlation(pieces, K, at.g, (C_b, C_W), precision)
+        for precision in (working, working + MORE)
     )
     errors = tuple(
-        (name, sp.Float(abs(a - b), 2))
+        (name, rounded(abs(a - b), 2))
         for name, a, b in zip(("rho", "rho_slope"), first, second, strict=True)
     )
-    rho, slope = (sp.Float(value, digits) if value else sp.Integer(0) for value in second)
+    rho, slope = (rounded(value, digits) if value else sp.Integer(0) for value in second)
     return rho, slope, errors
-
-
-def _chaotic(
-    pieces: tuple[SmoothPiece, ...], kernel: FixedKernel, variances: tuple[Any, Any], digits: int
-) -> tuple[Any, Any]:
-    with mpmath.workdps(digits + 5):
-        numbers = tuple(sp.N(v, digits + 5)._to_mpmath(mpmath.mp.prec) for v in variances)
-    K, at = refined(pieces, kernel.K, variances, digits)
-    return fixed_correlation(pieces, K, at.g, (numbers[1], numbers[0]), digits)
 
 
 def _without_scale(slopes: Slopes, kernel: FixedKernel, C_b: Any) -> tuple[Any, Any]:

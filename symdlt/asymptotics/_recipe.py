@@ -1,4 +1,4 @@
-"""What to type into a framework to start a network at criticality."""
+"""What to type into a framework to start a network at criticality, or at a kernel that stays."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ class LayerRecipe:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Initialisation and learning rates of a network at criticality.
+    """Initialisation and learning rates of a network at criticality, or at a kernel of 1.
 
     Attributes:
         activation: as it was given.
-        point: the critical point.
+        point: the critical point, or None if there is none, or none that is approached by a power
+            of the depth; the gain is then the one that keeps a kernel of 1.
         gain: the gain in PyTorch's convention, weight_std = gain / sqrt(fan_in).
         unit_gain: the gain that keeps a kernel of 1 without biases instead.
         unit_chi_perp: the perpendicular susceptibility with that gain at a kernel of 1.
@@ -61,7 +62,7 @@ class Recipe:
     """
 
     activation: str
-    point: CriticalPoint
+    point: CriticalPoint | None
     gain: float
     unit_gain: float
     unit_chi_perp: float
@@ -69,13 +70,20 @@ class Recipe:
     layers: tuple[LayerRecipe, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.activation}: gain {self.gain:.10g}, C_b {float(self.point.C_b):.10g}"]
+        C_b = float(self.point.C_b) if self.point else 0.0
+        lines = [f"{self.activation}: gain {self.gain:.10g}, C_b {C_b:.10g}"]
         if self.input_square is not None:
             lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
-        lines.append(
-            f"a gain of {self.unit_gain:.5g} would keep a kernel of 1 without biases, "
-            f"with chi_perp = {self.unit_chi_perp:.5g}"
-        )
+        if self.point is None:
+            lines.append(
+                "there is no critical point with powers of the depth; this gain keeps a kernel "
+                f"of 1 without biases, with chi_perp = {self.unit_chi_perp:.5g}"
+            )
+        else:
+            lines.append(
+                f"a gain of {self.unit_gain:.5g} would keep a kernel of 1 without biases, "
+                f"with chi_perp = {self.unit_chi_perp:.5g}"
+            )
         heads = ("layer", "fan_in", "weight std", "bias std", "weight rate", "bias rate")
         lines += ["", "  ".join(head.rjust(11) for head in heads)]
         for one in self.layers:
@@ -90,7 +98,7 @@ class Recipe:
             "schema": SCHEMA,
             "version": VERSION,
             "activation": self.activation,
-            "point": self.point.to_dict(),
+            "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,
             "unit_gain": self.unit_gain,
             "unit_chi_perp": self.unit_chi_perp,
@@ -108,13 +116,16 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
     weights are divided by the width before. At K* > 0 the input is to start at K*, so that
     $p_\perp = 0$.
 
+    Without a critical point, or where it is approached by no power of the depth, the gain is the
+    one that keeps a kernel of 1, see `gain`, and all layers have the same rates.
+
     Args:
         activation: a name, or an expression in z as text or from SymPy.
         widths: of the input and of each layer.
 
     Raises:
         ActivationError: if the activation cannot be read.
-        SolutionError: if it has no critical point, or the widths are not whole positive numbers.
+        SolutionError: if its Gaussian means diverge, or the widths are not whole positive numbers.
 
     >>> found = recipe("tanh", [100, 64, 64, 10])
     >>> found.gain, [(one.weight_std, round(one.bias_rate, 3)) for one in found.layers]
@@ -122,16 +133,11 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
     """
     _check_widths(widths)
     found = criticality(activation)
-    if not found.critical:
-        raise SolutionError(
-            f"{found.activation[:60]!r} cannot be critical, so there is nothing to initialise at. "
-            f"{found.reasons[0]} Give another activation."
-        )
-    point = found.points[0]
     unit = _at_unit_kernel(activation)
-    C_b, C_W = float(point.C_b), float(point.C_W)
-    positive = point.K is not None and point.K > 0
-    perpendicular, vanishing = _powers(point, found.activation)
+    point = next((p for p in found.points if found.critical and _has_powers(p)), None)
+    C_b, C_W = (float(point.C_b), float(point.C_W)) if point else (0.0, 1 / unit.g)
+    start = 1.0 if point is None else float(point.K) if point.K else None
+    perpendicular, vanishing = _powers(point)
     depth = len(widths) - 1
     layers = []
     for number, (fan_in, fan_out) in enumerate(pairwise(widths), start=1):
@@ -153,7 +159,7 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
         gain=sqrt(C_W),
         unit_gain=unit.g**-0.5,
         unit_chi_perp=unit.d / unit.g,
-        input_square=(float(point.K) - C_b) / C_W if positive else None,
+        input_square=None if start is None else (start - C_b) / C_W,
         layers=tuple(layers),
     )
 
@@ -172,13 +178,13 @@ def _at_unit_kernel(activation: Any) -> KernelNumbers:
     return numbers_at(1.0, GaussianMeans(pieces, kernel_map().products, DOUBLE)(1.0))
 
 
-def _powers(point: CriticalPoint, name: str) -> tuple[float, float]:
+def _has_powers(point: CriticalPoint) -> bool:
+    """Whether its kernel stays, or falls by a power of the depth."""
+    return point.K is None or point.K > 0 or point.p_perp is not None
+
+
+def _powers(point: CriticalPoint | None) -> tuple[float, float]:
     r"""$p_\perp$, and the power v with which $\langle\sigma\sigma\rangle$ falls."""
-    if point.K is None or point.K > 0:
+    if point is None or point.K is None or point.K > 0:
         return 0.0, 0.0
-    if point.p_perp is None:
-        raise SolutionError(
-            f"The kernel of {name[:60]!r} or its chi_perp follows no power of the depth. "
-            "The learning rates cannot then be balanced by powers. Give another activation."
-        )
     return float(point.p_perp), float(1 / (point.kernel_power - 1))

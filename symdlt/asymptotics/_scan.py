@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, log10
 from typing import Any
 
-import mpmath
 import sympy as sp
 
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.asymptotics._critical_points import CriticalPoint
-from symdlt.asymptotics._gaussian_means import GaussianMeans, MeanError
-from symdlt.asymptotics._kernel_map import KernelNumbers, kernel_map, numbers_at
-from symdlt.errors import SolutionError
+from symdlt.asymptotics._kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
+from symdlt.asymptotics._kernel_map import KernelNumbers
+from symdlt.precision import mp
 
-ROUGH = 9
-NOISE = 1e-8
-POINTS_PER_DECADE = 8
-MOST_STEPS = 60
-GUARD = 4
+# How far K is sought below the smallest and above the largest scale of the activation: where
+# g' - d is a ten-thousandth of d, it has the sign that it has at the end.
+BEYOND = 1e4
+# Half of the digits with which a point is computed at least.
+DECIDED = 1e-11
+# Means of so small a part come from tails of the Gaussian that are known to few digits.
+FAINT = 1e-60
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,13 @@ class Scan:
         grid: each K with g, d and their derivatives, in floating point.
         roots: where the two susceptibilities agree, roughly.
         stopped: why the grid ends before the range that was asked for, or None.
+        middle: of that range, between the scales of the activation.
     """
 
     grid: tuple[tuple[float, KernelNumbers], ...]
     roots: tuple[float, ...]
     stopped: str | None
+    middle: float
 
     @property
     def range(self) -> tuple[float, float]:
@@ -50,7 +52,7 @@ class Scan:
     @property
     def usable(self) -> tuple[float, ...]:
         """The K at which C_b is not negative if χ_⊥ is 1."""
-        return tuple(K for K, numbers in self.grid if numbers.g <= K * numbers.d)
+        return tuple(K for K, numbers in self.grid if 0 < numbers.g <= K * numbers.d)
 
 
 def _sign(numbers: KernelNumbers) -> int:
@@ -58,60 +60,25 @@ def _sign(numbers: KernelNumbers) -> int:
     return 0 if abs(mismatch) < NOISE else 1 if mismatch > 0 else -1
 
 
-def scan(pieces: tuple[SmoothPiece, ...], low: float, high: float) -> Scan:
+def scan(pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None) -> Scan:
     """Look for the K at which the two susceptibilities agree, by their change of order on a grid.
 
     Args:
         pieces: of an activation that is continuous and not constant.
-        low: the lowest K.
-        high: the highest K; the grid ends earlier where the means diverge.
+        search: the lowest and the highest K; the grid ends earlier where the means diverge.
 
     Raises:
-        MeanError: if the means diverge or do not settle at the lowest K already.
+        MeanError: if the means diverge at the lowest K already.
         ActivationError: if the activation is not real and finite somewhere.
     """
-    means = GaussianMeans(pieces, kernel_map().products, ROUGH)
-    count = max(2, ceil(POINTS_PER_DECADE * log10(high / low)))
-    grid: list[tuple[float, KernelNumbers]] = []
-    stopped = None
-    for k in range(count + 1):
-        K = low * (high / low) ** (k / count)
-        try:
-            grid.append((K, numbers_at(K, means(K))))
-        except MeanError as problem:
-            if not grid:
-                raise
-            stopped = str(problem).partition(". ")[0]
-            break
-    roots = [_bisected(means, a, b) for a, b in _brackets(grid)]
-    return Scan(tuple(grid), tuple(roots), stopped)
-
-
-def _brackets(grid: list[tuple[float, KernelNumbers]]) -> list[tuple[float, float]]:
-    """Neighbours on the grid, or with one point between them on a root, of opposite sign."""
-    found = []
-    signs = [_sign(numbers) for _, numbers in grid]
-    for k in range(len(grid) - 1):
-        after = k + 1 if signs[k + 1] or k + 2 == len(grid) else k + 2
-        if signs[k] * signs[after] < 0:
-            found.append((grid[k][0], grid[after][0]))
-    return found
-
-
-def _bisected(means: GaussianMeans, low: float, high: float) -> float:
-    """Close enough to the zero of χ_∥ − χ_⊥ for Newton's iteration."""
-    below = numbers_at(low, means(low)).mismatch
-    for _ in range(MOST_STEPS):
-        middle = (low * high) ** 0.5
-        numbers = numbers_at(middle, means(middle))
-        step = numbers.newton_step
-        if abs(step) < 1e-3 * middle and low < middle + step < high:
-            return float(middle + step)
-        if numbers.mismatch * below > 0:
-            low = middle
-        else:
-            high = middle
-    return float((low * high) ** 0.5)
+    curve = KernelCurve(pieces)
+    low, high = search or (curve.scales[0] / BEYOND, curve.scales[1] * BEYOND)
+    curve.at(low)
+    grid, stopped = curve.grid(low, high)
+    largest = max(curve.at(K).d for K in grid)
+    grid = [K for K in grid if curve.at(K).d > FAINT * largest] or grid
+    roots = crossings(lambda K: float(curve.at(K).mismatch), grid, NOISE)
+    return Scan(tuple((K, curve.at(K)) for K in grid), tuple(roots), stopped, (low * high) ** 0.5)
 
 
 def half_stable_point(
@@ -128,16 +95,11 @@ def half_stable_point(
     Raises:
         SolutionError: if Newton's iteration does not settle.
     """
-    working = max(digits, 2 * ROUGH) + GUARD
-    first = _solved(pieces, mpmath.mpf(rough), working, solve)
-    second = _solved(pieces, first["K"], 2 * working, solve)
-    with mpmath.workdps(2 * working):
-        errors = tuple((name, sp.Float(abs(second[name] - first[name]), 2)) for name in first)
-        rounded = {name: sp.Float(value, digits) for name, value in second.items()}
-    decided = abs(second["a_1"]) > mpmath.mpf(10) ** (-working / 2)
-    side = "from above" if second["a_1"] < 0 else "from below"
+    found, errors = computed_twice(lambda working: _numbers(pieces, rough, working, solve), digits)
+    decided = abs(found["a_1"] * found["K"]) > DECIDED
+    side = "from above" if found["a_1"] < 0 else "from below"
     return CriticalPoint(
-        **rounded,
+        **found,
         kernel_power=sp.Integer(2),
         perp_power=sp.Integer(1),
         stability="half-stable" if decided else "undecided",
@@ -146,44 +108,24 @@ def half_stable_point(
     )
 
 
-def solved_point(pieces: tuple[SmoothPiece, ...], K: Any, digits: int) -> Any:
-    """K* to many digits.
-
-    Args:
-        pieces: of the activation.
-        K: near K*, a number of mpmath.
-        digits: how many digits to work with.
-
-    Raises:
-        SolutionError: if Newton's iteration does not settle.
-    """
-    return _solved(pieces, K, digits, True)["K"]
+def solved_point(pieces: tuple[SmoothPiece, ...], rough: Any, digits: int) -> Any:
+    """K* to many digits, from a number near it."""
+    return solved(pieces, rough, digits, lambda K, at: at.newton_step)[0]
 
 
-def _solved(pieces: tuple[SmoothPiece, ...], K: Any, digits: int, solve: bool) -> dict[str, Any]:
-    means = GaussianMeans(pieces, kernel_map().products, digits)
-    with mpmath.workdps(digits):
-        if not solve:
-            return _numbers(K, numbers_at(K, means(K)))
-        for _ in range(MOST_STEPS):
-            step = numbers_at(K, means(K)).newton_step
-            K = K + step
-            if abs(step) < abs(K) * mpmath.mpf(10) ** (-digits / 2 - 1):
-                return _numbers(K, numbers_at(K, means(K)))
-    raise SolutionError(
-        f"The critical point near K = {mpmath.nstr(K, 6)} is not found to {digits} digits. "
-        "There chi_parallel and chi_perp touch rather than cross. Give fewer digits."
-    )
-
-
-def _numbers(K: Any, at: KernelNumbers) -> dict[str, Any]:
-    C_W = 1 / at.d
-    return {
-        "K": K,
-        "C_b": K - C_W * at.g,
-        "C_W": C_W,
-        "chi_parallel": C_W * at.g_1,
-        "chi_perp": C_W * at.d,
-        "a_1": C_W * at.g_2 / 2,
-        "b_1": C_W * at.d_1,
-    }
+def _numbers(
+    pieces: tuple[SmoothPiece, ...], rough: Any, digits: int, solve: bool
+) -> dict[str, Any]:
+    step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
+    K, at = solved(pieces, rough, digits, step)
+    with mp.workdps(digits):
+        C_W = 1 / at.d
+        return {
+            "K": K,
+            "C_b": K - at.next_kernel(0, C_W),
+            "C_W": C_W,
+            "chi_parallel": C_W * at.g_1,
+            "chi_perp": C_W * at.d,
+            "a_1": C_W * at.g_2 / 2,
+            "b_1": C_W * at.d_1,
+        }

@@ -53,9 +53,8 @@ def _exponents(options: argparse.Namespace) -> str:
     from symdlt.asymptotics import exponents
     from symdlt.networks import correlators
 
-    # The highest order first: if it is refused, nothing was worked out in vain.
-    highest = correlators(options.order)
-    wanted = [c for order in range(options.order) for c in correlators(order)] + [*highest]
+    highest = correlators(options.order)  # refused before the lower ones are worked through
+    wanted = [*(c for order in range(options.order) for c in correlators(order)), *highest]
     solution = exponents(options.activation, wanted, at_fixed_point=options.at_fixed_point)
     if options.check is not None:
         from symdlt.mlp import check_exponents

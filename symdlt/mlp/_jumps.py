@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.activations import Activation
 from symdlt.errors import ActivationError
 from symdlt.means import has_infinite_pair, meeting_jumps
 from symdlt.mlp._means import kinks_of, orders_of
 from symdlt.mlp._network import MLP
 from symdlt.mlp._tasks import Task, run
-from symdlt.networks import Activation
 
 Array = NDArray[np.float64]
 

@@ -1,6 +1,5 @@
 """Each entry of the table of functions against mpmath, from its definition to the theory."""
 
-import mpmath as mp
 import numpy as np
 import pytest
 import sympy as sp
@@ -12,6 +11,7 @@ from symdlt.activations.series import derivatives
 from symdlt.asymptotics import criticality, exponents
 from symdlt.errors import ActivationError, SymdltError
 from symdlt.kernels import numpy_activation
+from symdlt.precision import mp
 
 ORDER = 4
 # Between the kinks of all of them, and where variances from 1e-12 to 1e6 put z.

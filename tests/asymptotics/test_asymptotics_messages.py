@@ -17,7 +17,7 @@ from symdlt.errors import ActivationError, InputError, SolutionError, UnknownTen
             "'softplus' is not in the K*=0 class: sigma(0) = log(2) is not zero. "
             "A bias-like constant makes the kernel nonzero at every layer. "
             "There is no critical point with K* > 0 either: sigma(0) = log(2) is not zero, "
-            "so that K = 0 is no fixed point for any C_b >= 0. For every K from 0.001 to 1000 "
+            "so that K = 0 is no fixed point for any C_b >= 0. For every K from 1.25e-05 to 80000 "
             "chi_parallel is above chi_perp, so that no C_W makes both 1. "
             "Subtract sigma(0) if it is not zero, or give another activation.",
         ),
@@ -26,7 +26,7 @@ from symdlt.errors import ActivationError, InputError, SolutionError, UnknownTen
             "'z**2' is not in the K*=0 class: sigma'(0) is zero. "
             "No C_W then keeps a small kernel at its size from layer to layer. "
             "There is no critical point with K* > 0 either: sigma'(0) is zero, "
-            "so that no C_W keeps a small kernel at its size. For every K from 0.001 to 1000 "
+            "so that no C_W keeps a small kernel at its size. For every K from 0.0001 to 10000 "
             "chi_parallel is above chi_perp, so that no C_W makes both 1. "
             "Subtract sigma(0) if it is not zero, or give another activation.",
         ),

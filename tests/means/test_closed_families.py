@@ -8,9 +8,9 @@ import pytest
 from means.test_pairs import norms, plain_mean, two
 
 from symdlt import MLP
+from symdlt.activations import activation
 from symdlt.kernels import numpy_activation
 from symdlt.means import KernelInputError, closed_pair_means
-from symdlt.networks import activation
 
 ORDERS = [(0, 0), (0, 1), (2, 0), (1, 1), (1, 3)]
 MEMBERS = {

@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from symdlt.activations import activation
 from symdlt.kernels import numpy_activation
 from symdlt.means import (
     KernelInputError,
@@ -14,7 +15,6 @@ from symdlt.means import (
     kinked_quadruple_means,
     meeting_jumps,
 )
-from symdlt.networks import activation
 
 
 def given(what, derivatives=3):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import mpmath
+from symdlt.precision import mp as mpmath
 
 # Interpolation at Chebyshev points, far out in 1/(y + pole) as by Schonfelder, Math. Comp. 32
 # (1978) 1232. With these degrees the error is two units in the last place (measured).

@@ -1,0 +1,71 @@
+"""Numbers of many digits whose precision belongs to one thread alone.
+
+The precision of `mpmath.mp` is one for the whole process: two threads that set it spoil each
+other's digits in silence. Here each thread has a context of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import mpmath
+
+
+class ThreadNumbers(threading.local):
+    """A namespace such as `mpmath`, of this thread, that can stand for other kinds of numbers.
+
+    >>> with mp.workdps(30):
+    ...     print(mp.mpf(1) / 3)
+    0.333333333333333333333333333333
+    >>> mpmath.mp.dps
+    15
+    """
+
+    def __init__(self) -> None:
+        self.context: Any = mpmath.MPContext()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.context, name)
+
+    @contextmanager
+    def using(self, context: Any) -> Iterator[None]:
+        """Functions such as `tanh` taken from elsewhere, for arrays for instance."""
+        before, self.context = self.context, context
+        try:
+            yield
+        finally:
+            self.context = before
+
+
+mp = ThreadNumbers()
+
+
+FUNCTIONS = (
+    *("mpf", "pi", "e", "asinh", "atan", "cos", "cosh", "erf", "erfc", "exp", "log"),
+    *("sin", "sinh", "sqrt", "tanh"),
+)
+
+
+def modules() -> list[Any]:
+    """What `sympy.lambdify` is to take functions from, for numbers of this thread."""
+    return [{name: getattr(mp, name) for name in FUNCTIONS}, "mpmath"]
+
+
+def number(exact: Any) -> Any:
+    """An exact SymPy number at the precision of this thread."""
+    import sympy as sp
+
+    return mp.mpf(sp.N(exact, mp.dps + 5)._to_mpmath(mp.prec + 16))
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """A number of this thread as a SymPy number.
+
+    SymPy takes only numbers of the process's context without loss.
+    """
+    import sympy as sp
+
+    return sp.Float(mpmath.mp.make_mpf(mp.convert(value)._mpf_), digits)
