@@ -1,16 +1,18 @@
 """symdlt: the recursions of finite-width networks, derived from the definitions.
 
     definition ─► forward equation ─► contraction ─► width expansion ─► recursion
-    networks      forward             wick           expansion          recursions
+    definitions   derivation ─────────────────────────────────────────────────►
 
-    recursion ─┬─► LatexDocument        typesetting
+    recursion ─┬─► LatexDocument        formats
+               ├─► Criticality, Phase   fixed_points
                ├─► AsymptoticSolution   asymptotics
                └─► KernelSource         kernels
 
-`mlp` puts networks and data into kernels, `training` predicts what they become when they are
+`networks` puts networks and data into kernels, `training` predicts what they become when they are
 trained, and `sampling` measures real networks.
 
-`indices` is the language in which users write and average their own index expressions.
+`algebra` is the language in which layers are defined, and in which users write and average their
+own index expressions.
 
 >>> import symdlt
 >>> print(symdlt.derive("U", inputs="one"))
@@ -23,21 +25,18 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from symdlt import activations as activations
+    from symdlt import algebra as algebra
     from symdlt import asymptotics as asymptotics
     from symdlt import definitions as definitions
+    from symdlt import derivation as derivation
     from symdlt import errors as errors
-    from symdlt import expansion as expansion
-    from symdlt import forward as forward
-    from symdlt import indices as indices
+    from symdlt import fixed_points as fixed_points
+    from symdlt import formats as formats
     from symdlt import kernels as kernels
     from symdlt import means as means
-    from symdlt import mlp as mlp
     from symdlt import networks as networks
-    from symdlt import recursions as recursions
     from symdlt import sampling as sampling
     from symdlt import training as training
-    from symdlt import typesetting as typesetting
-    from symdlt import wick as wick
     from symdlt._api import *  # noqa: F403
     from symdlt._version import VERSION
 

@@ -1,36 +1,15 @@
-"""What notebooks show: display mathematics, cut off where it would flood the page."""
+"""How results show themselves in notebooks, without their rooms knowing the printer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import Any
 
-if TYPE_CHECKING:
-    from symdlt.forward import ForwardEquation
-    from symdlt.recursions import Recursion, RecursionSystem
-
-MOST_TERMS = 12
-MOST_RECURSIONS = 13
+# An address, as an entry point is: what is printed lies below the room that prints it.
+PRINTER = "symdlt.formats.latex.notebook:notebook_latex"
 
 
-def latex_for_display(what: Recursion | RecursionSystem | ForwardEquation) -> str:
+def latex_for_display(what: Any) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
-    from symdlt.recursions import Recursion, RecursionSystem
-    from symdlt.typesetting import Conventions, forward_latex, recursion_latex
-
-    equations = what.recursions if isinstance(what, RecursionSystem) else (what,)
-    shown = equations[:MOST_RECURSIONS]
-    bodies = (
-        recursion_latex(equation, Conventions(), MOST_TERMS)
-        if isinstance(equation, Recursion)
-        else forward_latex(equation, Conventions(), MOST_TERMS)
-        for equation in shown
-    )
-    parts = [f"\\begin{{aligned}}{body}\\end{{aligned}}" for body in bodies]
-    if len(shown) < len(equations):
-        parts.append(rf"\cdots\ \text{{({len(equations) - len(shown)} more recursions)}}")
-    body = parts[0] if len(parts) == 1 else _column(parts)
-    return f"$\\displaystyle {body}$"
-
-
-def _column(parts: list[str]) -> str:
-    return "\\begin{array}{l}" + " \\\\[1ex]\n".join(parts) + "\\end{array}"
+    text: str = resolve_name(PRINTER)(what)
+    return text

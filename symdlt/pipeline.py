@@ -18,13 +18,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from symdlt.networks import BOOK
-from symdlt.recursions import RecursionSystem, derive, derive_system, explain
+from symdlt.definitions import BOOK
+from symdlt.derivation import RecursionSystem, derive, derive_system, explain
 
 if TYPE_CHECKING:
     from symdlt.asymptotics import AsymptoticSolution
+    from symdlt.formats.latex import LatexDocument
     from symdlt.kernels import KernelSource
-    from symdlt.typesetting import LatexDocument
 
 _LOG = logging.getLogger("symdlt")
 
@@ -58,8 +58,8 @@ def run(activation: str = "tanh") -> Results:
         SymdltError: if the activation cannot be read or its recursions not be solved.
     """
     from symdlt.asymptotics import exponents
+    from symdlt.formats.latex import document
     from symdlt.kernels import kernel_for
-    from symdlt.typesetting import document
 
     with _stage("recursions, many inputs"):
         many = derive_system(BOOK)
@@ -125,8 +125,8 @@ def regenerate_checkout(*, check: bool, root: Path | None = None) -> str:
     Raises:
         KernelError: if the folder is not a checkout.
     """
+    from symdlt.formats.latex import golden_files
     from symdlt.kernels import kernel_files, regenerate
-    from symdlt.typesetting import golden_files
 
     providers: tuple[Callable[[], dict[str, str]], ...] = (kernel_files, golden_files)
     drifts = regenerate(root or Path.cwd(), check=check, providers=providers)

@@ -20,16 +20,16 @@ SMOKE = (
     "README.md",
     "tests/asymptotics/test_balance.py",
     "tests/book/test_single_input.py",
-    "tests/indices/test_canonical.py",
+    "tests/algebra/test_canonical.py",
     "tests/means/test_closed.py",
-    "tests/mlp/test_result.py",
+    "tests/networks/test_result.py",
     "tests/networks/test_networks.py",
-    "tests/recursions/test_against_book.py",
-    "tests/recursions/test_json_fields.py",
+    "tests/derivation/test_against_book.py",
+    "tests/derivation/test_json_fields.py",
     "tests/test_api.py",
     "tests/test_files.py",
-    "tests/typesetting/test_latex.py",
-    "tests/wick/test_expectation.py",
+    "tests/formats/test_latex.py",
+    "tests/algebra/test_expectation.py",
 )
 
 

@@ -67,7 +67,7 @@ def test_type_checkers_see_the_same_names():
 
 
 def test_rooms_are_attributes_without_an_import_of_theirs():
-    code = "import symdlt; print(symdlt.asymptotics.phase.__name__, symdlt.mlp.MLP.__name__)"
+    code = "import symdlt; print(symdlt.fixed_points.phase.__name__, symdlt.networks.MLP.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "phase MLP\n"
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

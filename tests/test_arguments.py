@@ -16,9 +16,9 @@ from symdlt import (
     training,
     typesetting,
 )
+from symdlt.derivation import contract_matching
 from symdlt.errors import SymdltError
 from symdlt.kernels import single_input
-from symdlt.wick import contract_matching
 
 BAD = (None, 2, "x", 1.5, [])
 

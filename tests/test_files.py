@@ -12,7 +12,7 @@ from symdlt import files, memory
 from symdlt.cli import main
 from symdlt.errors import KernelError, SchemaError
 from symdlt.files import whole_file, write_whole
-from symdlt.mlp import MLP, Propagation, _files, pack, read_data
+from symdlt.networks import MLP, Propagation, _files, pack, read_data
 
 NET = MLP(activation="sin", widths=[8], C_b=0.0, C_W=1.0)
 

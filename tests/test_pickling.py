@@ -7,11 +7,10 @@ import pytest
 
 import symdlt
 from symdlt import MLP, GradientDescent, GradientFlow, derive, networks, sampling, training
-from symdlt.expansion import expand_in_width
-from symdlt.indices import Index, Species
+from symdlt.algebra import Index, Species
+from symdlt.derivation import contract_matching, expand_in_width
+from symdlt.formats.latex import Conventions
 from symdlt.kernels import numpy_activation
-from symdlt.typesetting import Conventions
-from symdlt.wick import contract_matching
 
 OPTIONS = {"C_b": 0, "C_W": 1, "lambda_b": 0, "lambda_W": 1}
 NET = MLP(activation="sin", widths=[4], **OPTIONS)

@@ -8,6 +8,7 @@ import pytest
 import symdlt
 from symdlt import MLP, GradientDescent, Propagation, RecursionSystem, derive, phase
 from symdlt.cli import main
+from symdlt.definitions import Forest, activation
 from symdlt.errors import (
     ActivationError,
     GraphError,
@@ -19,10 +20,9 @@ from symdlt.errors import (
     TrainingError,
     UnknownTensorError,
 )
-from symdlt.mlp import Layer
-from symdlt.networks import Forest, activation
+from symdlt.formats.latex import Conventions, to_latex
+from symdlt.networks import Layer
 from symdlt.training import GradientFlow, TwoStep, projectors
-from symdlt.typesetting import Conventions, to_latex
 
 STAR = tuple((0, k) for k in range(1, 41))
 CHAINS = tuple((2 * k, 2 * k + 1) for k in range(15))

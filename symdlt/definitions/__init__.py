@@ -1,5 +1,31 @@
-"""Definitions: how a layer is made of the one below, written in the index language."""
+"""Definitions: observables as forests, their tensors, and how a layer is made of the one below.
 
-from symdlt.definitions.layers import DENSE, FIELD, WIDTH, Branch, Layer, Way, ascii_name
+`Forest` is an observable, `Correlator` a forest with a perfect matching: one tensor. `tensor`
+finds it by name, `correlator_from` by its edges, and `correlators` lists a whole order. `Layer` is
+the definition of a layer in the index language, `DENSE` that of a fully-connected network.
+"""
 
-__all__ = ["DENSE", "FIELD", "WIDTH", "Branch", "Layer", "Way", "ascii_name"]
+from symdlt.definitions.forests import DDNTK_I as DDNTK_I
+from symdlt.definitions.forests import DDNTK_II as DDNTK_II
+from symdlt.definitions.forests import DNTK as DNTK
+from symdlt.definitions.forests import NTK as NTK
+from symdlt.definitions.forests import OBSERVABLES as OBSERVABLES
+from symdlt.definitions.forests import PREACTIVATION as PREACTIVATION
+from symdlt.definitions.forests import Forest as Forest
+from symdlt.definitions.layers import DENSE as DENSE
+from symdlt.definitions.layers import FIELD as FIELD
+from symdlt.definitions.layers import WIDTH as WIDTH
+from symdlt.definitions.layers import Branch as Branch
+from symdlt.definitions.layers import Layer as Layer
+from symdlt.definitions.layers import Way as Way
+from symdlt.definitions.layers import ascii_name as ascii_name
+from symdlt.definitions.names import correlator_from as correlator_from
+from symdlt.definitions.names import parse_pairs as parse_pairs
+from symdlt.definitions.names import split_subleading as split_subleading
+from symdlt.definitions.names import tensor as tensor
+from symdlt.definitions.names import vertex_labels as vertex_labels
+from symdlt.definitions.tensors import BOOK as BOOK
+from symdlt.definitions.tensors import Correlator as Correlator
+from symdlt.definitions.tensors import correlators as correlators
+from symdlt.definitions.tensors import identify as identify
+from symdlt.definitions.tensors import place as place

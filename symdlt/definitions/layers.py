@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from symdlt.errors import LayerError
-from symdlt.indices import (
+from symdlt.algebra import (
     Expression,
     Head,
     Index,
@@ -26,7 +25,8 @@ from symdlt.indices import (
     symbol,
     weights,
 )
-from symdlt.indices._names import GREEK
+from symdlt.algebra.names import GREEK
+from symdlt.errors import LayerError
 
 WIDTH = "n_ℓ"
 FIELD = -1  # the order of z itself among the derivatives of σ, whose own order is 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from symdlt.definitions.layers import WIDTH
-from symdlt.errors import LayerError
-from symdlt.indices import (
+from symdlt.algebra import (
     Expression,
     Polynomial,
     activation,
@@ -19,7 +17,9 @@ from symdlt.indices import (
     symbol,
     weights,
 )
-from symdlt.indices._names import GREEK
+from symdlt.algebra.names import GREEK
+from symdlt.definitions.layers import WIDTH
+from symdlt.errors import LayerError
 
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")

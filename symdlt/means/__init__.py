@@ -1,8 +1,8 @@
 """Gaussian means of activations over many samples, in NumPy and nothing else."""
 
-from symdlt.means._closed import closed_pair_means
-from symdlt.means._coincident import merged_means
-from symdlt.means._grids import (
+from symdlt.means.closed import closed_pair_means
+from symdlt.means.coincident import merged_means
+from symdlt.means.grids import (
     AGREEMENT,
     FAR,
     FIRST_STEP,
@@ -22,13 +22,13 @@ from symdlt.means._grids import (
     rescaled_step,
     trapezoid,
 )
-from symdlt.means._kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
-from symdlt.means._kinked_quadruples import has_infinite_mean, kinked_quadruple_means
-from symdlt.means._layer_means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
-from symdlt.means._pairs import pair_means
-from symdlt.means._quadruples import asked_for, quadruple_means
-from symdlt.means._relu_quadruples import relu_quadruple_means
-from symdlt.means._triangle import Indices, PairTables, Triangle, packed_tables, triangle
+from symdlt.means.kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
+from symdlt.means.kinked_quadruples import has_infinite_mean, kinked_quadruple_means
+from symdlt.means.layer_means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
+from symdlt.means.pairs import pair_means
+from symdlt.means.quadruples import asked_for, quadruple_means
+from symdlt.means.relu_quadruples import relu_quadruple_means
+from symdlt.means.triangle import Indices, PairTables, Triangle, packed_tables, triangle
 
 __all__ = [
     "AGREEMENT",

@@ -1,27 +1,24 @@
-"""Observables of a network as forests, and the tensors of their statistics.
+"""Networks in numbers: every tensor of given data, checked against real networks, and plotted.
 
-`Forest` is an observable, `Correlator` a forest with a perfect matching: one tensor. `tensor`
-finds it by name, `correlator_from` by its edges, and `correlators` lists a whole order.
-`activation` reads an activation function.
+`MLP` names a network, `propagate` gives its tensors at every layer as a `Propagation`, `check`
+compares them with sampled networks, and `check_exponents` asymptotes with iterated tensors. The
+recursions are in `symdlt.kernels`, generated.
 """
 
-from symdlt.activations import ACTIVATIONS as ACTIVATIONS
-from symdlt.activations import Activation as Activation
-from symdlt.activations import activation as activation
-from symdlt.networks._correlators import BOOK as BOOK
-from symdlt.networks._correlators import Correlator as Correlator
-from symdlt.networks._correlators import correlators as correlators
-from symdlt.networks._correlators import identify as identify
-from symdlt.networks._correlators import place as place
-from symdlt.networks._forests import DDNTK_I as DDNTK_I
-from symdlt.networks._forests import DDNTK_II as DDNTK_II
-from symdlt.networks._forests import DNTK as DNTK
-from symdlt.networks._forests import NTK as NTK
-from symdlt.networks._forests import OBSERVABLES as OBSERVABLES
-from symdlt.networks._forests import PREACTIVATION as PREACTIVATION
-from symdlt.networks._forests import Forest as Forest
-from symdlt.networks._names import correlator_from as correlator_from
-from symdlt.networks._names import parse_pairs as parse_pairs
-from symdlt.networks._names import split_subleading as split_subleading
-from symdlt.networks._names import tensor as tensor
-from symdlt.networks._names import vertex_labels as vertex_labels
+from symdlt.networks.comparison import Comparison as Comparison
+from symdlt.networks.comparison import check as check
+from symdlt.networks.data import is_archive as is_archive
+from symdlt.networks.data import pack as pack
+from symdlt.networks.data import read_data as read_data
+from symdlt.networks.evaluation import propagate as propagate
+from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
+from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
+from symdlt.networks.exponent_check import check_exponents as check_exponents
+from symdlt.networks.mlp import MLP as MLP
+from symdlt.networks.plots import plot_comparison as plot_comparison
+from symdlt.networks.plots import plot_depth as plot_depth
+from symdlt.networks.plots import plot_exponents as plot_exponents
+from symdlt.networks.plots import plot_ratio as plot_ratio
+from symdlt.networks.propagation import Layer as Layer
+from symdlt.networks.propagation import Propagation as Propagation
+from symdlt.networks.requests import TENSORS as TENSORS

@@ -5,11 +5,11 @@ are drawn, differentiated exactly, and averaged, so that what is measured can ju
 """
 
 from symdlt.errors import SamplingError
-from symdlt.sampling._ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
-from symdlt.sampling._measurement import Measurement, measure
-from symdlt.sampling._observables import evaluate_networks, sample_networks
-from symdlt.sampling._tensors import TENSORS, TensorPattern
-from symdlt.sampling._trees import OBSERVABLES, Tree
+from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
+from symdlt.sampling.measurement import Measurement, measure
+from symdlt.sampling.observables import evaluate_networks, sample_networks
+from symdlt.sampling.tensors import TENSORS, TensorPattern
+from symdlt.sampling.trees import OBSERVABLES, Tree
 
 __all__ = [
     "OBSERVABLES",

@@ -8,8 +8,9 @@ from symdlt import MLP
 from symdlt.activations import ACTIVATIONS, activation
 from symdlt.activations.functions import FUNCTIONS, TABLE
 from symdlt.activations.series import derivatives
-from symdlt.asymptotics import criticality, exponents
+from symdlt.asymptotics import exponents
 from symdlt.errors import ActivationError, SymdltError
+from symdlt.fixed_points import criticality
 from symdlt.kernels import numpy_activation
 from symdlt.precision import mp
 

@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from symdlt.recursions import RecursionSystem, derive_system
+from symdlt.derivation import RecursionSystem, derive_system
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()

@@ -11,19 +11,19 @@ import sympy as sp
 from sympy import QQ
 
 from symdlt import derive
-from symdlt.asymptotics._equations import (
+from symdlt.asymptotics.equations import (
     Equation,
     Source,
     check_degree,
     expand,
     gaussian_series,
 )
-from symdlt.asymptotics._layer import Layer, UndeterminedError
-from symdlt.asymptotics._parameters import parameters
-from symdlt.asymptotics._series import LogSeries, power
-from symdlt.asymptotics._solver import solve_driven, solve_kernel
+from symdlt.asymptotics.layer_series import Layer, UndeterminedError
+from symdlt.asymptotics.parameters import parameters
+from symdlt.asymptotics.series import LogSeries, power
+from symdlt.asymptotics.solver import solve_driven, solve_kernel
+from symdlt.derivation import Bracket
 from symdlt.errors import SolutionError
-from symdlt.recursions import Bracket
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()

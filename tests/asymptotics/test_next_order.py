@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import sympy as sp
 from asymptotics.depth_iteration import extrapolated
-from codegen.kernel_reference import loaded, sin, tanh
+from kernels.kernel_reference import loaded, sin, tanh
 
 from symdlt import BOOK, correlators, derive, derive_system
 from symdlt.asymptotics import Asymptote, _exponents, exponents
-from symdlt.asymptotics._equations import Equation, Source, expand
-from symdlt.asymptotics._layer import UndeterminedError
-from symdlt.asymptotics._parameters import parameters
-from symdlt.asymptotics._solver import solve
+from symdlt.asymptotics.equations import Equation, Source, expand
+from symdlt.asymptotics.layer_series import UndeterminedError
+from symdlt.asymptotics.parameters import parameters
+from symdlt.asymptotics.solver import solve
 from symdlt.cli import main
 from symdlt.errors import SolutionError
 from symdlt.kernels import generate_kernel

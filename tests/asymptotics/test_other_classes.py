@@ -21,9 +21,9 @@ from symdlt import BOOK, MLP, criticality
 from symdlt.activations.grammar import parse
 from symdlt.activations.series import derivatives
 from symdlt.asymptotics import exponents
-from symdlt.asymptotics._equations import Laurent
-from symdlt.asymptotics._kinked_means import KinkedMeans
-from symdlt.asymptotics._series import LogSeries
+from symdlt.asymptotics.equations import Laurent
+from symdlt.asymptotics.kinked_means import KinkedMeans
+from symdlt.asymptotics.series import LogSeries
 from symdlt.errors import SolutionError
 
 RATES = (sp.Rational(7, 10), sp.Rational(13, 10))

@@ -13,13 +13,13 @@ from types import ModuleType
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
 
 from kernel_reference import horner, loaded, tanh_polynomials
 
+from symdlt.definitions import BOOK, correlators
+from symdlt.derivation import derive_system
 from symdlt.kernels import generate_kernel
-from symdlt.networks import BOOK, correlators
-from symdlt.recursions import derive_system
 
 SCALAR = 200_000
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from symdlt.recursions import Recursion, Term, derive
-from symdlt.typesetting import to_latex
+from symdlt.derivation import Recursion, Term, derive
+from symdlt.formats.latex import to_latex
 
 HERE = Path(__file__).parent
 TERMS, BAR = 945, 0.04

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_kernels import tanh_functions, tanh_rate
 
+from symdlt.definitions import BOOK
 from symdlt.kernels.many_inputs import propagate
-from symdlt.networks import BOOK
 
 FRESH = (
     "import numpy as np\n"

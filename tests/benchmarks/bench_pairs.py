@@ -19,10 +19,10 @@ import numpy as np
 
 from symdlt.kernels import many_inputs
 from symdlt.means import ClosedMeans, KinkedMeans, SmoothMeans
-from symdlt.means._correlations import upper_of
-from symdlt.means._layers import coefficients_at, kept_range, range_for, spectra_in
-from symdlt.means._pairs import wanted_by
-from symdlt.means._triangle import triangle
+from symdlt.means.correlations import upper_of
+from symdlt.means.layers import coefficients_at, kept_range, range_for, spectra_in
+from symdlt.means.pairs import wanted_by
+from symdlt.means.triangle import triangle
 
 DEPTH = 10
 TASKS = [(0, 0), (1, 1)]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from symdlt.means import _quadruples, quadruple_means
-from symdlt.means._blocks import block_means, last_rows
+from symdlt.means.blocks import block_means, last_rows
 
 TOLERANCE = 1e-6
 TANH = [

@@ -11,8 +11,8 @@ import numpy as np
 
 from symdlt import MLP
 from symdlt.training import GradientDescent, GradientFlow, predict, predict_infinite
-from symdlt.training._evaluation import Training
-from symdlt.training._statistics import Statistics
+from symdlt.training.evaluation import Training
+from symdlt.training.statistics import Statistics
 
 FOUR = "ABDFPQRSTU"
 

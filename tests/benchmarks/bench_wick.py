@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from symdlt.indices import (
+from symdlt.algebra import (
     Expression,
     Polynomial,
     activation,
@@ -25,7 +25,7 @@ from symdlt.indices import (
     samples,
     weights,
 )
-from symdlt.wick import expectation, expectation_orbits, expectation_terms
+from symdlt.algebra.averages import expectation, expectation_orbits, expectation_terms
 
 HERE = Path(__file__).parent
 Outcome = int | str

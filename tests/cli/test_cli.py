@@ -223,7 +223,7 @@ def test_a_clone_needs_no_installation():
 def test_the_library_is_loaded_when_it_is_first_used():
     code = (
         "import sys, symdlt; print(sorted(name for name in sys.modules if 'symdlt.' in name)); "
-        "print(symdlt.derive('F', inputs='one'), symdlt.networks.tensor('F')); "
+        "print(symdlt.derive('F', inputs='one'), symdlt.definitions.tensor('F')); "
         "assert {'derive', 'BOOK'} <= set(dir(symdlt)); from symdlt import *; print(explain)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

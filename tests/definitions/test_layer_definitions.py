@@ -4,9 +4,7 @@ import pickle
 
 import pytest
 
-from symdlt.definitions import DENSE, Layer
-from symdlt.errors import LayerError, SymdltError
-from symdlt.indices import (
+from symdlt.algebra import (
     activation,
     biases,
     gaussian,
@@ -17,6 +15,8 @@ from symdlt.indices import (
     uniform,
     weights,
 )
+from symdlt.definitions import DENSE, Layer
+from symdlt.errors import LayerError, SymdltError
 
 (ROW,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
 W, B, Z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")

@@ -17,10 +17,11 @@ from exact.network import Layer as Numbers
 
 from symdlt import derive
 from symdlt.combinatorics import mobius, set_partitions
+from symdlt.definitions import BOOK
+from symdlt.derivation import explain
 from symdlt.errors import LayerError
-from symdlt.networks import BOOK
-from symdlt.recursions import explain, from_json, to_json
-from symdlt.typesetting import to_latex
+from symdlt.formats import from_json, to_json
+from symdlt.formats.latex import to_latex
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 FIRST = Numbers(Rows(()), *(Fraction(x) for x in ("1/2", "3/2", "1/3", "2")))

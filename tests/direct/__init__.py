@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 from symdlt.definitions import FIELD
-from symdlt.recursions import Bracket, Recursion, Term
+from symdlt.derivation import Bracket, Recursion, Term
 
 Index = tuple[int, ...]
 

@@ -5,12 +5,12 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from codegen.kernel_reference import functions
+from kernels.kernel_reference import functions
 from means.test_kinked import given, two
 from means.test_pairs import CORRELATIONS, SMOOTH, VARIANCES, correlated, norms, plain_mean
 
 from symdlt.means import KernelInputError, closed_pair_means, kinked_pair_means, pair_means
-from symdlt.means._families import GENERAL
+from symdlt.means.families import GENERAL
 
 ORDERS = [(a, b) for a in range(4) for b in range(4)]
 

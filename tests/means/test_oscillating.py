@@ -9,10 +9,10 @@ import pytest
 
 from symdlt.activations import activation
 from symdlt.activations.smooth_pieces import smooth_pieces
-from symdlt.asymptotics._gaussian_means import GaussianMeans
 from symdlt.errors import KernelError
 from symdlt.means import pair_means, quadruple_means
-from symdlt.mlp import MLP, _tasks
+from symdlt.means.precise.gaussian import GaussianMeans
+from symdlt.networks import MLP, _tasks
 
 PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2), (1, 1, 1, 3)]
 

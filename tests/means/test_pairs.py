@@ -6,12 +6,12 @@ import hypothesis
 import mpmath
 import numpy as np
 import pytest
-from codegen.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
+from kernels.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 from hypothesis import strategies as st
 
 from symdlt.means import KernelInputError, SmoothMeans, choose_step, pair_means, rescaled_step
-from symdlt.means._spectra import few_places
-from symdlt.means._triangle import strips, triangle
+from symdlt.means.spectra import few_places
+from symdlt.means.triangle import strips, triangle
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
 FINE = ("tanh", "swish")

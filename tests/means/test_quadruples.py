@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
-from codegen.kernel_reference import functions, sin, tanh
+from kernels.kernel_reference import functions, sin, tanh
 
 from symdlt.kernels import numpy_activation
 from symdlt.means import KernelInputError, pair_means, quadruple_means

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdlt.indices import (
+from symdlt.algebra import (
     Delta,
     Expression,
     Kind,
@@ -32,7 +32,7 @@ from symdlt.indices import (
     uniform,
     weights,
 )
-from symdlt.wick import connected, expectation, expectation_orbits, expectation_terms
+from symdlt.algebra.averages import connected, expectation, expectation_orbits, expectation_terms
 
 SQUARE = neurons("i j k o", "n")
 SHORT = neurons("a c", "m")

@@ -4,8 +4,8 @@ from itertools import permutations
 
 import numpy as np
 
-from symdlt.training._evaluation import Training
-from symdlt.training._statistics import Statistics
+from symdlt.training.evaluation import Training
+from symdlt.training.statistics import Statistics
 
 STAR = [(0, *order) for order in permutations((1, 2, 3))]
 

@@ -10,12 +10,12 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from symdlt.networks import DNTK
-from symdlt.networks import NTK as NTK_TREE
+from symdlt.definitions import DNTK
+from symdlt.definitions import NTK as NTK_TREE
 from symdlt.training import GradientDescent, GradientFlow, TwoStep, train_network
 from symdlt.training import _evaluation as evaluation
-from symdlt.training._evaluation import Training
-from symdlt.training._statistics import Statistics
+from symdlt.training.evaluation import Training
+from symdlt.training.statistics import Statistics
 
 from .dynamics import iterated
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import factorial
 
+from symdlt.derivation import Bracket, Recursion, TensorFactor, Term
 from symdlt.kernels.generator.representation import Mean, powers_of
-from symdlt.recursions import Bracket, Recursion, TensorFactor, Term
 
 WIDTH = 92
 
@@ -43,7 +43,7 @@ def taylor_coefficient(term: Term) -> Fraction:
 def equation(recursion: Recursion) -> tuple[str, ...]:
     """The recursion, one term a line.
 
-    >>> from symdlt.recursions import derive
+    >>> from symdlt.derivation import derive
     >>> for line in equation(derive("V", inputs="one", form="z")):
     ...     print(line)
     V[l+1] =

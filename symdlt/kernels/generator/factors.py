@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from symdlt.derivation import Recursion
 from symdlt.kernels.generator.centring import Means, centred
 from symdlt.kernels.generator.equations import mean_of, taylor_coefficient, tensor_name
 from symdlt.kernels.generator.representation import (
@@ -17,7 +18,6 @@ from symdlt.kernels.generator.representation import (
     powers_of,
     variable,
 )
-from symdlt.recursions import Recursion
 
 PAIRS = {one.name: one.pair for one in reversed(HYPERPARAMETERS) if one.pair} | {"": ""}
 SUSCEPTIBILITIES = {"chi_s1_s1": "chi_perp", "chi_d2_s0_s0": "chi_parallel"}

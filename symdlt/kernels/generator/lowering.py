@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
+from symdlt.derivation import Bracket, Recursion, RecursionSystem, Term
 from symdlt.errors import KernelError, require
 from symdlt.kernels.generator.equations import equation, mean_of, tensor_name
 from symdlt.kernels.generator.expressions import (
@@ -35,7 +36,6 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
     powers_of,
 )
-from symdlt.recursions import Bracket, Recursion, RecursionSystem, Term
 
 MEAN_SIZES = (2, 4)
 TENSOR_SIZES = (2, 4)
@@ -53,7 +53,7 @@ def lower(system: RecursionSystem) -> KernelModule:
             recursion is not linear in its own tensor, for many is in the z form or needs means
             over more than four samples.
 
-    >>> from symdlt.recursions import derive_system
+    >>> from symdlt.derivation import derive_system
     >>> lower(derive_system(["V"]))
     KernelModule(2 tensors, 4 means)
     """

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as short_repr
 
+from symdlt.definitions import BOOK
 from symdlt.errors import KernelError, require
 from symdlt.files import write_whole
 from symdlt.kernels.generator.source import kernel_for
-from symdlt.networks import BOOK
 
 Provider = Callable[[], Mapping[str, str]]
 

@@ -8,9 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import factorial
 
-from symdlt.expansion import differentiate
+from symdlt.derivation import Term, differentiate
 from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
-from symdlt.recursions import Term
 
 METRIC = "G"
 

@@ -16,11 +16,12 @@ from typing import Any
 from symdlt._version import VERSION
 from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
+from symdlt.definitions import BOOK, Correlator
+from symdlt.derivation import RecursionSystem, derive_system
 from symdlt.errors import KernelError, require
+from symdlt.formats import to_dict
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
-from symdlt.networks import BOOK, Correlator
-from symdlt.recursions import RecursionSystem, derive_system, to_dict
 
 KERNEL_SCHEMA = 1
 TARGET = "symdlt.kernels.numpy_target.writing"
@@ -41,7 +42,7 @@ class KernelSource:
         tensors: the names of the tensors it computes.
         derivatives: how many derivatives of the activation it needs.
 
-    >>> from symdlt.recursions import derive_system
+    >>> from symdlt.derivation import derive_system
     >>> source = generate_kernel(derive_system(["V"], inputs="one", form="z"), name="vertex")
     >>> source  # doctest: +ELLIPSIS
     KernelSource(vertex, tensors=G V, derivatives=2, digest=...)
@@ -95,7 +96,7 @@ def generate_kernel(
             or needs means over more than four samples.
         ActivationError: for an activation that cannot be read or differentiated.
 
-    >>> from symdlt.recursions import derive_system
+    >>> from symdlt.derivation import derive_system
     >>> source = generate_kernel(derive_system(["F"], inputs="one", form="z"), name="f")
     >>> "gain = h.r * m.chi_parallel**2" in source.text
     True

@@ -1,0 +1,89 @@
+"""Index expressions: named indices, tensors, sums, and one canonical form.
+
+Declare indices and tensors, write a formula, and print it or compare it:
+
+>>> i, j = neurons("i j", "n_1")
+>>> x = constant("x", i)
+>>> square = (x(i) * x(j) * delta(i, j)).sum(i, j)
+>>> print(square)
+Σ_i x_i²
+>>> square == (x(j) ** 2).sum(j)
+True
+"""
+
+from symdlt.algebra.expression import Expression, as_expression, delta
+from symdlt.algebra.factors import Delta, Tensor
+from symdlt.algebra.heads import Head, Kind, Slot
+from symdlt.algebra.index import Index, Species, neuron, neurons, sample, samples
+from symdlt.algebra.laws import (
+    Law,
+    from_cumulants,
+    from_moments,
+    gaussian,
+    hazard_value,
+    truncated_normal,
+    uniform,
+)
+from symdlt.algebra.model import (
+    activation,
+    biases,
+    constant,
+    preactivations,
+    symbol,
+    symbols,
+    weights,
+)
+from symdlt.algebra.polynomial import Polynomial, falling_factorial
+from symdlt.algebra.symmetry import Symmetry, generated, symmetric
+from symdlt.algebra.term import Term
+from symdlt.algebra.verbs import (
+    canonicalize,
+    contract,
+    product,
+    replace,
+    substitute,
+    sum_over,
+)
+
+__all__ = [
+    "Delta",
+    "Expression",
+    "Head",
+    "Index",
+    "Kind",
+    "Law",
+    "Polynomial",
+    "Slot",
+    "Species",
+    "Symmetry",
+    "Tensor",
+    "Term",
+    "activation",
+    "as_expression",
+    "biases",
+    "canonicalize",
+    "constant",
+    "contract",
+    "delta",
+    "falling_factorial",
+    "from_cumulants",
+    "from_moments",
+    "gaussian",
+    "generated",
+    "hazard_value",
+    "neuron",
+    "neurons",
+    "preactivations",
+    "product",
+    "replace",
+    "sample",
+    "samples",
+    "substitute",
+    "sum_over",
+    "symbol",
+    "symbols",
+    "symmetric",
+    "truncated_normal",
+    "uniform",
+    "weights",
+]

@@ -1,0 +1,144 @@
+"""Heads of tensors: what stands in front of the indices, and which indices it takes."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from symdlt.algebra.index import Index, Size, Species, check_size, check_species
+from symdlt.algebra.laws import Law
+from symdlt.algebra.layer_labels import Layer, split_layer
+from symdlt.algebra.symmetry import NO_SYMMETRY, Symmetry
+from symdlt.errors import IndexStructureError
+
+if TYPE_CHECKING:
+    from symdlt.algebra.expression import Expression
+
+
+class Kind(IntEnum):
+    """What kind of quantity a head is; the order is the order of factors in print."""
+
+    CONSTANT = 0
+    WEIGHT = 1
+    BIAS = 2
+    PREACTIVATION = 3
+    ACTIVATION = 4
+    AVERAGE = 5
+
+    @property
+    def noun(self) -> str:
+        """Name the kind with its article."""
+        return f"{'an' if self.name[0] in 'AEIOU' else 'a'} {self.name.lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One place for an index: its species and, for neurons, its size."""
+
+    species: Species
+    size: Size = None
+
+    def __post_init__(self) -> None:
+        check_species(self.species, "a slot")
+        check_size(self.size, f"a {self.species} slot")
+
+    @property
+    def sort_key(self) -> tuple[str, str]:
+        """Order slots by species and size."""
+        return (self.species.value, str(self.size))
+
+    def takes(self, index: Index) -> bool:
+        """Tell whether an index fits; a slot without a size takes every size."""
+        return index.species is self.species and self.size in (None, index.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """A tensor without its indices; call it with indices to get an expression.
+
+    Make one with `constant`, `weights`, `biases`, `preactivations` or `activation`.
+
+    Attributes:
+        kind: constant, weight, bias, preactivation, activation or average.
+        name: the letter in print.
+        slots: which indices it takes.
+        layer: the layer of the network it belongs to, if any.
+        symmetry: permutations of the slots that leave it unchanged.
+        order: how often an activation is differentiated.
+        law: how a weight or bias is distributed.
+        members: the functions inside an average ⟨…⟩.
+    """
+
+    kind: Kind
+    name: str
+    slots: tuple[Slot, ...] = ()
+    layer: Layer | None = None
+    symmetry: Symmetry = NO_SYMMETRY
+    order: int = 0
+    law: Law | None = None
+    members: tuple["Head", ...] = ()
+    sort_key: tuple[object, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.symmetry is not NO_SYMMETRY and self.kind is not Kind.AVERAGE:
+            check_symmetry(self)
+        key = (
+            self.kind.value,
+            self.name,
+            ("", -1) if self.layer is None else split_layer(self.layer),
+            self.order,
+            tuple(member.sort_key for member in self.members),
+            tuple(slot.sort_key for slot in self.slots),
+            (self.symmetry.blocks, self.symmetry.elements),
+            () if self.law is None else self.law.sort_key,
+        )
+        object.__setattr__(self, "sort_key", key)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return self.sort_key == other.sort_key if isinstance(other, Head) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.order, len(self.slots)))
+
+    def __call__(self, *indices: Index) -> "Expression":
+        """Put indices into the slots."""
+        from symdlt.algebra.expression import single
+        from symdlt.algebra.factors import Tensor
+
+        return single(Tensor(self, indices))
+
+    def derivative(self, times: int = 1) -> "Head":
+        """Differentiate an activation.
+
+        Raises:
+            IndexStructureError: the head is not an activation.
+        """
+        if self.kind is not Kind.ACTIVATION or not isinstance(times, int) or times < 0:
+            raise IndexStructureError(
+                f"Cannot take {times!r} derivatives of {self.name}. "
+                f"It is {self.kind.noun}. "
+                "Only an activation has derivatives, and only 0, 1, 2, … of them."
+            )
+        return Head(self.kind, self.name, self.slots, self.layer, self.symmetry, self.order + times)
+
+    def __repr__(self) -> str:
+        layer = "" if self.layer is None else f", layer {self.layer}"
+        order = f", derivative {self.order}" if self.order else ""
+        return f"Head({self.name!r}, {self.kind.name.lower()}{layer}{order}, rank {self.rank})"
+
+    @property
+    def rank(self) -> int:
+        """Count the slots."""
+        return len(self.slots)
+
+
+def check_symmetry(head: Head) -> None:
+    """Refuse a symmetry that mixes slots of different kinds or names slots that are not there."""
+    for left, right in head.symmetry.slots_moved():
+        if right >= head.rank or left >= head.rank or head.slots[left] != head.slots[right]:
+            raise IndexStructureError(
+                f"The symmetry of {head.name} exchanges slots {left} and {right}. "
+                f"Its slots are {tuple(slot.sort_key for slot in head.slots)}. "
+                "Only slots of one species and one size can be exchanged."
+            )

@@ -1,0 +1,99 @@
+"""Translation into SymPy; the only module here that imports it, and only when called."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from symdlt.algebra.expression import Expression
+from symdlt.algebra.factors import Delta, Factor, Tensor
+from symdlt.algebra.heads import Head, Kind
+from symdlt.algebra.index import Index
+from symdlt.algebra.polynomial import Polynomial
+from symdlt.algebra.printing import head_name, layer_text
+from symdlt.algebra.term import Term
+from symdlt.errors import IndexStructureError
+
+
+def to_sympy(expression: Expression) -> Any:
+    """Translate the canonical form of an expression into an equivalent SymPy expression.
+
+    Sums run from 1 to the size of their range; indices are integer symbols, widths and constants
+    plain ones; heads become `IndexedBase` (or `Symbol` if they
+    take no index) named as they print.
+
+    Raises:
+        IndexStructureError: one name stands for two things that SymPy would not tell apart.
+
+    >>> from symdlt.algebra import constant, neurons
+    >>> i, j = neurons("i j", "n")
+    >>> to_sympy((constant("g", i, j)(i, j)).sum(j))
+    Sum(g[i, j], (j, 1, n))
+    """
+    import sympy
+
+    check_labels(expression.canonical_terms)
+    terms = [_term(term, sympy) for term in expression.canonical_terms]
+    return sympy.Add(*terms)
+
+
+def check_labels(terms: Iterable[Term]) -> None:
+    """Refuse one name for two things, be they tensors, indices, constants or widths."""
+    owners: dict[str, object] = {}
+    for name, owner in _labelled(terms):
+        known = owners.setdefault(name, owner)
+        if known != owner:
+            raise IndexStructureError(
+                f"The name {name!r} stands for two things: {known} and {owner}. "
+                "Both stand in an expression to be translated into SymPy, which knows them by "
+                "name. "
+                "Rename one of them."
+            )
+
+
+def _labelled(terms: Iterable[Term]) -> Iterator[tuple[str, object]]:
+    for term in terms:
+        for monomial, _ in term.coefficient.terms:
+            yield from ((name, "a symbol") for name, _ in monomial)
+        for index in term.indices():
+            yield index.name, "an index"
+        yield from ((i.size, "a symbol") for i in term.sums if isinstance(i.size, str))
+        for factor in term.factors:
+            if isinstance(factor, Tensor):
+                yield _label(factor.head), factor.head
+
+
+def _term(term: Term, sympy: Any) -> Any:
+    body = sympy.Mul(*[_factor(factor, sympy) for factor in term.factors])
+    if term.sums:
+        body = sympy.Sum(body, *[(_index(i, sympy), 1, _size(i, sympy)) for i in term.sums])
+    return _coefficient(term.coefficient, sympy) * body
+
+
+def _factor(factor: Factor, sympy: Any) -> Any:
+    if isinstance(factor, Delta):
+        return sympy.KroneckerDelta(_index(factor.left, sympy), _index(factor.right, sympy))
+    name = _label(factor.head)
+    if not factor.indices:
+        return sympy.Symbol(name)
+    return sympy.IndexedBase(name)[tuple(_index(i, sympy) for i in factor.indices)]
+
+
+def _label(head: Head) -> str:
+    if head.kind is Kind.AVERAGE:
+        return f"⟨{' '.join(head_name(m) for m in head.members)}⟩{layer_text(head)}"
+    return head_name(head) + layer_text(head)
+
+
+def _index(index: Index, sympy: Any) -> Any:
+    return sympy.Symbol(index.name, integer=True)
+
+
+def _size(index: Index, sympy: Any) -> Any:
+    return sympy.Symbol(index.size) if isinstance(index.size, str) else sympy.Integer(index.size)
+
+
+def _coefficient(coefficient: Polynomial, sympy: Any) -> Any:
+    pieces = []
+    for monomial, value in coefficient.terms:
+        factors = [sympy.Symbol(name) ** power for name, power in monomial]
+        pieces.append(sympy.Mul(sympy.Rational(value.numerator, value.denominator), *factors))
+    return sympy.Add(*pieces)

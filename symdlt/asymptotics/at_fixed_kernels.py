@@ -1,0 +1,69 @@
+"""Networks that start at a critical kernel K* > 0 and stay there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+from sympy.polys.fields import field
+
+from symdlt.asymptotics.classes import Universality, shown
+from symdlt.asymptotics.exact_layers import DIGITS, StandingKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.half_stable import StationaryMeans
+from symdlt.asymptotics.solution import AsymptoticSolution
+from symdlt.derivation import Bracket, RecursionSystem
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.critical_points import HALF_STABLE
+from symdlt.fixed_points.kernel_map import kernel_map
+from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+
+
+def solve_standing(
+    universality: Universality, system: RecursionSystem, rates: dict[Any, Any]
+) -> AsymptoticSolution:
+    r"""The exact solution at every layer for a kernel that is K* at the first.
+
+    Both susceptibilities are then 1 at all layers, as in the scale-invariant class, and learning
+    rates are $\widetilde\lambda/L$.
+
+    Args:
+        universality: the class, with its critical point.
+        system: the recursions for one input, with those of G and H.
+        rates: values of λ̃_b and λ̃_W that were given.
+
+    Raises:
+        SolutionError: if the critical point is not at K* > 0.
+    """
+    found, point = universality.activation, universality.point
+    if found is None or point is None or universality.kind != HALF_STABLE:
+        name = universality.given if found is None else shown(found)
+        raise SolutionError(
+            f"{name} has no critical point with K* > 0 to start at. It was asked for with "
+            "at_fixed_point. Leave that out: other kernels that stay are solved exactly without."
+        )
+    brackets = {_orders(b) for recursion in system for t in recursion.terms for b in t.brackets}
+    means = StationaryMeans(found, point.K, brackets, 0)
+    domain, lambda_b, lambda_W = field([LAMBDA_B, LAMBDA_W], sp.QQ)
+    kernel, slope = (domain(means.numbers[orders]) for orders in kernel_map().products)
+    star, variance = domain(means.star), 1 / slope
+    bias = star - variance * kernel
+    numbers = StandingKernel(
+        star,
+        (bias, variance, lambda_b, lambda_W),
+        lambda bracket: domain(means.numbers[_orders(bracket)]),
+        inexact=True,
+    )
+    values = {symbol: value for symbol, value in rates.items() if value is not None}
+    C_b, C_W = (number.as_expr().evalf(DIGITS) for number in (bias, variance))
+    return exact_solution(
+        universality.given,
+        f"{universality.name}, at K*",
+        solve_exactly(tuple(system), numbers, values),
+        (("K*", star.as_expr().evalf(DIGITS)),),
+        (C_b, C_W),
+        rates,
+    )
+
+
+def _orders(bracket: Bracket) -> tuple[int, ...]:
+    return tuple(sorted(order for _, order in bracket.factors))

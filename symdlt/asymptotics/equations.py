@@ -1,0 +1,234 @@
+"""Single-input recursions with their brackets expanded about K = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import factorial
+from operator import mul
+from typing import Any
+
+from symdlt.derivation import Bracket, Recursion, piece_name
+from symdlt.errors import SolutionError
+
+Powers = tuple[int, ...]
+Polynomial = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Laurent:
+    """A series in one variable, known as far as its coefficients go.
+
+    Attributes:
+        lowest: the power of the first coefficient.
+        coefficients: of that power and those after it.
+    """
+
+    lowest: int
+    coefficients: Polynomial
+
+    def __add__(self, other: Laurent) -> Laurent:
+        low, high = (self, other) if self.lowest <= other.lowest else (other, self)
+        shift = high.lowest - low.lowest
+        if not shift:
+            pairs = zip(low.coefficients, high.coefficients, strict=False)
+            return Laurent(low.lowest, tuple(a + b for a, b in pairs))
+        tail = Laurent(high.lowest, low.coefficients[shift:]) + high
+        return Laurent(low.lowest, (*low.coefficients[:shift], *tail.coefficients))
+
+    def __mul__(self, other: Laurent) -> Laurent:
+        return Laurent(
+            self.lowest + other.lowest, _multiplied(self.coefficients, other.coefficients)
+        )
+
+    def scaled(self, number: Any) -> Laurent:
+        """The series times a number."""
+        return Laurent(self.lowest, tuple(number * c for c in self.coefficients))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The terms of a recursion that share hyperparameters and lower tensors.
+
+    Attributes:
+        hyperparameters: powers of C_b, C_W, λ_b, λ_W.
+        tensors: names of the tensors of layer ℓ.
+        series: the sum of their brackets, its coefficients of K^0, K^1, …; or of the powers of
+            another variable that is small.
+        lowest: the first of these powers.
+    """
+
+    hyperparameters: Powers
+    tensors: tuple[str, ...]
+    series: Polynomial
+    lowest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """A recursion at equal widths as sources, each with its own series in K.
+
+    Attributes:
+        name: the tensor.
+        edges: the number e of its edges, which is its degree in the learning rates.
+        pairs: the number m of its matched pairs.
+        order: the power of 1/n that multiplies it.
+        sources: one for each product of hyperparameters and tensors.
+    """
+
+    name: str
+    edges: int
+    pairs: int
+    order: int
+    sources: tuple[Source, ...]
+
+
+def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Polynomial:
+    r"""A bracket as a series in K, with $\sigma(z) = \sum_p \sigma_p z^p/p!$ (PDLT ∞.27).
+
+    $$\langle \sigma^{(a)}\sigma^{(b)}\cdots\rangle_K = \sum_k (2k-1)!!\, K^k\,
+      [z^{2k}] \prod_a \sum_j \frac{\sigma_{a+j}}{j!} z^j$$
+
+    Args:
+        bracket: a bracket of derivatives.
+        taylor: σ_0, σ_1, …, at least up to the highest derivative plus twice the order.
+        order: the highest power of K kept.
+
+    Raises:
+        SolutionError: for a bracket with inserted z's.
+
+    >>> from sympy import Rational
+    >>> cubic = [Rational(c) for c in (0, 1, 0, -2, 0)]
+    >>> gaussian_series(Bracket(((0, 0), (0, 0))), cubic, 2)
+    (0, 1, -2)
+    """
+    if bracket.inserted:
+        raise SolutionError(
+            "A bracket with an inserted z has no expansion in the kernel alone. "
+            "The recursion is in z form. Derive it with form='derivative'."
+        )
+    length = 2 * order + 1
+    product: list[Any] = [1] + [0] * (length - 1)
+    for _, k in bracket.factors:
+        factor = [taylor[k + j] / factorial(j) for j in range(length)]
+        product = [
+            sum((product[i] * factor[n - i] for i in range(n + 1)), 0 * taylor[1])
+            for n in range(length)
+        ]
+    return tuple(product[2 * k] * double_factorial(2 * k - 1) for k in range(order + 1))
+
+
+def double_factorial(n: int) -> int:
+    """The product n (n-2) (n-4) … for odd n, with (-1)!! = 1: the Gaussian moments.
+
+    >>> [double_factorial(n) for n in (-1, 1, 3, 5)]
+    [1, 1, 3, 15]
+    """
+    return 1 if n < 1 else n * double_factorial(n - 2)
+
+
+def derivatives_needed(recursions: Iterable[Recursion]) -> int:
+    """The highest derivative of σ in any bracket."""
+    return max(
+        (k for r in recursions for t in r.terms for b in t.brackets for _, k in b.factors),
+        default=0,
+    )
+
+
+def expand(
+    recursion: Recursion,
+    taylor: Sequence[Any],
+    order: int,
+    into: Callable[[Any], Any] = lambda element: element,
+) -> Equation:
+    """Expand a single-input recursion in K and add up what shares its tensors.
+
+    Adding before anything is inserted for the tensors makes cancellations between brackets
+    exact: those of ⟨σσσσ⟩ − ⟨σσ⟩², for instance.
+
+    Args:
+        recursion: for one input.
+        taylor: σ_0, σ_1, … as elements of one ring that contains the rationals.
+        into: what makes numbers of the solver out of elements of the ring.
+        order: the highest power of K kept.
+
+    Raises:
+        SolutionError: if the recursion is for many inputs or in z form.
+    """
+    known: dict[Bracket, Laurent] = {}
+
+    def mean(bracket: Bracket) -> Laurent:
+        if bracket not in known:
+            known[bracket] = Laurent(0, gaussian_series(bracket, taylor, order))
+        return known[bracket]
+
+    one = Laurent(0, (0 * taylor[1] + 1,) + (0 * taylor[1],) * order)
+    return assembled(recursion, mean, one, into)
+
+
+def assembled(
+    recursion: Recursion,
+    mean: Callable[[Bracket], Laurent],
+    one: Laurent,
+    into: Callable[[Any], Any] = lambda element: element,
+) -> Equation:
+    """Add up the terms of a single-input recursion that share their tensors.
+
+    Args:
+        recursion: for one input.
+        mean: the expansion of a bracket.
+        one: the expansion of an empty bracket.
+        into: what makes numbers of the solver out of elements of the ring.
+
+    Raises:
+        SolutionError: if the recursion is for many inputs.
+    """
+    if not recursion.single_input:
+        raise SolutionError(
+            f"The recursion of {recursion.name} is for several inputs. "
+            "Critical exponents are those of a single one. Derive it with inputs='one'."
+        )
+    sums: dict[tuple[Powers, tuple[str, ...]], Laurent] = {}
+    zero = 0 * one.coefficients[0]
+    for term in recursion.terms:
+        number = (zero + term.coefficient.numerator) / term.coefficient.denominator
+        product = reduce(mul, map(mean, term.brackets), one.scaled(number))
+        tensors = tuple(sorted(piece_name(t.correlator, t.piece) for t in term.tensors))
+        key = (term.hyperparameters.powers, tensors)
+        sums[key] = sums[key] + product if key in sums else product
+    correlator = recursion.correlator
+    return Equation(
+        recursion.name,
+        len(correlator.forest.edges),
+        correlator.pairs,
+        correlator.pairs - 1 + recursion.piece,
+        tuple(
+            Source(*key, tuple(map(into, series.coefficients)), series.lowest)
+            for key, series in sums.items()
+            if any(coefficient != 0 for coefficient in series.coefficients)
+        ),
+    )
+
+
+def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
+    return tuple(
+        sum((first[i] * second[n - i] for i in range(1, n + 1)), first[0] * second[n])
+        for n in range(min(len(first), len(second)))
+    )
+
+
+def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
+    """Check that every source has as many learning rates and edges as the tensor.
+
+    Raises:
+        SolutionError: if not; then the powers of ℓ in the learning rates do not factor out.
+    """
+    for source in equation.sources:
+        found = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
+        if found != equation.edges:
+            raise SolutionError(
+                f"A source of {equation.name} has degree {found} in the learning rates, "
+                f"the tensor {equation.edges}. It multiplies {' '.join(source.tensors) or '1'}. "
+                "Give recursions of symdlt, whose terms all have the same degree."
+            )

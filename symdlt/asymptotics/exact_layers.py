@@ -1,0 +1,244 @@
+r"""Recursions solved exactly where the kernel stays: polynomials in the depth.
+
+At a critical point both susceptibilities are 1. If the kernel does not move either, a tensor
+changes from layer to layer by its sources alone, which are polynomials in the depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import sympy as sp
+
+from symdlt.asymptotics.parameters import DEPTH, LAYER
+from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics.solver import MANY
+from symdlt.derivation import Bracket, Recursion, Term, piece_name
+from symdlt.errors import DerivationError, SolutionError
+from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.progress import track
+
+DIGITS = 30
+ROUNDING = 1e-12
+
+Polynomial = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StandingKernel:
+    """Numbers of a network whose kernel is the same at every layer, as elements of one field.
+
+    Attributes:
+        kernel: K.
+        hyperparameters: C_b, C_W, λ_b, λ_W; the latter without their factor 1/L.
+        mean: the brackets at K.
+        inexact: whether the numbers are known to some digits only.
+    """
+
+    kernel: Any
+    hyperparameters: tuple[Any, Any, Any, Any]
+    mean: Callable[[Bracket], Any]
+    inexact: bool = False
+
+
+def solve_exactly(
+    recursions: tuple[Recursion, ...], numbers: StandingKernel, values: dict[Any, Any]
+) -> tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]]:
+    """The tensors of a closed system at every layer, and those that are infinite.
+
+    Args:
+        recursions: for one input, G and H first.
+        numbers: those of the network.
+        values: what to insert for symbols of the field.
+    """
+    known: dict[str, Polynomial] = {}
+    refused: dict[str, str] = {}
+    shown = None if len(recursions) > MANY else False
+    for recursion in track(recursions, "solving tensors", shown):
+        try:
+            known[recursion.name] = _solved(recursion, numbers, known)
+        except SolutionError as reason:
+            refused[recursion.name] = f"{recursion.name} is not finite. {reason}"
+    exact = {name: _in_depth(p, values, numbers.inexact) for name, p in known.items()}
+    tensors = tuple(_asymptote(r, exact, numbers.inexact) for r in recursions if r.name in known)
+    return tensors, tuple(refused.items())
+
+
+def exact_solution(
+    given: str,
+    universality: str,
+    solved: tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]],
+    values: tuple[tuple[str, Any], ...],
+    variances: tuple[Any, Any],
+    rates: dict[Any, Any],
+) -> AsymptoticSolution:
+    """The solution with learning rates that are alike at all layers (PDLT ∞.45)."""
+    tensors, refused = solved
+    named = [(str(s), rates.get(s), s) for s in (LAMBDA_B, LAMBDA_W)]
+    return AsymptoticSolution(
+        given,
+        universality,
+        tensors,
+        (*values, ("p_perp", sp.Integer(0))),
+        (
+            ("C_b", variances[0]),
+            ("C_W", variances[1]),
+            *((f"{n}(l)", (s if v is None else v) / DEPTH) for n, v, s in named),
+        ),
+        (
+            "one input, hidden layers of one width n, K the same at every layer",
+            "exact at every layer; a tensor with e edges carries a factor L^(-e)",
+        ),
+        refused,
+    )
+
+
+def _solved(
+    recursion: Recursion, numbers: StandingKernel, known: dict[str, Polynomial]
+) -> Polynomial:
+    """A tensor as a polynomial in ℓ - 1: its value at layer 1, and the sum of its sources."""
+    own = zero = 0 * numbers.kernel
+    source: Polynomial = ()
+    for term in recursion.terms:
+        names = [piece_name(t.correlator, t.piece) for t in term.tensors]
+        number = _number(term, numbers)
+        if recursion.name in names and recursion.name != "G":
+            own += number
+            continue
+        for name in names:
+            if name not in known and number != 0:
+                raise SolutionError(
+                    f"Its recursion contains {name}, which has no solution. Ask for other tensors."
+                )
+        if number != 0:
+            factors = (known[name] for name in names)
+            source = _added(source, reduce(_multiplied, factors, (number,)))
+    start = sum((_first(term, numbers) for term in recursion.first_layer), zero)
+    if recursion.name == "G":
+        if source != (numbers.kernel,) or start != numbers.kernel:
+            raise DerivationError(
+                "The kernel does not stay where it is said to. It follows from the recursion of G. "
+                "This is a fault of symdlt; please report it."
+            )
+        return source
+    if own != 1:
+        raise DerivationError(
+            f"{recursion.name} is multiplied by {own} from layer to layer, not by 1. "
+            "The network is critical. This is a fault of symdlt; please report it."
+        )
+    return _added((start,), _summed(source))
+
+
+def _number(term: Term, numbers: StandingKernel) -> Any:
+    """A term without its tensors, at equal widths."""
+    number = 0 * numbers.kernel + term.coefficient.numerator
+    number = number / term.coefficient.denominator
+    for value, power in zip(numbers.hyperparameters, term.hyperparameters.powers, strict=True):
+        number = number * value**power if power else number
+    for bracket in term.brackets:
+        number = number * numbers.mean(bracket)
+    return number
+
+
+def _first(term: Term, numbers: StandingKernel) -> Any:
+    """A term of the first layer, where the overlap of the input is (K - C_b)/C_W."""
+    number = _number(term, numbers)
+    bias, variance, *_ = numbers.hyperparameters
+    return number * (numbers.kernel - bias) / variance if term.overlap else number
+
+
+def _added(first: Polynomial, second: Polynomial) -> Polynomial:
+    longer, shorter = sorted((first, second), key=len, reverse=True)
+    return tuple(a + b for a, b in zip(longer, shorter, strict=False)) + longer[len(shorter) :]
+
+
+def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
+    if not first or not second:
+        return ()
+    zero = 0 * first[0]
+    product = [zero] * (len(first) + len(second) - 1)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            product[i + j] += a * b
+    return tuple(product)
+
+
+def _summed(source: Polynomial) -> Polynomial:
+    r"""The polynomial $\sum_{y=0}^{x-1} s(y)$ in x, by falling factorials."""
+    total: Polynomial = ()
+    rest, falling = list(source), 0
+    product: Polynomial = ()
+    while rest:
+        quotient = [rest[-1]]
+        for coefficient in reversed(rest[:-1]):
+            quotient.append(coefficient + falling * quotient[-1])
+        constant, *kept = reversed(quotient)
+        one = 0 * constant + 1
+        product = _multiplied(product, (-falling * one, one)) if product else (0 * one, one)
+        total = _added(total, tuple(constant * c / (falling + 1) for c in product))
+        rest, falling = kept, falling + 1
+    return total
+
+
+def _in_depth(polynomial: Polynomial, values: dict[Any, Any], inexact: bool) -> Any:
+    """A polynomial in ℓ - 1 as an expression in ℓ."""
+    total = sum(
+        (
+            coefficient.as_expr().subs(values) * (LAYER - 1) ** power
+            for power, coefficient in enumerate(polynomial)
+        ),
+        sp.Integer(0),
+    )
+    return sp.expand(total).evalf(DIGITS) if inexact else sp.factor(total)
+
+
+def _asymptote(recursion: Recursion, exact: dict[str, Any], inexact: bool) -> Asymptote:
+    correlator = recursion.correlator
+    edges, pairs = len(correlator.forest.edges), correlator.pairs
+    order = pairs - 1 + recursion.piece
+    (power, coefficient), (ntk_power, ntk) = (
+        _leading(exact[name]) for name in (recursion.name, "H")
+    )
+    ratio = coefficient * exact["G"] ** (edges - pairs) / ntk**edges
+    number = _multiple(coefficient, ntk**edges) if inexact else None
+    if number is not None:
+        ratio = number * exact["G"] ** (edges - pairs)
+        lead = sp.Poly(ntk).LC() if ntk.free_symbols else ntk
+        coefficient = number * lead**edges * sp.expand(ntk / lead) ** edges
+    return Asymptote(
+        name=recursion.name,
+        edges=edges,
+        pairs=pairs,
+        order=order,
+        exponent=-power,
+        log_power=0,
+        coefficient=coefficient,
+        ratio_power=power - edges * ntk_power,
+        ratio_coefficient=ratio.evalf(DIGITS) if inexact else sp.factor(ratio),
+        exact=exact[recursion.name],
+    )
+
+
+def _multiple(value: Any, unit: Any) -> Any | None:
+    """The number of units that a polynomial with rounded coefficients is, if it is one."""
+    symbols = sorted(unit.free_symbols, key=str)
+    if not symbols or value == 0:
+        return None
+    own, one = (dict(sp.Poly(sp.expand(x), *symbols).terms()) for x in (value, unit))
+    if own.keys() != one.keys():
+        return None
+    first, *others = (own[powers] / one[powers] for powers in one)
+    same = all(abs(other / first - 1) < ROUNDING for other in others)
+    return first if same else None
+
+
+def _leading(exact: Any) -> tuple[Any, Any]:
+    """The highest power of ℓ and its coefficient; minus infinity for zero."""
+    if exact == 0:
+        return -sp.oo, sp.Integer(0)
+    polynomial = sp.Poly(sp.expand(exact), LAYER)
+    leading = polynomial.LC()
+    return sp.Integer(polynomial.degree()), leading if exact.has(sp.Float) else sp.factor(leading)

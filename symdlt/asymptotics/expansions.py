@@ -1,0 +1,198 @@
+"""The recursions of a system expanded about the critical point of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+from sympy.polys.fields import field
+from sympy.polys.rings import ring
+
+from symdlt.activations.smooth_pieces import sides, smooth_pieces
+from symdlt.asymptotics.classes import KINKED, Universality
+from symdlt.asymptotics.equations import (
+    Equation,
+    Laurent,
+    assembled,
+    derivatives_needed,
+    expand,
+)
+from symdlt.asymptotics.half_stable import WORKING, StationaryMeans
+from symdlt.asymptotics.kinked_means import KinkedMeans, Orders, needed
+from symdlt.asymptotics.parameters import (
+    Parameters,
+    constant_symbol,
+    parameters,
+)
+from symdlt.derivation import Bracket, RecursionSystem
+from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+
+LONG = 8
+ROOT = sp.Symbol("r", positive=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A system of recursions, ready for the solver.
+
+    Attributes:
+        parameters: the field, and what the variable of the expansions is.
+        equations: in dependency order.
+        infinite: names of tensors whose recursions contain infinite brackets.
+    """
+
+    parameters: Parameters
+    equations: tuple[Equation, ...]
+    infinite: tuple[str, ...] = ()
+
+    @property
+    def finite(self) -> tuple[Equation, ...]:
+        """The equations without infinite brackets."""
+        return tuple(e for e in self.equations if e.name not in self.infinite)
+
+
+def powers_of_kernel(orders: int, rate: int = 1) -> int:
+    """How many powers of K to keep for so many orders of 1/ℓ; sources start with K^2 or less."""
+    return orders + 2 * rate
+
+
+def smooth_expansion(
+    system: RecursionSystem,
+    vanishing: Collection[int],
+    live: tuple[bool, bool],
+    orders: int,
+    rate: int,
+) -> Expansion:
+    """Expand a system about K* = 0 for all activations that share their vanishing σ_p.
+
+    Args:
+        system: recursions for one input.
+        vanishing: the p with σ_p = 0.
+        live: whether λ_b and λ_W are not zero.
+        orders: how many orders of the depth are to be found.
+        rate: r, if the kernel moves at order $K^{1+r}$.
+    """
+    order = powers_of_kernel(orders, rate)
+    found = parameters(
+        system["G"],
+        derivatives_needed(system) + 2 * order + 1,
+        vanishing=vanishing,
+        rates=live,
+        names=system.names if orders > 1 else (),
+        rate=rate,
+    )
+    equations = (expand(recursion, found.taylor, order, found.field) for recursion in system)
+    return Expansion(found, tuple(equations))
+
+
+def named_expansion(
+    universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
+) -> Expansion:
+    """Expand a system about the critical point of one activation, with its numbers.
+
+    Args:
+        universality: the class, with its critical point.
+        system: recursions for one input.
+        live: whether λ_b and λ_W are not zero.
+        orders: how many orders of the depth are to be found.
+    """
+    if universality.kind == KINKED:
+        return _kinked(universality, system, live, orders)
+    return _stationary(universality, system, live, orders)
+
+
+def _kinked(
+    universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
+) -> Expansion:
+    assert universality.activation is not None
+    order = 2 * powers_of_kernel(orders)
+    length = derivatives_needed(system) + order + 2
+    taylor = [
+        [sp.factorial(p) * c for p, c in enumerate(side.series(length))]
+        for side in sides(smooth_pieces(universality.activation))
+    ]
+    inexact = any(not c.is_Rational or len(str(c)) > LONG for side in taylor for c in side)
+    endless = sorted(set(needed(_brackets(system), universality.jump)))
+    marks = [sp.Symbol("infinite_" + "".join(map(str, orders))) for orders in endless]
+    names, height = system.names if orders > 1 else (), sp.sqrt(2 / sp.pi)
+    if inexact:
+        taylor = [[_rational(c) for c in side] for side in taylor]
+        found = replace(_named(ring, marks, names, live), root=2, inexact=True)
+        domain, root = found.field, found.field.from_expr(_rational(height))
+    else:
+        values = ((ROOT, height),)
+        found = replace(_named(field, [ROOT, *marks], names, live), root=2, values=values)
+        domain = found.field.ring
+        root = domain.from_expr(ROOT)
+    left, right = (list(map(domain.from_expr, side)) for side in taylor)
+    infinite = {orders: domain.from_expr(mark) for orders, mark in zip(endless, marks, strict=True)}
+    means = KinkedMeans(left, right, root, order, infinite)
+    equations = _assembled(system, means, means.one, found.field)
+    bad: list[str] = []
+    for equation in equations:
+        lower = {name for source in equation.sources for name in source.tensors}
+        if _contains(equation, set(marks)) or lower & set(bad):
+            bad.append(equation.name)
+    return Expansion(found, equations, tuple(bad))
+
+
+def _rational(number: Any) -> Any:
+    """A number itself, or a rational that agrees with it to many digits."""
+    return number if number.is_Rational else sp.Rational(number.evalf(WORKING))
+
+
+def _contains(equation: Equation, marks: set[Any]) -> bool:
+    found = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
+    return bool(marks) and any(marks & symbols for symbols in found)
+
+
+def _stationary(
+    universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
+) -> Expansion:
+    assert universality.activation is not None
+    assert universality.point is not None
+    means = StationaryMeans(
+        universality.activation, universality.point.K, _brackets(system), orders
+    )
+    found = _named(ring, [], system.names if orders > 1 else (), live)
+    found = replace(found, star=found.field(means.star), inexact=True)
+    one = found.field.one
+    return Expansion(
+        found,
+        _assembled(system, lambda b: means(b).scaled(one), means.one.scaled(one), found.field),
+    )
+
+
+def _brackets(system: RecursionSystem) -> set[Orders]:
+    return {_orders(b) for recursion in system for t in recursion.terms for b in t.brackets}
+
+
+def _orders(bracket: Bracket) -> Orders:
+    return tuple(sorted(order for _, order in bracket.factors))
+
+
+def _assembled(
+    system: RecursionSystem, means: Callable[[Orders], Laurent], one: Laurent, into: Any
+) -> tuple[Equation, ...]:
+    return tuple(
+        assembled(recursion, lambda b: means(_orders(b)), one, into) for recursion in system
+    )
+
+
+def _named(
+    make: Callable[..., Any], letters: Sequence[Any], names: Sequence[str], live: tuple[bool, bool]
+) -> Parameters:
+    """The field or the ring for the numbers of one activation."""
+    symbols = [LAMBDA_B, LAMBDA_W, *letters, *map(constant_symbol, names)]
+    domain, lambda_b, lambda_W, *others = make(symbols, sp.QQ)
+    return Parameters(
+        domain,
+        (),
+        domain.zero,
+        domain.one,
+        lambda_b if live[0] else domain.zero,
+        lambda_W if live[1] else domain.zero,
+        tuple(zip(names, others[len(letters) :], strict=True)),
+    )

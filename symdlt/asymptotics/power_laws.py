@@ -1,0 +1,384 @@
+"""From an activation to the critical exponents of every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from numbers import Real
+from typing import Any
+
+import sympy as sp
+
+from symdlt.asymptotics.at_fixed_kernels import solve_standing
+from symdlt.asymptotics.classes import MARGINAL, PLAIN, Universality, classify
+from symdlt.asymptotics.equations import check_degree, derivatives_needed
+from symdlt.asymptotics.expansion_points import located
+from symdlt.asymptotics.expansions import (
+    Expansion,
+    named_expansion,
+    powers_of_kernel,
+    smooth_expansion,
+)
+from symdlt.asymptotics.layer_series import Solution, UndeterminedError
+from symdlt.asymptotics.parameters import DEPTH, LAYER, Parameters
+from symdlt.asymptotics.scale_invariant import scale_invariant, solve_scale_invariant
+from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics.solver import MANY, Schedule, critical_point, solve
+from symdlt.asymptotics.translation import Leading, Translation, leading, translation
+from symdlt.definitions import BOOK, Correlator
+from symdlt.derivation import RecursionSystem, derive_system
+from symdlt.errors import SolutionError, require
+from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.progress import track
+
+MOST_ORDERS = 4
+DIGITS = 30
+INFINITE = (
+    "The right-hand side of the recursion of {} is infinite, since it contains squares of delta "
+    "functions. The slope of the activation jumps. Ask for other tensors, or give a smoother "
+    "activation."
+)
+
+
+def exponents(
+    activation: Any,
+    tensors: Iterable[str | Correlator] | None = None,
+    *,
+    lambda_b: Any = None,
+    lambda_W: Any = None,
+    at_fixed_point: bool = False,
+) -> AsymptoticSolution:
+    r"""Solve the single-input recursions at criticality for large depth.
+
+    Every recursion is expanded about the critical point and solved by $X \propto \ell^{-p}$; the
+    powers come from the balance of its terms. Nothing is fitted.
+
+    Args:
+        activation: a name such as "tanh", an expression in z as text or from SymPy, or a whole
+            class: "K*=0, odd", "K*=0, general" or "scale-invariant".
+        tensors: names of tensors; the thirteen of the book if left out.
+        lambda_b: $\widetilde\lambda_b$ as a rational number, a symbol if left out.
+        lambda_W: $\widetilde\lambda_W$ in the same way.
+        at_fixed_point: for K* > 0, the exact solution of a kernel that starts at K*, as `recipe`
+            says, in place of one that comes to it.
+
+    Returns:
+        Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
+        T, U those of ∞.30–∞.37). A tensor whose leading growth depends on the input, whose
+        recursion is infinite, or that cancels to the last order that is tried, stands in `unsolved`
+        with the reason.
+
+    Raises:
+        ActivationError: if the activation cannot be read.
+        SolutionError: if it has no critical point, or no learning rate is positive.
+
+    >>> solution = exponents("tanh")
+    >>> [str(solution[name].exponent) for name in "RSTU"]
+    ['-2', '-2', '-2', '0']
+    >>> solution["V"].ratio, solution["V"].ratio_power, solution["V"].ratio_coefficient
+    ('V/(n K^2)', 1, 2/3)
+    >>> exponents("K*=0, general", ["F"])["F"].coefficient
+    (a_1*lambda_b - lambda_W*sigma_1**2)/(a_1**2*(p_perp - 5))
+    """
+    straight = scale_invariant(activation)
+    rates = {LAMBDA_B: _rate(lambda_b, "lambda_b"), LAMBDA_W: _rate(lambda_W, "lambda_W")}
+    if all(rate == 0 for rate in rates.values()):
+        raise SolutionError(
+            "Both learning rates are zero, so there is no NTK and nothing to scale it by. "
+            "lambda_b and lambda_W stand in the call. Leave one of them out."
+        )
+    require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
+    wanted = tuple(BOOK) if tensors is None else tuple(tensors)
+    if straight is not None:
+        return solve_scale_invariant(
+            straight, derive_system(["G", "H", *wanted], inputs="one"), rates
+        )
+    universality = located(classify(activation))
+    system = derive_system(["G", "H", *wanted], inputs="one")
+    if at_fixed_point:
+        return solve_standing(universality, system, rates)
+    given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
+    live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
+    return _solution(universality, system, live, given)
+
+
+def _rate(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    number = sp.sympify(value) if isinstance(value, Real | sp.Expr) else None
+    if number is None or not number.is_number or not number.is_nonnegative:
+        raise SolutionError(
+            f"{name} = {str(value)[:40]} is not a learning rate. "
+            "It must be a number that is not negative. Give an int, a Fraction or a SymPy number."
+        )
+    return sp.Rational(str(value)) if number.is_Float else number
+
+
+def _solution(
+    universality: Universality,
+    system: RecursionSystem,
+    live: tuple[bool, bool],
+    given: dict[Any, Any],
+) -> AsymptoticSolution:
+    """Solve with one order of the depth, and again with more what cancels at that order."""
+    rounds = []
+    found: dict[str, Asymptote] = {}
+    refused: dict[str, str] = {}
+    names = system.names
+    again = list(names)
+    for orders in range(1, MOST_ORDERS * universality.rate + 1):
+        try:
+            solved = _solved(universality, names, live, orders)
+        except UndeterminedError:
+            continue
+        translate = translation(
+            universality, solved.parameters, solved.schedule.perpendicular, given
+        )
+        rounds.append((solved, translate))
+        asymptotes, unsolved = _asymptotes(solved, translate, skip=found.keys() - {"G", "H"})
+        found = asymptotes | found
+        refused |= {
+            name: str(why) for name, why in unsolved if not isinstance(why, UndeterminedError)
+        }
+        again = [name for name in names if name not in found and name not in refused]
+        if not again:
+            break
+        names = derive_system(["G", "H", *again], inputs="one").names
+    if not rounds:
+        raise SolutionError(
+            f"The kernel of {universality.given[:60]!r} or its NTK does not change in the first "
+            f"{MOST_ORDERS} orders of the depth. The expansion about the critical point says so. "
+            "Give an activation that is less flat."
+        )
+    for name in again:
+        refused[name] = (
+            f"The leading behaviour of {name} cancels in the first {MOST_ORDERS} orders of 1/l. "
+            f"The activation is {universality.given[:60]}. "
+            "Give other learning rates, or ask for the other tensors only."
+        )
+    tensors = tuple(found[name] for name in system.names if name in found)
+    return _collected(universality, *rounds[0], tensors, tuple(refused.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A system solved in one field.
+
+    Attributes:
+        parameters: the field.
+        solutions: one for each tensor that has one.
+        unsolved: the others, and why.
+        schedule: how the learning rates go with the layer.
+        variable: the variable in which the brackets are expanded.
+        point: the critical C_b and C_W.
+    """
+
+    parameters: Parameters
+    solutions: tuple[Solution, ...]
+    unsolved: tuple[tuple[str, SolutionError], ...]
+    schedule: Schedule
+    variable: Solution
+    point: tuple[Any, Any]
+
+
+def _solved(
+    universality: Universality, names: tuple[str, ...], live: tuple[bool, bool], orders: int
+) -> Solved:
+    if universality.kind not in (PLAIN, MARGINAL):
+        return solve_named(universality, names, live, orders)
+    rate = universality.rate
+    needed = derivatives_needed(derive_system(names, inputs="one"))
+    length = needed + 2 * powers_of_kernel(orders, rate) + 1
+    vanishing = universality.vanishing(length) if orders > 1 or not universality.curved else ()
+    return solve_class(names, universality.curved, vanishing, live, orders, rate)
+
+
+@lru_cache(maxsize=32)
+def solve_class(
+    names: tuple[str, ...],
+    curved: bool,
+    vanishing: tuple[int, ...],
+    live: tuple[bool, bool],
+    orders: int,
+    rate: int = 1,
+) -> Solved:
+    """Solve a closed system for all smooth activations that share their vanishing σ_p.
+
+    Args:
+        names: the tensors, in dependency order.
+        curved: whether σ_2 is not zero.
+        vanishing: the p with σ_p = 0 besides p = 2.
+        live: whether λ_b and λ_W are not zero.
+        orders: how many orders of the depth to keep.
+        rate: r, if the kernel moves at order $K^{1+r}$.
+    """
+    flat = () if curved else (2,)
+    zeros = tuple(sorted({*vanishing, *flat}))
+    system = derive_system(names, inputs="one")
+    return _solved_expansion(smooth_expansion(system, zeros, live, orders, rate), orders)
+
+
+@lru_cache(maxsize=32)
+def solve_named(
+    universality: Universality, names: tuple[str, ...], live: tuple[bool, bool], orders: int
+) -> Solved:
+    """Solve a closed system for one activation that is not in the plain K* = 0 class.
+
+    Args:
+        universality: the class, with its critical point.
+        names: the tensors, in dependency order.
+        live: whether λ_b and λ_W are not zero.
+        orders: how many orders of the depth to keep.
+    """
+    system = derive_system(names, inputs="one")
+    return _solved_expansion(named_expansion(universality, system, live, orders), orders)
+
+
+def _solved_expansion(expanded: Expansion, orders: int) -> Solved:
+    found, equations = expanded.parameters, expanded.finite
+    edges = {equation.name: equation.edges for equation in equations}
+    for equation in equations:
+        check_degree(equation, edges)
+    solutions, unsolved, schedule, variable = solve(equations, found, orders)
+    point = critical_point(equations[0], found)
+    endless = tuple((name, SolutionError(INFINITE.format(name))) for name in expanded.infinite)
+    return Solved(found, solutions, (*unsolved, *endless), schedule, variable, point)
+
+
+def _asymptotes(
+    solved: Solved, translate: Translation, skip: Set[str]
+) -> tuple[dict[str, Asymptote], tuple[tuple[str, SolutionError], ...]]:
+    """The asymptotes of one round but those to skip, and the tensors that have none yet."""
+    terms: dict[str, Leading] = {}
+    found: dict[str, Asymptote] = {}
+    unsolved = list(solved.unsolved)
+    new = [solution for solution in solved.solutions if solution.equation.name not in skip]
+    for solution in track(new, "reading off tensors", None if len(new) > MANY else False):
+        name = solution.equation.name
+        try:
+            terms[name] = leading(solution, translate)
+        except UndeterminedError as reason:
+            unsolved.append((name, reason))
+    rounded = partial(_rounded, solved.parameters.inexact)
+    for solution in new:
+        if solution.equation.name in terms:
+            found[solution.equation.name] = _asymptote(solution, terms, translate, rounded)
+    return found, tuple(unsolved)
+
+
+def _collected(
+    universality: Universality,
+    solved: Solved,
+    translate: Translation,
+    tensors: tuple[Asymptote, ...],
+    unsolved: tuple[tuple[str, str], ...],
+) -> AsymptoticSolution:
+    rounded = partial(_rounded, solved.parameters.inexact)
+    p_perp = rounded(translate(solved.schedule.perpendicular))
+    return AsymptoticSolution(
+        universality.given,
+        universality.name,
+        tensors,
+        (*_values(solved, translate, rounded), ("p_perp", p_perp)),
+        _hyperparameters(solved, translate, rounded),
+        _assumptions(p_perp, tensors),
+        unsolved,
+    )
+
+
+def _rounded(inexact: bool, expression: Any) -> Any:
+    """The expression, or in floating point if its numbers are not exact or too long to be read.
+
+    Each factor then has 1 before its first term.
+    """
+    if not inexact or expression.is_Integer:
+        return expression
+    number, product = sp.Integer(1), sp.Integer(1)
+    for factor, count in expression.as_powers_dict().items():
+        symbols = sorted(factor.free_symbols, key=str)
+        if not symbols:
+            number *= factor**count
+            continue
+        (powers, lead), *others = sp.Poly(factor, *symbols).terms()
+        number *= lead**count
+        total = sp.prod(map(sp.Pow, symbols, powers))
+        for powers, value in others:
+            total += (value / lead).evalf(DIGITS) * sp.prod(map(sp.Pow, symbols, powers))
+        product *= total**count
+    return number.evalf(DIGITS) * product
+
+
+def _values(
+    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
+) -> tuple[tuple[str, Any], ...]:
+    """What describes the activation: its slope or K*, and how the kernel moves."""
+    found = solved.parameters
+    approach = found.denominator * solved.variable.series.at(1)[0] ** found.denominator
+    a_1 = ("a_1", rounded(translate(found.field(-found.root) / approach)))
+    if found.star != 0:
+        step = translate(solved.variable.series.at(1)[0])
+        return ("K*", rounded(translate(found.star))), a_1, ("l (K - K*)", rounded(step))
+    slope = [("sigma_1", translate(found.field(found.taylor[1])))] if found.taylor else []
+    power = 1 + sp.Rational(found.denominator, found.root)
+    return (*slope, a_1, *([("kernel_power", power)] if power != 2 else []))
+
+
+def _asymptote(
+    solution: Solution,
+    terms: dict[str, Leading],
+    translate: Translation,
+    rounded: Callable[[Any], Any],
+) -> Asymptote:
+    parameters, offset = translate.parameters, translate(solution.offset)
+    equation = solution.equation
+    own, K, ntk = terms[equation.name], terms["G"], terms["H"]
+    power = equation.edges - equation.pairs
+    if parameters.inexact:
+        exact = parameters.field.to_field()
+        above, kernel, below = (exact(x.element) for x in (own, K, ntk))
+        ratio = translate(above * kernel**power / below**equation.edges)
+    else:
+        values = own.coefficient * K.coefficient**power / ntk.coefficient**equation.edges
+        ratio = sp.factor(values)
+    return Asymptote(
+        name=equation.name,
+        edges=equation.edges,
+        pairs=equation.pairs,
+        order=equation.order,
+        exponent=rounded(sp.expand(offset + own.power)),
+        log_power=own.log_power,
+        coefficient=rounded(own.coefficient),
+        ratio_power=equation.edges * ntk.power - power * K.power - own.power,
+        ratio_coefficient=rounded(ratio),
+    )
+
+
+def _hyperparameters(
+    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
+) -> tuple[tuple[str, Any], ...]:
+    schedule = solved.schedule
+    p_perp = translate(schedule.perpendicular)
+    rates = []
+    for name, rate, power in (
+        ("lambda_b(l)", solved.parameters.lambda_b, schedule.lambda_b),
+        ("lambda_W(l)", solved.parameters.lambda_W, schedule.lambda_W),
+    ):
+        scale = LAYER ** rounded(1 - p_perp - power) * DEPTH ** rounded(p_perp - 1)
+        rates.append((name, translate(rate) * sp.powsimp(scale)))
+    bias, variance = (rounded(translate(number)) for number in solved.point)
+    return (("C_b", bias), ("C_W", variance), *rates)
+
+
+def _assumptions(p_perp: Any, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:
+    found = ["one input, hidden layers of one width n, X ~ l^-p at large depth l"]
+    if p_perp != 1:
+        found.append("coefficients of a tensor with e edges carry a factor L^(e (p_perp - 1))")
+    if p_perp.free_symbols:
+        found.append("sigma_2 is not zero, so p_perp < 1")
+    constants = sorted(
+        {str(s) for a in tensors for s in a.coefficient.free_symbols if str(s).startswith("c_")}
+    )
+    if constants:
+        found.append(f"{', '.join(constants)}: constants that depend on the input")
+    return tuple(found)

@@ -1,0 +1,174 @@
+"""Commands with networks in numbers: theory against samples, and predictions of training."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from symdlt.cli.options import (
+    Commands,
+    add_command,
+    add_format,
+    number,
+    numbers,
+    tensor_names,
+    whole_numbers,
+)
+
+if TYPE_CHECKING:
+    from symdlt.networks import MLP
+    from symdlt.training import Algorithm, GaussianPrediction, Prediction
+
+ARCHIVE = ".npz"
+OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
+
+
+def register(commands: Commands) -> None:
+    """Add check and predict."""
+    command = add_command(commands, "check", _check, "theory against sampled networks", ("inputs",))
+    _network_options(command)
+    _check_options(command)
+    summary = "outputs of trained networks, to order 1/n"
+    command = add_command(commands, "predict", _predict, summary, ("train", "targets", "test"))
+    _network_options(command)
+    _predict_options(command)
+    add_format(command, "text", "json")
+
+
+def _network_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--activation", required=True, metavar="TEXT", help="a name or an expression in z")
+    add(
+        "--widths",
+        type=whole_numbers,
+        default=[],
+        help="of the hidden layers, as 32,64 or '3*100'",
+    )
+    add("--depth", type=int, help="the number of layers, if it is 1 or one width stands for all")
+    for symbol, default in (("C_b", 0.0), ("C_W", 1.0), ("lambda_b", 0.0), ("lambda_W", 1.0)):
+        names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
+        what = f"one number, or one for each layer as 1,1,2 (default {default:g})"
+        add(*names, type=numbers, default=default, metavar="X", help=what)
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
+    add("--tensors", nargs="+", action="extend", metavar="TENSOR", help="as G V (default all)")
+    add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
+    add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
+    add("--seed", type=int, default=0, help="of the random numbers (default 0)")
+    add("--no-extrapolation", action="store_true", help="sample these widths only, not twice them")
+
+
+def _predict_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--train", required=True, metavar="FILE", help="npz with x and y; or x in a npy or text")
+    add("--targets", metavar="FILE", help="y, if it is not in --train: npy, or text")
+    add("--test", required=True, metavar="FILE", help="npz with x; or x in a npy or text")
+    add(
+        "--algorithm",
+        choices=[*OWN_OPTION],
+        default="flow",
+        help="gradient descent, gradient flow (default), or two steps of second order",
+    )
+    add("--eta", type=numbers, metavar="X", help="gd: the step size, or one for each step as 1,.5")
+    add("--steps", type=int, help="gd: how many; to the end of training if left out")
+    add("--time", type=float, help="flow: how long; to the end of training if left out")
+    add("--ridge", type=number, default=0.0, metavar="X", help="added to the NTK (default 0)")
+    add("--infinite", action="store_true", help="at infinite width; the widths only count layers")
+    add("--no-covariance", action="store_true", help="the mean only, which takes less time")
+
+
+def _network(options: argparse.Namespace, outputs: int) -> MLP:
+    from symdlt.networks import MLP
+
+    widths = options.widths
+    if not widths and options.depth != 1:
+        options.complain("give --widths, one for each layer but the last, or --depth 1")
+    if options.depth is not None and options.depth > 1 and len(widths) == 1:
+        widths = widths * (options.depth - 1)
+    if options.depth not in (None, len(widths) + 1):
+        options.complain(
+            f"--depth {options.depth} does not fit {len(widths)} hidden widths; "
+            "give one for each layer but the last, or one for all"
+        )
+    return MLP(
+        activation=options.activation,
+        widths=widths,
+        C_b=options.C_b,
+        C_W=options.C_W,
+        lambda_b=options.lambda_b,
+        lambda_W=options.lambda_W,
+        n_L=outputs,
+    )
+
+
+def _check(options: argparse.Namespace) -> str:
+    from symdlt.networks import check, read_data
+
+    compared = check(
+        _network(options, options.outputs),
+        read_data(options.inputs),
+        tensor_names(options.tensors or ["all"]),
+        networks=options.networks,
+        extrapolate=not options.no_extrapolation,
+        seed=options.seed,
+    )
+    options.failed = not compared.agrees
+    return str(compared)
+
+
+def _predict(options: argparse.Namespace) -> str | bytes:
+    from symdlt.networks import pack, read_data
+    from symdlt.training import predict, predict_infinite
+
+    archive = (options.output or "").endswith(ARCHIVE)
+    if archive and options.format == "json":
+        options.complain("--format json does not go into a npz; name the file out.json")
+    algorithm = _algorithm(options)
+    x, y, x_test = read_data(options.train), _targets(options), read_data(options.test)
+    net = _network(options, y.shape[1] if y.ndim > 1 else 1)
+    found: GaussianPrediction | Prediction
+    if options.infinite:
+        found = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
+    else:
+        asked = {"ridge": options.ridge, "covariance": not options.no_covariance}
+        found = predict(net, x, y, x_test, algorithm, **asked)
+    if archive:
+        return pack(found.arrays())
+    if options.format == "json":
+        named = {name: array.tolist() for name, array in found.arrays().items()}
+        return json.dumps(named, indent=1)
+    return str(found)
+
+
+def _algorithm(options: argparse.Namespace) -> Algorithm:
+    from symdlt.training import GradientDescent, GradientFlow, TwoStep
+
+    for owner, names in OWN_OPTION.items():
+        for name in names:
+            if owner != options.algorithm and getattr(options, name) is not None:
+                options.complain(
+                    f"--{name} belongs to --algorithm {owner}; leave it out, or give that"
+                )
+    if options.algorithm == "flow":
+        return GradientFlow(options.time)
+    if options.algorithm == "two-step":
+        return TwoStep()
+    if options.eta is None:
+        options.complain("--algorithm gd needs its step size, as --eta 0.1")
+    return GradientDescent(options.eta, options.steps)
+
+
+def _targets(options: argparse.Namespace) -> Any:
+    from symdlt.networks import is_archive, read_data
+
+    if options.targets:
+        return read_data(options.targets, "y")
+    if not is_archive(options.train):
+        options.complain(
+            f"{options.train!r} has no targets, it is no npz with x and y; give --targets FILE"
+        )
+    return read_data(options.train, "y")

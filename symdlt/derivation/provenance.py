@@ -1,0 +1,206 @@
+"""Where terms come from, told as a derivation that a reader can follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import factorial
+
+from symdlt.definitions import FIELD, Layer, Way
+from symdlt.derivation.evaluation import slot_labels, tensor_factors, z_slots
+from symdlt.derivation.expansion import Diagram
+from symdlt.derivation.recursion import Recursion, replay
+from symdlt.derivation.text import (
+    factor_texts,
+    function_text,
+    sample_text,
+    tensor_text,
+    term_text,
+)
+from symdlt.errors import OrderError, require
+
+
+def explain(recursion: Recursion, term: int | None = None) -> str:
+    """The derivation of one term, or of all terms, step by step.
+
+    Args:
+        recursion: what `derive` returned.
+        term: the number of the term, from 1 as they are printed; all terms if left out.
+
+    Raises:
+        OrderError: if there is no term of that number.
+
+    >>> from symdlt.derivation import derive
+    >>> print(explain(derive("R"), 4))
+    R_0123[l+1], term 4 of 9: (n/n') C_W lambda_W <s''_0 s_1> <s'_2 s'_3> B_0023
+    Definition: E[tree(0-1, 0-2, 0-3)], neurons 0=1, 2=3.
+    Diagram 1 of 1, contributing 1:
+      1. Vertices 0 and 1: their edge is a new weight: lambda_W/n and one neuron sum.
+      2. Vertices 2 and 3: their two weights are contracted: C_W/n and one neuron sum.
+      3. Chain rule at vertex 0: old edges in blocks {edge to 2} {edge to 3}, so s''.
+      4. Chain rule at vertex 2: old edges in blocks {edge to 0}, so s'.
+      5. Chain rule at vertex 3: old edges in blocks {edge to 0}, so s'.
+      6. Neuron sums (0,1) and (2,3): 2 distinct neurons, n^0.
+      7. Cumulant of tree(0-2), tree(0-3) with neurons 0=0, 2=3: B_0023, n'^-1.
+    """
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
+    if term is not None:
+        require(term, int, "the number of a term", "Count the terms from 1.")
+    if term is not None and not 1 <= term <= len(recursion.terms):
+        raise OrderError(
+            f"There is no term {term}. {recursion!r} has terms 1 to {len(recursion.terms)}. "
+            "Number them as they are printed."
+        )
+    numbers = range(1, len(recursion.terms) + 1) if term is None else (term,)
+    return "\n\n".join("\n".join(_term_lines(recursion, number)) for number in numbers)
+
+
+def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
+    term = recursion.terms[number - 1]
+    yield f"{_head(recursion)}, term {number} of {len(recursion.terms)}: {term_text(term)}"
+    yield f"Definition: {_definition(recursion)}"
+    for count, diagram in enumerate(term.origins, 1):
+        contribution = replay(diagram, term, recursion.samples, recursion.form)
+        yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
+        steps = [*_steps(recursion, diagram), *_factor(diagram, contribution)]
+        yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
+    if len(term.origins) > 1:
+        yield f"Sum of the contributions: {term.coefficient}"
+
+
+def _head(recursion: Recursion) -> str:
+    return str(recursion).partition(" =")[0]
+
+
+def _label(recursion: Recursion, vertex: int) -> str:
+    return str(recursion.correlator.labels[vertex])
+
+
+def _definition(recursion: Recursion) -> str:
+    correlator = recursion.correlator
+    names = [_label(recursion, v) for v in range(correlator.axes)]
+    trees = []
+    for tree in correlator.forest.components:
+        edges = [f"{names[u]}-{names[v]}" for u, v in correlator.forest.edges if u in tree]
+        trees.append(f"tree({', '.join(edges)})" if edges else f"z_{names[tree[0]]}")
+    pairs = ", ".join(f"{names[u]}={names[v]}" for u, v in correlator.matching)
+    connected = "connected; " if len(trees) > 1 else ""
+    return f"E[{' '.join(trees)}], {connected}neurons {pairs}."
+
+
+def _steps(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    contraction = diagram.contraction
+    matching = contraction.correlator.matching
+    for pair, way in zip(matching, contraction.ways, strict=True):
+        names = " and ".join(_label(recursion, v) for v in pair)
+        yield f"Vertices {names}: {_told(contraction.layer, way)}."
+    yield from _chain_rule(recursion, diagram)
+    yield from _coincidences(recursion, diagram)
+    yield from _cumulants(recursion, diagram)
+
+
+def _told(layer: Layer, way: Way) -> str:
+    """What two vertices do, and what comes with it."""
+    branch = layer.branches[way.branches[0]]
+    factor = " ".join(factor_texts(way.number, layer.symbols, way.powers)) or "1"
+    if branch.tensor is None:
+        return f"they stay on their neuron by {way.code}: {factor}"
+    alike = [b for b in layer.branches if b.tensor and b.tensor.kind is branch.tensor.kind]
+    letter = f" {branch.tensor.name}" if len(alike) > 1 else ""
+    one, many = ("weight", "weights") if branch.summed else ("bias", "biases")
+    price = f"{factor}/n and one neuron sum" if way.summed else factor
+    if way.how == "edge":
+        return f"their edge is a new {one}{letter}: {price}"
+    return f"their two {many}{letter} are contracted: {price}"
+
+
+def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    for vertex, parts in enumerate(diagram.contraction.term.blocks):
+        if not parts:
+            continue
+        blocks = []
+        for block in parts:
+            ends = (u if v == vertex else v for u, v in block)
+            blocks.append(
+                "{" + ", ".join(f"edge to {_label(recursion, end)}" for end in ends) + "}"
+            )
+        order = diagram.contraction.orders[vertex]
+        result = "1" if order - len(parts) == FIELD else function_text(order)
+        yield (
+            f"Chain rule at vertex {_label(recursion, vertex)}: old edges in blocks "
+            f"{' '.join(blocks)}, so {result}."
+        )
+
+
+def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    if len(diagram.contraction.neurons) < 2:
+        return
+    named = _neuron_sums(recursion, diagram)
+    size = _order("n", diagram.upper_order)
+    parts = [
+        f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} for keeping "
+        f"{' and '.join(named[group] for group in merge)} distinct"
+        for merge in diagram.merges
+        if len(merge) > 1
+    ]
+    rest = f", falling factorial {', '.join(parts)}" if parts else ""
+    yield f"Neuron sums {' and '.join(named)}: {len(named)} distinct neurons, {size}{rest}."
+
+
+def _neuron_sums(recursion: Recursion, diagram: Diagram) -> list[str]:
+    """The pairs of vertices on each distinct neuron of the layer below."""
+    matching = diagram.contraction.correlator.matching
+    return [
+        "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
+        for group in diagram.groups
+    ]
+
+
+def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
+    contraction = diagram.contraction
+    above = [_label(recursion, v) for v, _ in contraction.term.lower_vertices]
+    slots = z_slots(diagram)
+    labels = slot_labels(slots, recursion.samples)
+    sums = _neuron_sums(recursion, diagram)
+    factors = tensor_factors(diagram, recursion.samples, labels)
+    used = 0
+    for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
+        count = len(cumulant.joined) + 2 * len(cumulant.inserted)
+        names = [
+            ("z" if recursion.single_input else f"z{sample_text((labels[k],))}") + sums[slots[k]]
+            for k in range(used, used + count)
+        ]
+        used += count
+        legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
+        pairs = [f"{above[u]}={above[v]}" for u, v in cumulant.matched]
+        pairs += [f"{above[v]}={z}" for v, z in zip(cumulant.joined, names, strict=False)]
+        bare = names[len(cumulant.joined) :]
+        pairs += [f"{a}={b}" for a, b in zip(bare[::2], bare[1::2], strict=True)]
+        each = "; each z differentiates the bracket of its neuron" if count else ""
+        name = tensor_text(factor, recursion.single_input)
+        order = _order("n'", cumulant.order)
+        yield (
+            f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: {name}, {order}{each}."
+        )
+
+
+def _order(width: str, power: int) -> str:
+    return f"{width}^-{power}" if power else f"{width}^0"
+
+
+def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:
+    vertices = diagram.contraction.lower_trees[tree]
+    edges = [
+        f"{above[u]}-{above[v]}" for u, v in diagram.contraction.term.lower_edges if u in vertices
+    ]
+    return f"tree({', '.join(edges)})"
+
+
+def _factor(diagram: Diagram, contribution: Fraction) -> Iterator[str]:
+    """The contribution as symmetry times the ways to take the derivatives of the brackets."""
+    ways = contribution / diagram.coefficient
+    if diagram.coefficient != 1 or ways != 1:
+        yield (
+            f"Symmetry and falling factorials give {diagram.coefficient}, and {ways} of the ways "
+            f"to take the derivatives give these brackets: {contribution}."
+        )

@@ -1,0 +1,299 @@
+"""Recursions: derived from the definition of a tensor, for one input or many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from reprlib import repr as short_repr
+
+from symdlt.definitions import DENSE, Correlator, Layer, split_subleading, tensor
+from symdlt.derivation.contraction import contract_matching
+from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
+from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
+from symdlt.derivation.forward import forward_equation
+from symdlt.derivation.symmetry import asymmetric_term
+from symdlt.derivation.terms import Term
+from symdlt.errors import DerivationError, LayerError, OrderError, require
+from symdlt.memory import memory_of_machine
+from symdlt.progress import track
+
+FORMS = ("derivative", "z")
+LONG = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    r"""The value of one tensor at layer ℓ+1 in terms of layer ℓ.
+
+    $$X^{(\ell+1)} = \sum_{\text{terms}} (\text{coefficient})\,
+      C_b^{\cdot}C_W^{\cdot}\lambda_b^{\cdot}\lambda_W^{\cdot}
+      \Big(\frac{n_\ell}{n_{\ell-1}}\Big)^{\!\cdot}\,
+      \langle\cdots\rangle_K \cdots X^{(\ell)}\cdots$$
+
+    Attributes:
+        correlator: the tensor.
+        piece: which piece of $X = n^{-(m-1)}\sum_s n^{-s} X[s]$, 0 for the leading one.
+        samples: the sample of each axis; all equal for a single input.
+        form: "derivative" (brackets of derivatives) or "z" (derivatives that came from
+            cumulants traded for inserted z's and inverse kernels).
+        terms: the terms, in canonical order.
+        first_layer: the value at layer 1, where the inputs are fixed.
+        layer: how layer ℓ+1 is made of layer ℓ.
+        at: the one layer that it holds for, or None for all.
+    """
+
+    correlator: Correlator
+    piece: int
+    samples: tuple[int, ...]
+    form: str
+    terms: tuple[Term, ...]
+    first_layer: tuple[Term, ...]
+    layer: Layer = DENSE
+    at: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The canonical name of the tensor, with its piece unless it is the leading one."""
+        return piece_name(self.correlator, self.piece)
+
+    @property
+    def single_input(self) -> bool:
+        """Whether all axes carry the same sample."""
+        return len(set(self.samples)) == 1
+
+    @property
+    def dependencies(self) -> tuple[tuple[Correlator, int], ...]:
+        """The tensors and pieces of layer ℓ that it needs, the kernel first."""
+        needed = {(tensor("G"), 0)} if any(term.brackets for term in self.terms) else set()
+        needed |= {(t.correlator, t.piece) for term in self.terms for t in term.tensors}
+        return tuple(sorted(needed, key=lambda need: (need[0].axes, need[0].name, need[1])))
+
+    def __repr__(self) -> str:
+        inputs = "one" if self.single_input else "many"
+        return (
+            f"Recursion({self.name}, order={self.correlator.pairs - 1 + self.piece}, "
+            f"inputs={inputs}, form={self.form}, terms={len(self.terms)})"
+        )
+
+    def __str__(self) -> str:
+        from symdlt.derivation.text import recursion_text
+
+        return recursion_text(self)
+
+    def _repr_latex_(self) -> str:
+        from symdlt.display import latex_for_display
+
+        return latex_for_display(self)
+
+
+def piece_name(correlator: Correlator, piece: int) -> str:
+    """The name of a tensor's piece as the command line takes it: "V", "V.1"."""
+    return correlator.name + (f".{piece}" if piece else "")
+
+
+def derive(
+    what: str | Correlator,
+    *,
+    inputs: str = "many",
+    form: str = "derivative",
+    piece: int | None = None,
+    layer: str | Layer = DENSE,
+    at: int | None = None,
+) -> Recursion:
+    r"""Derive the recursion of a tensor from its definition.
+
+    Args:
+        what: a name such as "R", "G.1" or "X6_01_24", or a `Correlator`.
+        inputs: "many" (a symbolic sample for each axis) or "one".
+        form: "derivative" or "z".
+        piece: which piece of the tensor, 0 (the default) for the leading one.
+        layer: how layer ℓ+1 is made of layer ℓ, as a `Layer` or in its short form; the dense
+            layer if left out.
+        at: 2 for the second layer alone, whose layer below is exactly Gaussian.
+
+    Returns:
+        The recursion; its terms know the diagrams they come from.
+
+    Raises:
+        UnknownTensorError: for a name that is none.
+        OrderError: for a negative piece, or if the result would not fit into memory.
+        DerivationError: if one of the checks of the derivation fails.
+        LayerError: for a layer that cannot be read, or one with a skip beyond the second layer.
+
+    >>> print(derive("V", layer="z' = xi z + W s(z)", at=2, inputs="one"))
+    V[2] =
+      - C_W^2 <s s>^2
+      + C_W^2 <s s s s>
+      + 2 C_W xi^2 <z z s s>
+      - 2 C_W xi^2 <s s> G
+    >>> print(derive("F", inputs="one"))
+    F[l+1] =
+      + C_W^2 <s s s' s'> H
+      + (n/n') C_W^2 <s s''>^2 F
+      + 2 (n/n') C_W^2 <s s''> <s' s'> F
+      + (n/n') C_W^2 <s' s'>^2 F
+    >>> print(derive("F", inputs="one", form="z"))
+    F[l+1] =
+      + C_W^2 <s s s' s'> H
+      + (n/n') C_W^2 <s s' z^>^2 F
+    """
+    _check_choice("form", form, FORMS)
+    _check_choice("inputs", inputs, ("one", "many"))
+    if isinstance(what, Correlator):
+        correlator, number = what, 0 if piece is None else piece
+    else:
+        name, written = split_subleading(what) if isinstance(what, str) else (what, 0)
+        correlator, number = tensor(name), written if piece is None else piece
+    if type(number) is not int:
+        raise OrderError(
+            f"The piece {short_repr(number)} is not a whole number. Tensor: {correlator.name}. "
+            "Pieces are counted 0, 1, 2, …, the leading one first."
+        )
+    definition = Layer(layer) if isinstance(layer, str) else layer
+    require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    check_depth(definition, at, correlator)
+    return _derive(correlator, number, inputs, form, definition, at)
+
+
+def check_depth(layer: Layer, at: int | None, correlator: Correlator) -> None:
+    """Refuse the recursion of a layer where it would not be right, with the reason."""
+    if at is not None and (type(at) is not int or at != 2):
+        raise OrderError(
+            f"at={short_repr(at)} is no layer that a recursion is derived for by itself. The "
+            "second is, as the layer below it is exactly Gaussian. Give 2, or leave it out."
+        )
+    if at is None and not layer.closes:
+        raise LayerError(
+            f"The recursion of {correlator.name} does not close for the layer {layer}. With a "
+            "skip, the neuron of a leg can be one of those that are summed over in every layer "
+            "below, so that from the third layer on V and its kin need cumulants of one neuron "
+            "at several depths. Ask for the second layer with at=2, where it is right."
+        )
+
+
+def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise OrderError(
+            f"{what}={short_repr(given)} is not known. A recursion is derived with one of "
+            f"{', '.join(map(repr, choices))}. Choose one of these."
+        )
+
+
+@lru_cache(maxsize=512)
+def _derive(
+    correlator: Correlator, piece: int, inputs: str, form: str, layer: Layer, at: int | None
+) -> Recursion:
+    refuse_if_too_large(correlator, piece, inputs)
+    samples = correlator.labels if inputs == "many" else (0,) * correlator.axes
+    expansion = width_expansion(correlator, piece, layer, at)
+    terms = collect(expansion.diagrams, samples, form)
+    first = _first_layer(correlator, piece, samples, layer)
+    recursion = Recursion(correlator, piece, samples, form, terms, first, layer, at)
+    broken = asymmetric_term(correlator, samples, terms)
+    if broken:
+        raise DerivationError(
+            f"The recursion of {recursion.name} breaks a symmetry of its definition. "
+            f"The term is {broken!r}. This is a fault of symdlt; please report it."
+        )
+    return recursion
+
+
+def width_expansion(
+    correlator: Correlator, piece: int, layer: Layer = DENSE, at: int | None = None
+) -> WidthExpansion:
+    """From the definition of a tensor to its diagrams: forward, contract, expand.
+
+    Below the second layer preactivations are Gaussian and the NTK does not fluctuate: diagrams
+    with a cumulant of order 1/n of that layer are left out.
+    """
+    equation = forward_equation(correlator.forest, layer)
+    moment = contract_matching(equation, correlator)
+    expansion = expand_in_width(moment, piece)
+    if at is None:
+        return expansion
+    there = tuple(d for d in expansion.diagrams if not d.lower_order)
+    return replace(expansion, diagrams=there)
+
+
+def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) -> tuple[Term, ...]:
+    """Add up what the diagrams give and keep, for each term, the diagrams it comes from."""
+    numbers: dict[Key, Fraction] = {}
+    origins: dict[Key, dict[Diagram, None]] = {}
+    shown = None if len(diagrams) > LONG else False
+    for diagram in track(diagrams, "diagrams", shown):
+        for key, number in diagram_terms(diagram, samples, form):
+            numbers[key] = numbers.get(key, Fraction(0)) + number
+            origins.setdefault(key, {})[diagram] = None
+    terms = [
+        Term(number, *key, origins=tuple(origins[key])) for key, number in numbers.items() if number
+    ]
+    return tuple(sorted(terms, key=lambda term: term.sort_key))
+
+
+def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) -> Fraction:
+    """What one diagram contributes to the coefficient of a term."""
+    require(diagram, Diagram, "a diagram", "Give one of the `origins` of a term.")
+    require(term, Term, "a term", "Give one of the `terms` of a recursion.")
+    require(samples, tuple, "a tuple of samples", "Give the `samples` of the recursion.")
+    if form not in FORMS or len(samples) != diagram.contraction.correlator.axes:
+        raise OrderError(
+            f"No recursion has the samples {short_repr(samples)} and the form {short_repr(form)}. "
+            "They go with the diagram. Give those of the recursion that it belongs to."
+        )
+    contributions = diagram_terms(diagram, samples, form)
+    return sum((number for key, number in contributions if key == term.key), Fraction(0))
+
+
+def _first_layer(
+    correlator: Correlator, piece: int, samples: tuple[int, ...], layer: Layer
+) -> tuple[Term, ...]:
+    """The diagrams that survive below the network: inputs do not fluctuate, and have no NTK.
+
+    Layer 0 has no parameters and so no trees, and fixed inputs have no cumulants: of a connected
+    correlator only one pair with one sum over the inputs, or none, is left. A skip has nothing
+    to skip there.
+    """
+    if piece or correlator.pairs > 1:
+        return ()
+    terms = []
+    for diagram in width_expansion(correlator, 0, layer).diagrams:
+        contraction = diagram.contraction
+        if not contraction.lower_trees and not diagram.cumulants and not contraction.kept:
+            hyper = hyperparameters(diagram)
+            overlap = tuple(sorted(samples)) if diagram.groups else ()
+            terms.append(Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,)))
+    return tuple(terms)
+
+
+def refuse_if_too_large(correlator: Correlator, piece: int, inputs: str) -> None:
+    """Refuse a derivation that would not fit into the memory of the machine, before it starts.
+
+    Raises:
+        OrderError: with the estimated size and the size of the memory.
+    """
+    needed = estimated_bytes(correlator, piece, inputs)
+    memory = memory_of_machine()
+    if needed > memory:
+        raise OrderError(
+            f"Deriving {piece_name(correlator, piece)} with {inputs} input(s) would take about "
+            f"{needed / 1e9:.2g} GB of memory. This machine has {memory / 1e9:.2g} GB. "
+            "Ask for fewer axes, a lower piece, or a single input."
+        )
+
+
+def estimated_bytes(correlator: Correlator, piece: int, inputs: str) -> float:
+    """Roughly the memory that a derivation takes, extrapolated from measured sizes.
+
+    A vertex without edges has 3, 18, 195, 3198 diagrams at 2, 3, 4, 5 pairs; an edge multiplies
+    their number by 3 at most, and many inputs by about 9 for each power of 1/n. A contribution
+    takes about 1 kB.
+    """
+    order = correlator.pairs - 1 + piece
+    digits = math.log10(3000) + len(correlator.forest.edges) * math.log10(3)
+    digits += max(order - 1, 0) * math.log10(6)
+    digits += math.comb(max(order - 1, 0), 2) * math.log10(2)
+    digits += order * math.log10(9) if inputs == "many" else 0.0
+    return math.pow(10, min(digits, 300.0))

@@ -1,0 +1,117 @@
+"""Closed systems of recursions, in the order in which they depend on one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from reprlib import repr as short_repr
+
+from symdlt.definitions import BOOK, Correlator
+from symdlt.derivation.recursion import Recursion, derive
+from symdlt.errors import UnknownTensorError, require
+
+
+@dataclass(frozen=True, slots=True)
+class RecursionSystem:
+    """Recursions that need no tensor from outside, the kernel first.
+
+    Attributes:
+        recursions: in dependency order: each needs itself and earlier ones only.
+
+    >>> [r.name for r in derive_system(["R"], inputs="one").recursions]
+    ['G', 'H', 'B', 'P', 'R']
+    """
+
+    recursions: tuple[Recursion, ...]
+
+    def __post_init__(self) -> None:
+        advice = "Give one of Recursion objects, or derive one with `derive_system`."
+        require(self.recursions, tuple, "a tuple of recursions", advice)
+        for one in self.recursions:
+            require(one, Recursion, "a recursion", advice)
+
+    def __repr__(self) -> str:
+        names = " ".join(self.names)
+        return f"RecursionSystem({names if len(names) < 60 else f'{len(self)} recursions'})"
+
+    def __str__(self) -> str:
+        return "\n".join(str(recursion) for recursion in self.recursions)
+
+    def __len__(self) -> int:
+        return len(self.recursions)
+
+    def __iter__(self) -> Iterator[Recursion]:
+        return iter(self.recursions)
+
+    def __getitem__(self, name: str) -> Recursion:
+        """The recursion of that name.
+
+        Raises:
+            UnknownTensorError: if the system has none.
+        """
+        for recursion in self.recursions:
+            if recursion.name == name:
+                return recursion
+        raise UnknownTensorError(
+            f"There is no recursion of {short_repr(name)} in the system. "
+            f"It has {' '.join(self.names[:40])}. Derive one that has it with `derive_system`."
+        )
+
+    def _repr_latex_(self) -> str:
+        from symdlt.display import latex_for_display
+
+        return latex_for_display(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the recursions, in order."""
+        return tuple(recursion.name for recursion in self.recursions)
+
+
+def derive_system(
+    tensors: Iterable[str | Correlator], *, inputs: str = "many", form: str = "derivative"
+) -> RecursionSystem:
+    """Derive the recursions of the tensors and of every tensor these need.
+
+    Args:
+        tensors: names or correlators.
+        inputs: "many" or "one".
+        form: "derivative" or "z".
+
+    Raises:
+        UnknownTensorError: for a name that is none.
+
+    >>> derive_system(BOOK, inputs="one").names
+    ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
+    """
+    require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
+    found: dict[tuple[Correlator, int], Recursion] = {}
+    waiting = [derive(what, inputs=inputs, form=form) for what in tensors]
+    while waiting:
+        recursion = waiting.pop()
+        key = (recursion.correlator, recursion.piece)
+        if key not in found:
+            found[key] = recursion
+            waiting += [
+                derive(correlator, inputs=inputs, form=form, piece=piece)
+                for correlator, piece in recursion.dependencies
+            ]
+    return RecursionSystem(tuple(_in_dependency_order(found)))
+
+
+def _in_dependency_order(
+    found: dict[tuple[Correlator, int], Recursion],
+) -> Iterator[Recursion]:
+    ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
+    left = sorted(
+        found,
+        key=lambda need: (need[0].axes, need[1], ranks.get(need[0].symbol, 99), need[0].name),
+    )
+    done: set[tuple[Correlator, int]] = set()
+    while left:
+        for need in left:
+            if all(other in done or other == need for other in found[need].dependencies):
+                break
+        left.remove(need)
+        done.add(need)
+        yield found[need]

@@ -1,0 +1,170 @@
+r"""The map of the correlation of two samples of equal kernel, and its fixed point below 1.
+
+At a fixed point K of the kernel a correlation ρ goes to
+
+$$C(\rho) = \frac1K \Big(C_b + C_W \sum_k a_k^2 \rho^k\Big), \qquad
+  a_k = \langle \sigma(z)\, \mathrm{He}_k(z/\sqrt K) \rangle_K / \sqrt{k!}$$
+
+No coefficient is negative, so that C is convex on (0, 1) and $C(1) = 1$. There is one fixed point
+below 1 if $C'(1) = \chi_\perp > 1$, and none if $\chi_\perp \le 1$. A negative one would need odd
+terms that exceed ρ, and they are less; only −1 is left, for odd activations without biases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+from typing import Any
+
+from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.errors import SolutionError
+from symdlt.means.precise import DOUBLE, WIDEST, nodes, segments
+from symdlt.precision import mp
+
+# Phase of a Hermite function over half a segment: the widest disc bounds exp(4 * 3) times it.
+RESOLVED = 3.0
+MOST_WORK = 600_000
+MOST_STEPS = 100
+NEAREST = 0.999999
+
+
+class TooNearError(SolutionError):
+    """A fixed point above a correlation, so near to 1 that the series takes too many terms."""
+
+
+class HermiteSquares:
+    r"""The squares $a_k^2$, made when they are needed.
+
+    Args:
+        pieces: of the activation.
+        K: the variance.
+        total: their sum, the mean of the activation's square.
+        digits: how many digits to work with.
+
+    >>> from symdlt.activations.smooth_pieces import smooth_pieces
+    >>> from symdlt.activations import activation
+    >>> pieces = smooth_pieces(activation("z**2"))
+    >>> squares = HermiteSquares(pieces, mp.mpf(1), mp.mpf(3), 15)
+    >>> [round(float(square), 9) for square in squares.up_to(0.5)]
+    [1.0, 0.0, 2.0]
+    """
+
+    def __init__(self, pieces: Sequence[SmoothPiece], K: Any, total: Any, digits: int) -> None:
+        self.pieces, self.K, self.total, self.digits = pieces, K, total, digits
+        with mp.workdps(digits + 5):
+            self.known = HermiteCoefficients(pieces, K, digits, WIDEST)
+
+    def up_to(self, correlation: float) -> list[Any]:
+        """As many as give the series at that correlation to the digits asked for.
+
+        Raises:
+            TooNearError: if that takes too many terms.
+        """
+        with mp.workdps(self.digits + 5):
+            negligible = self.total * mp.mpf(10) ** -(self.digits - 1)
+            rest, decay = self.total, mp.mpf(1)
+            found: list[Any] = []
+            while abs(rest) * decay > negligible:
+                if len(found) * len(self.known.places) > MOST_WORK:
+                    raise TooNearError(correlation)
+                if len(found) > self.known.resolved:
+                    half = self.known.widest / 2
+                    self.known = HermiteCoefficients(self.pieces, self.K, self.digits, half)
+                    return self.up_to(correlation)
+                found.append(self.known.coefficient(len(found)) ** 2)
+                rest -= found[-1]
+                decay *= correlation
+        return found
+
+
+class HermiteCoefficients:
+    """The coefficients from Gauss's rule on segments, and Hermite functions at its nodes.
+
+    The Hermite functions times the square root of a Gaussian are bounded, so that numbers of a
+    fixed point serve. That of degree k oscillates as sin(sqrt(k) y), which segments half as wide
+    resolve up to a degree four times as high.
+    """
+
+    def __init__(self, pieces: Sequence[SmoothPiece], K: Any, digits: int, widest: float) -> None:
+        self.widest, self.bits = widest, int((digits + 8) * log2(10))
+        self.resolved = (RESOLVED / widest) ** 2
+        root = mp.sqrt(K)
+        # Hermite functions carry half of the Gaussian, so that tails count as those of 2 K do.
+        laid = segments(pieces, (float(K), 2 * float(K)), digits, widest)
+        z, lengths, values = nodes(pieces, laid, max(digits, DOUBLE + 1))
+        self.places: list[int] = []
+        self.values: list[int] = []
+        self.hermite: list[int] = []
+        for place, length, (value, *_) in zip(z, lengths, values, strict=True):
+            y = place / root
+            bell = mp.exp(-y * y / 4)
+            self.places.append(self._fixed(y))
+            self.values.append(self._fixed(length * value * bell / root / mp.sqrt(2 * mp.pi)))
+            self.hermite.append(self._fixed(bell))
+        self.below = [0] * len(self.hermite)
+        self.known: list[Any] = []
+
+    def _fixed(self, number: Any) -> int:
+        return int(mp.ldexp(number, self.bits))
+
+    def coefficient(self, k: int) -> Any:
+        """a_k; the lower ones are known."""
+        while len(self.known) <= k:
+            total = sum(v * h for v, h in zip(self.values, self.hermite, strict=True))
+            self.known.append(mp.ldexp(mp.mpf(total), -2 * self.bits))
+            n, bits = len(self.known), self.bits
+            rise = self._fixed(1 / mp.sqrt(n))
+            fall = self._fixed(mp.sqrt(mp.mpf(n - 1) / n))
+            triples = zip(self.places, self.hermite, self.below, strict=True)
+            above = [((y * h >> bits) * rise - fall * b) >> bits for y, h, b in triples]
+            self.hermite, self.below = above, self.hermite
+        return self.known[k]
+
+
+def fixed_correlation(
+    pieces: Sequence[SmoothPiece], K: Any, g: Any, variances: tuple[Any, Any], digits: int
+) -> tuple[Any, Any]:
+    r"""The fixed point below 1 in a chaotic network, and the slope of the map there.
+
+    Args:
+        pieces: of the activation.
+        K: the fixed point of the kernel.
+        g: the mean of the activation's square there.
+        variances: C_b and C_W, such that $\chi_\perp > 1$.
+        digits: how many to work with.
+
+    Raises:
+        TooNearError: with a correlation that it exceeds.
+    """
+    C_b, C_W = variances
+    squares = HermiteSquares(pieces, K, g, digits)
+    trusted, exceeded = 0.5, 0.0
+    with mp.workdps(digits + 5):
+        while trusted < NEAREST:
+            try:
+                series = [C_W * a / K for a in squares.up_to(trusted)]
+            except TooNearError:
+                break
+            series[0] += C_b / K
+            rho = _root(series, digits)
+            if rho <= trusted:
+                slope = mp.polyval([k * c for k, c in enumerate(series)][:0:-1], rho)
+                return rho, slope
+            trusted, exceeded = (1 + trusted) / 2, trusted
+    raise TooNearError(exceeded)
+
+
+def _root(series: list[Any], digits: int) -> Any:
+    """The lowest zero of C(ρ) − ρ by Newton's iteration from 0, which rises to it."""
+    rho = mp.mpf(0)
+    downward, slopes = series[::-1], [k * c for k, c in enumerate(series)][:0:-1]
+    for _ in range(MOST_STEPS):
+        gap = mp.polyval(downward, rho) - rho
+        slope = 1 - mp.polyval(slopes, rho)
+        if slope <= 0:
+            return mp.mpf(1)
+        step = gap / slope
+        rho += step
+        if abs(step) <= mp.mpf(10) ** (-digits):
+            return rho if rho > mp.mpf(10) ** (2 - digits) else mp.mpf(0)
+    return mp.mpf(1)

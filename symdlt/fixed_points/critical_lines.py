@@ -1,0 +1,118 @@
+r"""The line in the plane of $C_W$ and $C_b$ on which near inputs neither meet nor part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from symdlt.activations import activation as read_activation
+from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
+from symdlt.fixed_points.kernel_curve import KernelCurve, computed_twice, crossings, solved
+from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.origin import origin_of
+from symdlt.fixed_points.phase_result import depth_scale
+from symdlt.fixed_points.phases import DIGITS, check_digits, continuous_pieces, variance_of
+from symdlt.precision import mp, number
+
+
+@dataclass(frozen=True, slots=True)
+class LinePoint:
+    r"""A fixed point of the kernel with $\chi_\perp = 1$.
+
+    Attributes:
+        C_b: the variance of the biases.
+        C_W: the variance of the weights, times the width.
+        K: the fixed point.
+        chi_parallel: what multiplies a small $K - K^*$ from layer to layer.
+        errors: names and errors of the numbers that are not exact, from doubled working precision.
+    """
+
+    C_b: Any
+    C_W: Any
+    K: Any
+    chi_parallel: Any
+    errors: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def stable(self) -> bool:
+        """Whether kernels near K come to it."""
+        return bool(abs(self.chi_parallel) < 1)
+
+    @property
+    def xi_parallel(self) -> Any:
+        r"""The depth $1/|\log|\chi_\parallel||$ over which they do."""
+        return depth_scale(self.chi_parallel)
+
+
+def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[LinePoint, ...]:
+    r"""The $C_W$ at which $\chi_\perp = 1$ for a given $C_b$, with the kernels there.
+
+    On the line $C_W \langle\sigma'\sigma'\rangle_K = 1$ and
+    $K = C_b + C_W \langle\sigma\sigma\rangle_K$. On one side of it networks are ordered, on the
+    other chaotic; a single point of it may have $\chi_\parallel = 1$ as well, see `criticality`.
+
+    Args:
+        activation: a name such as "tanh", or an expression in z as text or from SymPy.
+        C_b: the variance of the biases.
+        digits: how many digits of what is not exact, at least 6.
+
+    Returns:
+        All points with that C_b, by ascending K; none if every network is on one side.
+
+    Raises:
+        ActivationError: if the activation cannot be read, or is not finite somewhere.
+        SolutionError: if its Gaussian means diverge, or it jumps, or is scale-invariant.
+
+    >>> (point,) = critical_line("tanh", 0.05, digits=8)
+    >>> point.C_W, point.K, point.stable
+    (1.7609546, 0.57004788, True)
+    >>> critical_line("tanh", 0)[0].C_W
+    1
+    """
+    check_digits(digits)
+    bias = variance_of(C_b, "C_b")
+    found = read_activation(activation)
+    pieces = continuous_pieces(found)
+    if straight_slopes(pieces) is not None:
+        raise SolutionError(
+            f"{found.name[:60]!r} is scale-invariant, so that chi_perp is 1 at one C_W for all K, "
+            "where only C_b = 0 keeps a kernel. Its critical line is that point. "
+            "Use `criticality`, which gives it."
+        )
+    curve = KernelCurve(pieces)
+    low, high = curve.scales
+    grid, _ = curve.grid(max(low * BELOW, float(bias) / 2), max(high * ABOVE, float(bias) * 10))
+
+    def excess(K: float) -> float:
+        at = curve.at(K)
+        return float((1 - float(bias) / K) * at.d - at.g / K)
+
+    roots = crossings(excess, grid, TOUCHING) if bias else []
+    points = [_point(pieces, root, bias, digits) for root in roots]
+    return tuple([*_at_zero(pieces), *points] if bias == 0 else points)
+
+
+def _at_zero(pieces: tuple[SmoothPiece, ...]) -> list[LinePoint]:
+    origin, zero = origin_of(pieces), sp.Integer(0)
+    return [] if isinstance(origin, str) else [LinePoint(zero, origin.C_W, zero, sp.Integer(1))]
+
+
+def _point(pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int) -> LinePoint:
+    def compute(working: int) -> dict[str, Any]:
+        with mp.workdps(working):
+            C_b = number(bias)
+
+        def step(K: Any, at: KernelNumbers) -> Any:
+            slope = 1 - at.g_1 / at.d + at.g * at.d_1 / at.d**2
+            return (at.next_kernel(C_b, 1 / at.d) - K) / slope
+
+        K, at = solved(pieces, rough, working, step)
+        with mp.workdps(working):
+            return {"C_W": 1 / at.d, "K": K, "chi_parallel": at.g_1 / at.d}
+
+    found, errors = computed_twice(compute, digits)
+    return LinePoint(bias, **found, errors=errors)

@@ -1,0 +1,161 @@
+"""What `criticality` returns: critical points of the kernel map and the class of an activation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+SCALE_INVARIANT = "scale-invariant"
+ZERO = "K*=0"
+HALF_STABLE = "half-stable"
+NONE = "no criticality"
+SCHEMA = "symdlt.criticality"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPoint:
+    r"""A fixed point of the kernel at which both susceptibilities are 1.
+
+    $$K' - K^* = \Delta K + a_1 \Delta K^q + \cdots, \qquad
+      \chi_\perp = 1 + b_1 \Delta K^r + \cdots, \qquad \Delta K = K - K^*$$
+
+    Exact numbers are exact SymPy numbers, others SymPy floats.
+
+    Attributes:
+        K: the fixed point K*, or None if every K is one.
+        C_b: the variance of the biases.
+        C_W: the variance of the weights, times the width.
+        chi_parallel: the parallel susceptibility.
+        chi_perp: the perpendicular susceptibility.
+        kernel_power: q; 2 unless a kink or a cancellation changes it, None without such a term.
+        a_1: its coefficient.
+        perp_power: r, or None without such a term.
+        b_1: its coefficient.
+        stability: "stable", "unstable", "half-stable", "neutral" or "undecided".
+        approached: from where the kernel comes to K*: "from above", "from below", "from nowhere",
+            "every K stays" or "undecided".
+        errors: names and errors of the numbers that are not exact, from doubled working precision.
+    """
+
+    K: Any
+    C_b: Any
+    C_W: Any
+    chi_parallel: Any
+    chi_perp: Any
+    kernel_power: Any
+    a_1: Any
+    perp_power: Any
+    b_1: Any
+    stability: str
+    approached: str
+    errors: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are exact."""
+        return not self.errors
+
+    @property
+    def p_perp(self) -> Any:
+        r"""The exponent $p_\perp$ in $\chi_\perp = 1 - p_\perp/\ell + \cdots$, or None.
+
+        It exists if the kernel comes to K* by a power of the depth, and fast enough.
+        """
+        if self.K is None:
+            return sp.Integer(0)
+        if self.kernel_power is None or self.stability in ("unstable", "undecided"):
+            return None
+        if self.perp_power is None:
+            return sp.Integer(0)
+        rest = self.perp_power - (self.kernel_power - 1)
+        if rest < 0:
+            return None
+        ratio = self.b_1 / ((self.kernel_power - 1) * self.a_1)
+        return sp.factor(ratio) if rest == 0 else sp.Integer(0)
+
+    def __repr__(self) -> str:
+        K = "any" if self.K is None else self.K
+        return f"CriticalPoint(K={K}, C_b={self.C_b}, C_W={self.C_W}, {self.stability})"[:200]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers as text; K is "any" if every K is a fixed point."""
+        numbers = {name: _text(value) for name, value in self.named().items()}
+        return {
+            **numbers,
+            "exact": self.exact,
+            "stability": self.stability,
+            "approached": self.approached,
+            "errors": {name: _text(error) for name, error in self.errors},
+        }
+
+    def named(self) -> dict[str, Any]:
+        """The numbers by name."""
+        return {
+            "K": "any" if self.K is None else self.K,
+            "C_b": self.C_b,
+            "C_W": self.C_W,
+            "chi_parallel": self.chi_parallel,
+            "chi_perp": self.chi_perp,
+            "kernel_power": self.kernel_power,
+            "a_1": self.a_1,
+            "perp_power": self.perp_power,
+            "b_1": self.b_1,
+            "p_perp": self.p_perp,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Criticality:
+    """Whether and how a network with an activation can be critical.
+
+    Attributes:
+        activation: as it was given.
+        universality: "scale-invariant", "K*=0", "half-stable" or "no criticality".
+        points: all critical points with C_b >= 0, the one to initialise at first.
+        reasons: what speaks against criticality, or against other points; sentences.
+        scanned: the lowest and the highest K between which points with K* > 0 were sought, or
+            None if every K is a fixed point.
+        digits: how many digits were asked for.
+    """
+
+    activation: str
+    universality: str
+    points: tuple[CriticalPoint, ...]
+    reasons: tuple[str, ...]
+    scanned: tuple[float, float] | None
+    digits: int
+
+    @property
+    def critical(self) -> bool:
+        """Whether there is a point to initialise at."""
+        return self.universality != NONE
+
+    def __str__(self) -> str:
+        from symdlt.fixed_points.critical_printing import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Criticality({self.activation[:60]}: {self.universality}, {len(self.points)} points)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as dictionaries, lists and strings, which `--format json` prints."""
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "activation": self.activation,
+            "class": self.universality,
+            "points": [point.to_dict() for point in self.points],
+            "reasons": list(self.reasons),
+            "scanned": list(self.scanned) if self.scanned else None,
+            "digits": self.digits,
+        }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(sp.sstr(value, full_prec=False))

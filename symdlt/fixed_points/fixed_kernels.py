@@ -1,0 +1,339 @@
+"""The fixed points of the kernel at any variances, and the one that a kernel goes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, log
+from typing import Any
+
+import sympy as sp
+
+from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.smooth_pieces import SmoothPiece, sides
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
+from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.origin import origin_of
+from symdlt.fixed_points.phase_result import FixedKernel
+from symdlt.means.precise import MeanError, lengths
+from symdlt.precision import mp, number, rounded
+
+# Below the smallest scale of the activation by so much the first term of the map's expansion at
+# K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
+BELOW, ABOVE = 1e-9, 1e5
+FARTHEST = 1e200
+TOUCHING = 1e-11
+HARDLY, FINER = 1e-2, 8
+MOST_LAYERS = 1000
+# A thousand times what a place is found to, see `SETTLED`.
+ARRIVED = 1e-6
+# Powers of ten; oscillations do not rise six times in a row, and z log z rises by more than this.
+FAR, GROWING = range(20, 45, 4), 1.05
+ENDS = (sp.Integer(0), sp.oo)
+
+Variances = tuple[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """The slopes of an activation to the left and to the right.
+
+    Attributes:
+        near: at zero, exact.
+        far: σ(z)/z at large z; infinity if it grows, None if it does not settle.
+        value: σ(0).
+        scale_invariant: whether the activation is a straight line on each side of zero.
+    """
+
+    near: tuple[Any, Any]
+    far: tuple[Any, Any]
+    value: Any
+    scale_invariant: bool
+
+    def growth(self, C_W: Any) -> Any:
+        """What a large kernel is multiplied by, or None if that is not known."""
+        left, right = self.far
+        if None in self.far:
+            return None
+        return sp.oo if sp.oo in self.far else C_W * (left**2 + right**2) / 2
+
+    def decay(self, C_W: Any) -> Any:
+        """What a small kernel is multiplied by, without biases."""
+        return C_W * (self.near[0] ** 2 + self.near[1] ** 2) / 2
+
+
+def slopes_of(pieces: tuple[SmoothPiece, ...]) -> Slopes:
+    """The slopes at zero and far from it."""
+    left, right = sides(pieces)
+    longest = lengths(pieces)[1]
+    value, slope = right.series(1)
+    straight = all(piece.slope is not None for piece in pieces)
+    return Slopes(
+        near=(left.series(1)[1], slope),
+        far=(_far_slope(pieces[0], -1, longest), _far_slope(pieces[-1], 1, longest)),
+        value=sp.Integer(0) if is_zero(value) else value,
+        scale_invariant=straight and all(piece.start in (-sp.oo, 0) for piece in pieces),
+    )
+
+
+def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> Any:
+    """The limit of σ(z)/z from places far beyond the longest length, or None if it has none."""
+    if piece.slope is not None:
+        return piece.slope
+    with mp.workdps(60):
+        try:
+            places = [sign * longest * mp.mpf(10) ** k for k in FAR]
+            ratios = [piece.values(z)[0] / z for z in places]
+        except (OverflowError, MemoryError):
+            return sp.oo
+        except (ZeroDivisionError, ValueError):
+            return None
+        first, last = ratios[0], ratios[-1]
+        steps = [(abs(a), abs(b)) for a, b in pairwise(ratios)]
+        if all(b < a for a, b in steps) and abs(last) < 1e-3 * abs(first):
+            return sp.Integer(0)
+        if abs(last - first) <= 1e-9 * abs(last):
+            nearest = mp.nint(last)
+            return sp.Integer(int(nearest)) if abs(last - nearest) < 1e-15 else rounded(last, 15)
+        return sp.oo if all(b > GROWING * a for a, b in steps) else None
+
+
+def fixed_kernels(
+    pieces: tuple[SmoothPiece, ...], C_W: Any, C_b: Any, start: float, digits: int
+) -> tuple[list[FixedKernel], int]:
+    """All fixed points in ascending order, and the number of the one that a kernel goes to.
+
+    Args:
+        pieces: of a continuous activation.
+        C_W: the variance of the weights.
+        C_b: the variance of the biases.
+        start: the kernel of the first layer.
+        digits: how many of what is not exact.
+
+    Raises:
+        SolutionError: if the Gaussian means diverge at the start, the kernel does not come to rest,
+            or no fixed point is found where there is one.
+    """
+    slopes = slopes_of(pieces)
+    if slopes.scale_invariant:
+        return [_scale_invariant(slopes, C_W, C_b, start)], 0
+    flow = _Flow(pieces, C_W, C_b, slopes)
+    grid = flow.grid(start)
+    start = flow.first(start, grid)
+    places = flow.zeros(grid)
+    found = [_numerical(pieces, place, (C_W, C_b), digits) for place in places]
+    if C_b == 0 and slopes.value == 0:
+        decay = slopes.decay(C_W)
+        zero = sp.Integer(0)
+        found.insert(0, FixedKernel(zero, decay, decay, zero))
+        places.insert(0, (0.0, False))
+    if flow.excess(grid[-1]) > 0:
+        found.append(_unbounded(slopes.growth(C_W), grid[-1]))
+        places.append((inf, False))
+    return found, flow.destination(start, [K for K, _ in places], grid)
+
+
+def _unbounded(growth: Any, highest: float) -> FixedKernel:
+    if growth is None or growth < 1:
+        raise SolutionError(
+            f"The kernel still grows at K = {highest:.3g}, and its rate is not known: there the "
+            "Gaussian means end, or sigma(z)/z does not settle at large z. "
+            "Give a smaller C_W, or another activation."
+        )
+    return FixedKernel(sp.oo, growth, growth, sp.oo)
+
+
+def _scale_invariant(slopes: Slopes, C_W: Any, C_b: Any, start: float) -> FixedKernel:
+    """K' = C_b + χ K, exactly."""
+    factor = slopes.decay(C_W)
+    if factor < 1:
+        K = C_b / (1 - factor)
+    elif factor == 1 and C_b == 0:
+        K = sp.Float(start, 15)
+    else:
+        K = sp.oo
+    return FixedKernel(K, factor, factor, K if K is sp.oo else K * factor / C_W)
+
+
+class _Flow:
+    """The excess C_b/K + C_W g/K − 1 of the next kernel, in floating point, and where it leads."""
+
+    def __init__(self, pieces: tuple[SmoothPiece, ...], C_W: Any, C_b: Any, slopes: Slopes) -> None:
+        self.C_W, self.C_b, self.slopes = float(C_W), float(C_b), slopes
+        self.exact = C_W, C_b
+        self.curve = KernelCurve(pieces)
+
+    def next_kernel(self, K: float) -> float:
+        """The kernel of the next layer."""
+        return float(self.curve.at(K).next_kernel(self.C_b, self.C_W))
+
+    def excess(self, K: float) -> float:
+        """By which part of itself a kernel grows."""
+        return self.next_kernel(K) / K - 1
+
+    def chi_parallel(self, K: float) -> float:
+        """The slope of the map."""
+        return self.C_W * float(self.curve.at(K).g_1)
+
+    def slope(self, K: float) -> float:
+        """The slope of the excess in log K."""
+        return self.chi_parallel(K) - self.next_kernel(K) / K
+
+    def grid(self, start: float) -> list[float]:
+        """From below the lowest scale to where only the growth at large K decides."""
+        low, high = self.curve.scales
+        low, high = min(low * BELOW, start / 10), max(high * ABOVE, start * 10)
+        floor = self.C_b + self.C_W * float(self.slopes.value) ** 2
+        low = max(low, floor / 4)
+        high = max(high, 10 * low)
+        found, stopped = self.curve.grid(low, high)
+        if floor and floor / 4 < low:
+            found.insert(0, floor / 4)
+        growth = self.slopes.growth(self.exact[0])
+        while found and stopped is None and growth is not None and found[-1] < FARTHEST:
+            if self.excess(found[-1]) * (growth - 1) >= 0:
+                break
+            more, stopped = self.curve.grid(found[-1] * 2, found[-1] * 1e4)
+            found += more
+        return found
+
+    def first(self, start: float, grid: list[float]) -> float:
+        """The start, or the end of the grid for one beyond it that falls down to there.
+
+        Raises:
+            SolutionError: if the means do not exist there.
+        """
+        try:
+            self.curve.at(start)
+        except MeanError as reason:
+            growth = self.slopes.growth(self.exact[0])
+            if grid and growth is not None and growth < 1 and self.excess(grid[-1]) < 0:
+                return grid[-1]
+            raise SolutionError(
+                f"{str(reason).partition('. ')[0]}. The kernel starts from there. "
+                "Give a smaller start, or an activation that grows slower."
+            ) from None
+        return start
+
+    def zeros(self, grid: list[float]) -> list[tuple[float, bool]]:
+        """Where the excess changes its sign, or (True) touches zero."""
+        finer = self._finer(grid)
+        turns = crossings(self.slope, finer, NOISE)
+        touching = [K for K in turns if abs(self.excess(K)) < TOUCHING]
+        places = sorted({*finer, *turns})
+        crossing = crossings(self.excess, places, TOUCHING)
+        nearest = self._from_zero(next((K for K in places if abs(self.excess(K)) > TOUCHING), None))
+        found = [*((K, True) for K in touching), *((K, False) for K in [*nearest, *crossing])]
+        return sorted(found)
+
+    def _finer(self, grid: list[float]) -> list[float]:
+        """More places where the kernel hardly moves, and may cross the diagonal more than once."""
+        found = grid[:1]
+        for low, high in pairwise(grid):
+            still = max(abs(f(K)) for K in (low, high) for f in (self.excess, self.slope))
+            if TOUCHING < still < HARDLY:
+                found += [low * (high / low) ** (k / FINER) for k in range(1, FINER)]
+            found.append(high)
+        return found
+
+    def _from_zero(self, lowest: float | None) -> list[float]:
+        """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
+        decay = self.slopes.decay(self.exact[0])
+        if lowest is None or self.C_b or self.slopes.value or decay == 1:
+            return []
+        if (decay - 1) * self.excess(lowest) > 0:
+            return []
+        origin = origin_of(self.curve.pieces)
+        if isinstance(origin, str) or origin.power is None:
+            return []
+        K = ((1 - decay) / (decay * origin.a)) ** (1 / (origin.power - 1))
+        return [float(K)] if K.is_real and K > 0 else []
+
+    def destination(self, K: float, places: list[float], grid: list[float]) -> int:
+        """Which of the places a kernel goes to: by layers until the map is monotonic up to one.
+
+        Raises:
+            SolutionError: if it goes to none.
+        """
+        for _ in range(MOST_LAYERS):
+            excess = self.excess(K)
+            nearest = min(
+                range(len(places)), key=lambda k: abs(_log(places[k]) - log(K)), default=0
+            )
+            if places and (abs(excess) < TOUCHING or abs(places[nearest] / K - 1) < ARRIVED):
+                return nearest
+            ahead = [k for k, place in enumerate(places) if (place - K) * excess > 0]
+            if not ahead:
+                break
+            chosen = ahead[0] if excess > 0 else ahead[-1]
+            low, high = sorted((K, places[chosen]))
+            between = [K, *(k for k in grid if low < k < high)]
+            if places[chosen] == grid[-1] or all(self.chi_parallel(k) >= 0 for k in between):
+                return chosen
+            K = self.next_kernel(K)
+            try:
+                self.curve.at(K)
+            except MeanError:
+                break
+        else:
+            return chosen
+        raise SolutionError(
+            f"No fixed point of the kernel is found from K = {K:g} on. It was sought for K from "
+            f"{grid[0]:.3g} to {grid[-1]:.3g}. Give another start, or another C_W."
+        )
+
+
+def _log(K: float) -> float:
+    return log(min(max(K, 1e-300), 1e300))
+
+
+def _numerical(
+    pieces: tuple[SmoothPiece, ...], place: tuple[float, bool], variances: Variances, digits: int
+) -> FixedKernel:
+    """A fixed point computed twice; the difference is its error."""
+    rough, touching = place
+
+    def compute(working: int) -> dict[str, Any]:
+        K, at = refined(pieces, rough, variances, working, touching=touching)
+        with mp.workdps(working):
+            C_W = number(variances[0])
+            return {
+                "K": K,
+                "chi_parallel": C_W * at.g_1,
+                "chi_perp": C_W * at.d,
+                "mean_square": at.g,
+            }
+
+    found, errors = computed_twice(compute, digits)
+    return FixedKernel(**found, errors=errors)
+
+
+def refined(
+    pieces: tuple[SmoothPiece, ...],
+    rough: Any,
+    variances: Variances,
+    digits: int,
+    *,
+    touching: bool = False,
+) -> tuple[Any, KernelNumbers]:
+    """A fixed point and the kernel map there, by Newton's iteration.
+
+    Args:
+        pieces: of the activation.
+        rough: near the fixed point.
+        variances: C_W and C_b.
+        digits: how many to work with.
+        touching: whether the kernel map touches the diagonal there, so that its slope is 1.
+
+    Raises:
+        SolutionError: if the iteration does not settle.
+    """
+    with mp.workdps(digits):
+        C_W, C_b = map(number, variances)
+
+    def step(K: Any, at: KernelNumbers) -> Any:
+        slope = C_W * at.g_1 - 1
+        return -slope / (C_W * at.g_2) if touching else (K - at.next_kernel(C_b, C_W)) / slope
+
+    return solved(pieces, rough, digits, step)

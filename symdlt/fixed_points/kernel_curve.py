@@ -1,0 +1,131 @@
+"""The kernel map as a curve over K: where a function of it vanishes, roughly and to many digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from math import ceil, log10
+from typing import Any
+
+from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map, numbers_at
+from symdlt.means.precise import GaussianMeans, MeanError, lengths
+from symdlt.precision import mp, rounded
+
+ROUGH = 13
+# A change of sign in floating point that is smaller is not one.
+NOISE = 1e-8
+# Gaussian means vary with log K over a range of about 1, as the heat equation smooths them.
+POINTS_PER_DECADE = 8
+MOST_STEPS = 60
+# Newton's iteration doubles the digits of a place that is known to so many.
+SETTLED = 1 + 1e-9
+GUARD = 4
+FEWEST = 18
+
+Step = Callable[[Any, KernelNumbers], Any]
+
+
+class KernelCurve:
+    """The kernel map of an activation in floating point; what was computed is remembered.
+
+    Attributes:
+        pieces: of the activation.
+        scales: the squares of the smallest and of the largest length in its text.
+    """
+
+    def __init__(self, pieces: tuple[SmoothPiece, ...]) -> None:
+        self.pieces = pieces
+        low, high = lengths(pieces)
+        self.scales = low**2, high**2
+        self.means = GaussianMeans(pieces, kernel_map().products, ROUGH)
+        self.known: dict[float, KernelNumbers] = {}
+
+    def at(self, K: float) -> KernelNumbers:
+        """The numbers at one K.
+
+        Raises:
+            MeanError: if the means diverge, or take too many nodes.
+        """
+        if K not in self.known:
+            self.known[K] = numbers_at(K, self.means(K))
+        return self.known[K]
+
+    def grid(self, low: float, high: float) -> tuple[list[float], str | None]:
+        """Places from low to high, and why they end before, if they do."""
+        count = max(2, ceil(POINTS_PER_DECADE * log10(high / low)))
+        found: list[float] = []
+        for k in range(count + 1):
+            K = low * (high / low) ** (k / count)
+            try:
+                self.at(K)
+            except MeanError as problem:
+                return found, str(problem).partition(". ")[0]
+            found.append(K)
+        return found, None
+
+
+def crossings(
+    function: Callable[[float], float], places: Iterable[float], noise: float
+) -> list[float]:
+    """Where a function changes its sign between neighbours, its values below a noise left out."""
+    clear = [K for K in places if abs(function(K)) > noise]
+    return [
+        bisected(function, low, high)
+        for low, high in pairwise(clear)
+        if function(low) * function(high) < 0
+    ]
+
+
+def bisected(function: Callable[[float], float], low: float, high: float) -> float:
+    """A zero of a function between two places of opposite sign."""
+    below = function(low)
+    while high / low > SETTLED:
+        middle = low**0.5 * high**0.5
+        if function(middle) * below > 0:
+            low = middle
+        else:
+            high = middle
+    return float(low**0.5 * high**0.5)
+
+
+def solved(
+    pieces: Sequence[SmoothPiece], rough: Any, digits: int, step: Step
+) -> tuple[Any, KernelNumbers]:
+    """A place on the curve to many digits, and the numbers there, by Newton's iteration.
+
+    Args:
+        pieces: of the activation.
+        rough: near it.
+        digits: how many to work with.
+        step: how far the next place is to be sought, from K and the numbers there.
+
+    Raises:
+        SolutionError: if the iteration does not settle.
+    """
+    means = GaussianMeans(pieces, kernel_map().products, digits)
+    with mp.workdps(digits):
+        K = mp.mpf(rough)
+        for _ in range(MOST_STEPS):
+            change = step(K, numbers_at(K, means(K)))
+            K = K + change
+            if not K > 0:
+                break
+            if abs(change) < abs(K) * mp.mpf(10) ** (-digits / 2 - 1):
+                return K, numbers_at(K, means(K))
+    raise SolutionError(
+        f"The kernel near K = {float(rough):.6g} is not found to {digits} digits. "
+        "There two curves touch rather than cross. Give fewer digits, or another C_W."
+    )
+
+
+def computed_twice(
+    compute: Callable[[int], dict[str, Any]], digits: int
+) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    """Numbers by name as SymPy numbers, and their errors from doubled working precision."""
+    working = max(digits, FEWEST) + GUARD
+    first, second = compute(working), compute(2 * working)
+    with mp.workdps(2 * working):
+        errors = tuple((name, rounded(abs(second[name] - first[name]), 2)) for name in first)
+        return {name: rounded(value, digits) for name, value in second.items()}, errors

@@ -1,0 +1,199 @@
+r"""The map of the kernel of two nearby inputs, expanded from the many-input recursion of G.
+
+With the midpoint kernel $K_{[0]} = \tfrac14(K_{++} + 2K_{+-} + K_{--})$ and the differences
+$K_{[1]} = \tfrac12(K_{++} - K_{--})$ and $K_{[2]} = \tfrac14(K_{++} - 2K_{+-} + K_{--})$, of first
+and second order in the distance of the inputs (PDLT §5.1),
+
+$$K_{\pm\pm} = K_{[0]} \pm K_{[1]} + K_{[2]}, \qquad K_{+-} = K_{[0]} - K_{[2]}$$
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+
+from symdlt.derivation import Bracket, derive
+from symdlt.errors import DerivationError
+
+Powers = tuple[int, int]
+Derivatives = dict[Powers, Fraction]
+Expansion = dict[Powers, Derivatives]
+
+ORDER = 2
+DEGREES = (1, 2)
+BASIS: dict[str, dict[Powers, Fraction]] = {
+    "++": {(1, 0): Fraction(1), (0, 1): Fraction(1)},
+    "--": {(1, 0): Fraction(-1), (0, 1): Fraction(1)},
+    "+-": {(0, 1): Fraction(-1)},
+}
+PROJECTIONS: tuple[dict[str, Fraction], ...] = (
+    {"++": Fraction(1, 4), "--": Fraction(1, 4), "+-": Fraction(1, 2)},
+    {"++": Fraction(1, 2), "--": Fraction(-1, 2)},
+    {"++": Fraction(1, 4), "--": Fraction(1, 4), "+-": Fraction(-1, 2)},
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NearbyTerm:
+    r"""One term of the map.
+
+    $$c\, C_b^i\, C_W^j\, K_{[1]}^p K_{[2]}^q\,
+      \frac{d^n}{dK^n}\langle\sigma^{(m)}\sigma^{(m)}\rangle_{K_{[0]}}$$
+
+    Attributes:
+        differences: p and q.
+        hyperparameters: i and j.
+        order: m, or None if there is no mean.
+        slope: n.
+        coefficient: c.
+    """
+
+    differences: Powers
+    hyperparameters: Powers
+    order: int | None
+    slope: int
+    coefficient: Fraction
+
+    def __str__(self) -> str:
+        number = "" if self.coefficient == 1 else f"{self.coefficient} "
+        names = [("C_b", self.hyperparameters[0]), ("C_W", self.hyperparameters[1])]
+        words = [name if power == 1 else f"{name}^{power}" for name, power in names if power]
+        if self.order is not None:
+            primes = "'" * self.order if self.order < 4 else f"^({self.order})"
+            mean = f"<s{primes} s{primes}>"
+            derivative = "d/dK" if self.slope == 1 else f"d^{self.slope}/dK^{self.slope}"
+            words.append(f"{derivative} {mean}" if self.slope else mean)
+        for name, power in zip(("K_1", "K_2"), self.differences, strict=True):
+            words += [name if power == 1 else f"{name}^{power}"] if power else []
+        return number + " ".join(words)
+
+
+@lru_cache(maxsize=1)
+def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
+    r"""The next layer's $K_{[0]}$, $K_{[1]}$ and $K_{[2]}$, to second order in the distance.
+
+    >>> print(*map(str, nearby_map()[1]))
+    C_W d/dK <s s> K_1
+    >>> print(*map(str, nearby_map()[2]), sep=" + ")
+    C_W <s' s'> K_2 + 1/2 C_W d/dK <s' s'> K_1^2
+    """
+    entries = {name: _entry(name) for name in BASIS}
+    found = []
+    for projection in PROJECTIONS:
+        sums: dict[tuple[Powers, Powers], Derivatives] = {}
+        for name, weight in projection.items():
+            for key, derivatives in entries[name].items():
+                _add(sums.setdefault(key, {}), derivatives, weight)
+        terms = [
+            NearbyTerm(differences, hyper, order, slope, number)
+            for (differences, hyper), derivatives in sums.items()
+            for order, slope, number in _means(derivatives)
+        ]
+        found.append(tuple(sorted(terms, key=_place)))
+    return tuple(found)
+
+
+def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
+    p, q = term.differences
+    return DEGREES[0] * p + DEGREES[1] * q, p, -term.hyperparameters[0], term.slope
+
+
+def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
+    """One entry of the next layer's kernel, by powers of differences and of hyperparameters."""
+    recursion = derive("G", inputs="many")
+    signs = dict(zip(recursion.samples, name, strict=True))
+    found: dict[tuple[Powers, Powers], Derivatives] = {}
+    for term in recursion.terms:
+        C_b, C_W, *rates = term.hyperparameters.powers
+        if any(rates) or term.tensors or term.width_ratio or len(term.brackets) > 1:
+            raise DerivationError(
+                f"The recursion of G has the term {term!r}, where only the kernel should stand. "
+                "It is expanded for two nearby inputs. This is a fault of symdlt; report it."
+            )
+        if not term.brackets:
+            constant = found.setdefault(((0, 0), (C_b, C_W)), {})
+            constant[-1, -1] = constant.get((-1, -1), Fraction(0)) + term.coefficient
+        for bracket in term.brackets:
+            for differences, derivatives in _expanded(bracket, signs).items():
+                target = found.setdefault((differences, (C_b, C_W)), {})
+                _add(target, derivatives, term.coefficient)
+    return found
+
+
+def _expanded(bracket: Bracket, signs: Mapping[int, str]) -> Expansion:
+    r"""A bracket at two samples about both at the midpoint, where each factor has its derivative.
+
+    The density of a Gaussian obeys $\partial/\partial K_{ab} = \tfrac12\partial_a\partial_b$, so
+    that the mean changes by $\exp(\tfrac12\sum_{ab}\delta K_{ab}\,\partial_a\partial_b)$.
+    """
+    (first, a), (second, b) = bracket.factors
+    step: Expansion = {}
+    for left, x in ((first, (1, 0)), (second, (0, 1))):
+        for right, y in ((first, (1, 0)), (second, (0, 1))):
+            pair = signs[left] + signs[right]
+            for differences, number in BASIS["+-" if pair == "-+" else pair].items():
+                _add(
+                    step.setdefault(differences, {}),
+                    {(x[0] + y[0], x[1] + y[1]): Fraction(1, 2)},
+                    number,
+                )
+    power: Expansion = {(0, 0): {(a, b): Fraction(1)}}
+    total: Expansion = {}
+    for k in range(ORDER + 1):
+        for differences, derivatives in power.items():
+            _add(total.setdefault(differences, {}), derivatives, Fraction(1))
+        power = _multiplied(power, step, Fraction(1, k + 1))
+    return total
+
+
+def _multiplied(first: Expansion, second: Expansion, scale: Fraction) -> Expansion:
+    product: Expansion = {}
+    for (p, q), left in first.items():
+        for (r, s), right in second.items():
+            if DEGREES[0] * (p + r) + DEGREES[1] * (q + s) <= ORDER:
+                target = product.setdefault((p + r, q + s), {})
+                for (i, j), number in left.items():
+                    _add(target, {(i + k, j + m): n for (k, m), n in right.items()}, number * scale)
+    return product
+
+
+def _add(target: Derivatives, added: Derivatives, scale: Fraction) -> None:
+    for key, number in added.items():
+        target[key] = target.get(key, Fraction(0)) + scale * number
+
+
+def _means(derivatives: Derivatives) -> list[tuple[int | None, int, Fraction]]:
+    r"""A sum of $\langle\sigma^{(i)}\sigma^{(j)}\rangle_K$ as derivatives of means of squares.
+
+    $$\frac{d^n}{dK^n}\langle\sigma^{(m)}\sigma^{(m)}\rangle_K \leftrightarrow
+      (xy)^m \big(\tfrac12(x+y)^2\big)^n$$
+
+    where x and y stand for the derivatives of the two factors.
+    """
+    rest: Derivatives = {}
+    for (i, j), number in derivatives.items():
+        key = (max(i, j), min(i, j))
+        rest[key] = rest.get(key, Fraction(0)) + number
+    found: list[tuple[int | None, int, Fraction]] = []
+    if constant := rest.pop((-1, -1), Fraction(0)):
+        found.append((None, 0, constant))
+    while rest := {key: number for key, number in rest.items() if number}:
+        highest = max(rest)
+        order, slope = highest[1], (highest[0] - highest[1]) // 2
+        square = _square(order, slope)
+        number = rest[highest] / square[highest]
+        _add(rest, square, -number)
+        found.append((order, slope, number))
+    return found
+
+
+def _square(order: int, slope: int) -> Derivatives:
+    """A derivative of the mean of a square, in means of products."""
+    found: Derivatives = {}
+    for k in range(2 * slope + 1):
+        i, j = order + k, order + 2 * slope - k
+        _add(found, {(max(i, j), min(i, j)): Fraction(comb(2 * slope, k), 2**slope)}, Fraction(1))
+    return found

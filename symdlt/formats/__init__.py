@@ -1,0 +1,5 @@
+"""Formats: recursions as JSON and as LaTeX."""
+
+from symdlt.formats.json_form import from_json as from_json
+from symdlt.formats.json_form import to_dict as to_dict
+from symdlt.formats.json_form import to_json as to_json

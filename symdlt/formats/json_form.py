@@ -1,0 +1,272 @@
+"""Recursions as JSON: a documented, versioned schema that is only ever read as data."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from symdlt.definitions import DENSE, Layer, ascii_name, tensor
+from symdlt.derivation import Diagram
+from symdlt.derivation.recursion import (
+    FORMS,
+    Recursion,
+    check_depth,
+    refuse_if_too_large,
+    width_expansion,
+)
+from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor, Term
+from symdlt.errors import SchemaError, SymdltError, require
+
+SCHEMA = "symdlt.recursion"
+VERSION = 2
+READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
+
+
+def to_json(recursion: Recursion, indent: int | None = 1) -> str:
+    """The recursion as JSON text, provenance included.
+
+    The schema is described in docs/json.md.
+
+    >>> from symdlt.derivation import derive
+    >>> from_json(to_json(derive("F"))) == derive("F")
+    True
+    """
+    if indent is not None:
+        require(indent, int, "a number of spaces", "Give 1, 2, …, or None for a single line.")
+    return json.dumps(to_dict(recursion), indent=indent)
+
+
+def to_dict(recursion: Recursion) -> dict[str, Any]:
+    """The recursion as plain dictionaries, lists, strings and integers."""
+    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
+    written: dict[str, Any] = {}
+    if recursion.layer != DENSE:
+        written["layer"] = _layer_text(recursion.layer)
+    if recursion.at is not None:
+        written["at"] = recursion.at
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        **written,
+        "tensor": recursion.correlator.name,
+        "piece": recursion.piece,
+        "edges": [list(edge) for edge in recursion.correlator.forest.edges],
+        "matching": [list(pair) for pair in recursion.correlator.matching],
+        "samples": list(recursion.samples),
+        "form": recursion.form,
+        "terms": [_term_dict(term) for term in recursion.terms],
+        "first_layer": [_term_dict(term) for term in recursion.first_layer],
+    }
+
+
+def _layer_text(layer: Layer) -> str:
+    """The short form of a layer, if it says all of it."""
+    if Layer(str(layer)) != layer:
+        raise SchemaError(
+            f"The layer {layer} has laws, learning rates or neurons of its own. A document holds "
+            "the short form of a layer, which has the usual ones. Save its expression yourself."
+        )
+    return str(layer)
+
+
+def _term_dict(term: Term) -> dict[str, Any]:
+    return {
+        "coefficient": f"{term.coefficient.numerator}/{term.coefficient.denominator}",
+        "hyperparameters": dict(term.hyperparameters.named),
+        "widths": {"n_l": term.width_ratio, "n_l-1": -term.width_ratio},
+        "brackets": [
+            {"factors": [list(factor) for factor in b.factors], "inserted": list(b.inserted)}
+            for b in term.brackets
+        ],
+        "tensors": [
+            {"name": t.correlator.name, "piece": t.piece, "samples": list(t.samples)}
+            for t in term.tensors
+        ],
+        "overlap": list(term.overlap),
+        "provenance": [_diagram_dict(diagram) for diagram in term.origins],
+    }
+
+
+def _diagram_dict(diagram: Diagram) -> dict[str, Any]:
+    term = diagram.contraction.term
+    return {
+        "pairs": list(diagram.contraction.kinds),
+        "blocks": [[[list(e) for e in block] for block in parts] for parts in term.blocks],
+        "groups": [list(group) for group in diagram.groups],
+        "merges": [list(merge) for merge in diagram.merges],
+        "cumulants": [
+            {
+                "trees": list(c.trees),
+                "matched": [list(pair) for pair in c.matched],
+                "joined": list(c.joined),
+                "inserted": list(c.inserted),
+                "piece": c.piece,
+            }
+            for c in diagram.cumulants
+        ],
+    }
+
+
+def from_json(text: str) -> Recursion:
+    """Read a recursion back.
+
+    Nothing in the text is evaluated. The provenance must name diagrams that the definition of
+    the tensor really has.
+
+    Args:
+        text: what `to_json` wrote.
+
+    Raises:
+        SchemaError: if the text is not JSON, of another schema version, or not a recursion.
+    """
+    require(text, str, "JSON text", "Give what `to_json` wrote.")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as reason:
+        raise SchemaError(
+            f"The text is not JSON: {reason}. It starts with {text[:40]!r}. "
+            "Give what `to_json` or `symdlt derive --format json` wrote."
+        ) from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise SchemaError(
+            "The document is not a symdlt recursion. "
+            f'Its "schema" is not {SCHEMA!r}. '
+            "Give what `to_json` or `symdlt derive --format json` wrote."
+        )
+    if type(data.get("version")) is not int or data["version"] not in READ:
+        raise SchemaError(
+            f"The document has schema version {str(data.get('version'))[:20]}. "
+            f"This symdlt reads versions {' and '.join(map(str, READ))} of {SCHEMA}. "
+            "Derive the recursion again with this version."
+        )
+    try:
+        return _read_recursion(data)
+    except (KeyError, TypeError, ValueError, AttributeError, SymdltError) as reason:
+        if isinstance(reason, SchemaError):
+            raise
+        problem = f"missing {reason}" if type(reason) is KeyError else str(reason)
+        raise SchemaError(
+            f"The document is malformed: {problem[:300]}. It claims to be a {SCHEMA}. "
+            "Compare it with docs/json.md."
+        ) from None
+
+
+def _read_recursion(data: dict[str, Any]) -> Recursion:
+    correlator = tensor(_of(str, data["tensor"]))
+    piece, form = _count(data["piece"]), _of(str, data["form"])
+    samples = tuple(_count(sample) for sample in _of(list, data["samples"]))
+    if form not in FORMS or len(samples) != correlator.axes:
+        raise ValueError("the form or the samples do not fit the tensor")
+    if _pairs(data["edges"]) != correlator.forest.edges:
+        raise ValueError("the edges are not those of the tensor")
+    if _pairs(data["matching"]) != correlator.matching:
+        raise ValueError("the matching is not that of the tensor")
+    refuse_if_too_large(correlator, piece, "one" if len(set(samples)) == 1 else "many")
+    layer = Layer(_of(str, data["layer"])) if "layer" in data else DENSE
+    at = _count(data["at"]) if "at" in data else None
+    check_depth(layer, at, correlator)
+    diagrams = width_expansion(correlator, piece, layer).diagrams
+    known = {_fingerprint(_diagram_dict(d)): d for d in diagrams}
+    terms, first = (
+        tuple(_read_term(entry, known, layer) for entry in _of(list, data[part]))
+        for part in ("terms", "first_layer")
+    )
+    for term in (*terms, *first):
+        _check_samples(term, set(samples), form)
+    if any(term.overlap for term in terms) or any(term.brackets or term.tensors for term in first):
+        raise ValueError("terms have no overlap, and the first layer has nothing below it")
+    return Recursion(correlator, piece, samples, form, terms, first, layer, at)
+
+
+def _check_samples(term: Term, known: set[int], form: str) -> None:
+    """Every sample is one of the tensor, or a dummy that joins an inserted z and a tensor."""
+    inserted = [sample for bracket in term.brackets for sample in bracket.inserted]
+    carried = [sample for factor in term.tensors for sample in factor.samples]
+    dummies = sorted((sample for sample in inserted if sample < 0), reverse=True)
+    used = {sample for bracket in term.brackets for sample, _ in bracket.factors}
+    used |= {sample for sample in (*inserted, *carried) if sample >= 0} | set(term.overlap)
+    if inserted and form != "z":
+        raise ValueError("a bracket has inserted samples, which only the z form has")
+    if not used <= known or len(term.overlap) not in (0, 2):
+        raise ValueError("a term has a sample that the tensor does not have")
+    joined = sorted((sample for sample in carried if sample < 0), reverse=True)
+    if dummies != joined or dummies != [-1 - k for k in range(len(dummies))]:
+        raise ValueError("a dummy sample does not join one inserted z with one tensor")
+
+
+def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -> Term:
+    powers = _of(dict, entry["hyperparameters"])
+    counts = tuple(_count(powers[ascii_name(name)]) for name in layer.symbols)
+    hyper = Hyperparameters(counts, layer.symbols)
+    ratio = _count(entry["widths"]["n_l"])
+    if _of(int, entry["widths"]["n_l-1"]) != -ratio:
+        raise ValueError("the powers of the two widths are not opposite")
+    origins = []
+    for origin in _of(list, entry["provenance"]):
+        fingerprint = _fingerprint(origin)
+        if fingerprint not in known:
+            raise ValueError("a provenance names a diagram that the tensor does not have")
+        origins.append(known[fingerprint])
+    return Term(
+        _fraction(_of(str, entry["coefficient"])),
+        hyper,
+        ratio,
+        tuple(_read_bracket(b, layer) for b in _of(list, entry["brackets"])),
+        tuple(_read_tensor(t) for t in _of(list, entry["tensors"])),
+        _integers(entry["overlap"]),
+        tuple(origins),
+    )
+
+
+def _read_bracket(entry: dict[str, Any], layer: Layer) -> Bracket:
+    factors = _pairs(entry["factors"])
+    least = min(branch.order for branch in layer.branches if branch.function)
+    if any(order < least for _, order in factors):
+        raise ValueError("a bracket has a derivative of negative order")
+    return Bracket(factors, _integers(entry["inserted"]))
+
+
+def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
+    correlator = tensor(_of(str, entry["name"]))
+    samples = _integers(entry["samples"])
+    if len(samples) != correlator.axes:
+        raise ValueError(f"{correlator.name} has {correlator.axes} axes, not {len(samples)}")
+    return TensorFactor(correlator, _count(entry["piece"]), samples)
+
+
+def _fingerprint(origin: dict[str, Any]) -> str:
+    return json.dumps(origin, sort_keys=True)
+
+
+def _fraction(text: str) -> Fraction:
+    numerator, slash, denominator = text.partition("/")
+    if not slash or not (numerator.lstrip("-").isdecimal() and denominator.isdecimal()):
+        raise ValueError(f"{text[:40]!r} is not a fraction p/q")
+    if int(denominator) == 0:
+        raise ValueError("a coefficient has the denominator 0")
+    return Fraction(int(numerator), int(denominator))
+
+
+def _of(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"{str(value)[:40]!r} should be of type {kind.__name__}")
+    return value
+
+
+def _count(value: Any) -> int:
+    number: int = _of(int, value)
+    if number < 0:
+        raise ValueError(f"{number} should not be negative")
+    return number
+
+
+def _integers(value: Any) -> tuple[int, ...]:
+    return tuple(_of(int, number) for number in _of(list, value))
+
+
+def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+    pairs = tuple(_integers(pair) for pair in _of(list, value))
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("a pair has not two members")
+    return tuple((pair[0], pair[1]) for pair in pairs)

@@ -1,0 +1,195 @@
+"""Formulas and whole documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from symdlt.definitions import BOOK, OBSERVABLES
+from symdlt.derivation import (
+    FORMS,
+    ForwardEquation,
+    Recursion,
+    RecursionSystem,
+    derive,
+    forward_equation,
+)
+from symdlt.errors import require
+from symdlt.formats.latex.definitions import definition_latex
+from symdlt.formats.latex.forward import forward_latex
+from symdlt.formats.latex.notation import Conventions, tensor_text
+from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
+
+Printable = Recursion | RecursionSystem | ForwardEquation
+
+_PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,amssymb}
+\usepackage[a4paper,textwidth=%spt,vmargin=25mm]{geometry}
+\setlength{\mathindent}{0pt}
+\setlength{\parindent}{0pt}
+\allowdisplaybreaks
+\begin{document}
+"""
+
+_END = "\\end{document}\n"
+
+_RECURSION_NOTATION = r"""\subsection*{Notation}
+Each tensor of layer $\ell+1$ is given in terms of those of layer $\ell$, whose width is $n_\ell$.
+Angle brackets are expectations over Gaussian preactivations $z$ with the covariance $%s$ of
+layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the activation and its
+derivatives at %s. Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
+rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
+
+_NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading mean;
+$\widehat{\mathrm{d}H}$, $\widehat{\mathrm{dd}_{\mathrm{I}}H}$ and
+$\widehat{\mathrm{dd}_{\mathrm{II}}H}$ are its first and second differentials. %s """
+
+_MANY_INDICES = "Their neurons stand before the semicolon, their samples after it."
+_ONE_INDEX = "Their subscripts are neurons."
+
+_PIECES = r"""A number in braces is that of a correction:
+$X = X^{\{0\}} + X^{\{1\}}/n_{\ell-1} + \cdots$, and a letter without it is the leading piece. """
+
+_EDGES = r"""A tensor $X$ carries the edges of its forest in square brackets; its axes are numbered
+from~$0$, and those with the numbers $2k$ and $2k+1$ share a neuron. """
+
+_AXES = r"""The subscript of $X$ is the number of its axes. """
+
+_INVERSE = r"""A kernel with upper samples is the inverse of the kernel on the data set
+$\mathcal{D}$. """
+
+_WICK = r"""Preactivations between colons are Wick-ordered, that is, orthogonal to all polynomials
+of lower degree; for three, ${:}z_1z_2z_3{:} = z_1z_2z_3 - %sz_3 - %sz_2 - %sz_1$. """
+
+_FORWARD_NOTATION = r"""\subsection*{Stochastic forward equation}
+A hat marks what still depends on the weights and biases of one network. Sums over neurons
+$j$ run from $1$ to~$n_\ell$; primes are derivatives of the activation $\sigma$ at the
+preactivation of the neuron and sample in the subscript. """
+
+_FORWARD_EDGES = r"""The superscript of $\widehat{X}$ lists the edges of a tree; its subscripts are
+numbered from~$0$. """
+
+
+@dataclass(frozen=True, slots=True)
+class LatexDocument:
+    """A document that pdflatex compiles.
+
+    Attributes:
+        source: the whole source text.
+    """
+
+    source: str
+
+    def __repr__(self) -> str:
+        return f"LatexDocument({self.source.count(chr(10))} lines)"
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def to_latex(what: Printable, *, conventions: Conventions | None = None) -> str:
+    r"""Recursions or forward equations as `align*` environments in the notation of PDLT.
+
+    Terms with the same prefactors stand in one pair of brackets. Lines are broken by estimated
+    widths, so that none is wider than the conventions allow.
+
+    Args:
+        what: what `derive`, `derive_system` or `forward_equation` returned.
+        conventions: choices of notation.
+
+    >>> from symdlt.derivation import derive
+    >>> print(to_latex(derive("G", inputs="one"), conventions=Conventions(layers=False)))
+    \begin{align*}
+    K &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
+    \end{align*}
+    """
+    use = _checked(what, conventions)
+    if isinstance(what, ForwardEquation):
+        return _display(forward_latex(what, use))
+    return "\n".join(_display(recursion_latex(recursion, use)) for recursion in _recursions(what))
+
+
+def document(what: Printable, *, conventions: Conventions | None = None) -> LatexDocument:
+    """A complete document: notation, then definition, recursion and first layer of each tensor.
+
+    It compiles with pdflatex and the standard packages, at 10pt, without an overfull box.
+
+    Args:
+        what: what `derive`, `derive_system` or `forward_equation` returned.
+        conventions: choices of notation.
+
+    >>> from symdlt.derivation import derive
+    >>> document(derive("B")).source.count("vanishes in the first layer")
+    1
+    """
+    use = _checked(what, conventions)
+    preamble = _PREAMBLE % f"{use.width + 10:g}"
+    if isinstance(what, ForwardEquation):
+        body = forward_latex(what, use)
+        notation = _FORWARD_NOTATION + (_FORWARD_EDGES if r"\widehat{X}" in body else "")
+        return LatexDocument(f"{preamble}{notation}\n{_display(body)}\n{_END}")
+    recursions = _recursions(what)
+    sections = [_section(recursion, use) for recursion in recursions]
+    return LatexDocument("".join([preamble, _notation(recursions, use), "\n", *sections, _END]))
+
+
+def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
+    advice = "Give what `derive`, `derive_system` or `forward_equation` returned."
+    require(what, Printable, "a recursion, a system of them or a forward equation", advice)
+    if conventions is not None:
+        require(conventions, Conventions, "a choice of notation", "Give `Conventions(...)`.")
+    return conventions or Conventions()
+
+
+def _display(body: str) -> str:
+    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def _recursions(what: Recursion | RecursionSystem) -> tuple[Recursion, ...]:
+    return (what,) if isinstance(what, Recursion) else what.recursions
+
+
+def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
+    """What a reader must know of the symbols that occur."""
+    many = not all(recursion.single_input for recursion in recursions)
+    where = "the sample in their subscript" if many else "the one input"
+    text = _RECURSION_NOTATION % (use.kernel, where)
+    inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
+    tensors = [(r.correlator, r.piece) for r in recursions]
+    tensors += [need for recursion in recursions for need in recursion.dependencies]
+    if any(correlator.forest.edges for correlator, _ in tensors):
+        text += _NTK % (use.frozen_ntk, _MANY_INDICES if many else _ONE_INDEX)
+    if any(piece for _, piece in tensors):
+        text += _PIECES
+    if any(correlator.symbol == "X" for correlator, _ in tensors):
+        text += _EDGES if many else _EDGES + _AXES
+    if many and any(inserted):
+        text += _INVERSE
+    if max(inserted, default=0) > 2:
+        text += _WICK % tuple(f"{use.kernel}_{{{pair}}}" for pair in (12, 13, 23))
+    return text + "\n"
+
+
+def _section(recursion: Recursion, use: Conventions) -> str:
+    plain = replace(use, layers=False)
+    title = tensor_text(recursion.correlator, recursion.piece, None, "", plain)
+    symbol = head_of(recursion, "1", use)
+    start = f"It vanishes in the first layer, ${symbol}=0$."
+    if recursion.first_layer:
+        start = f"In the first layer\n{_display(first_layer_latex(recursion, use))}"
+    return (
+        f"\\subsection*{{The tensor ${title}$}}\nIt is defined by\n"
+        f"{_display(definition_latex(recursion, use))}\nand has the recursion\n"
+        f"{to_latex(recursion, conventions=use)}\n{start}\n\n"
+    )
+
+
+def golden_files() -> dict[str, str]:
+    """The LaTeX that is kept in the repository, by path relative to the root of a checkout."""
+    files = {}
+    for name in BOOK:
+        for form in FORMS:
+            files[f"{name}_{form}.tex"] = to_latex(derive(name, form=form))
+    for name, forest in OBSERVABLES.items():
+        files[f"forward_{name}.tex"] = to_latex(forward_equation(forest))
+    return {f"tests/golden/latex/{name}": text + "\n" for name, text in sorted(files.items())}

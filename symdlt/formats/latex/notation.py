@@ -1,0 +1,186 @@
+"""How single symbols are written: conventions, samples, tensors, activations, powers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from reprlib import repr as short_repr
+
+from symdlt.algebra.names import GREEK
+from symdlt.definitions import FIELD, Correlator, ascii_name
+from symdlt.errors import NotationError, require
+
+_PAIRED = frozenset("VA")
+_NAMED = frozenset(
+    re.findall(
+        r"\w+",
+        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu "
+        "xi pi varpi rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta "
+        "Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar imath jmath aleph",
+    )
+)
+# Of amsmath and amssymb, which documents load.
+_STYLED = re.compile(
+    r"\\(?:math(?:cal|bb|bf|rm|sf|it|tt|frak)|boldsymbol|hat|tilde|bar|vec|d?dot|check|breve|acute"
+    r"|grave|wide(?:hat|tilde)|overline|underline)\s*\{([^\n]*)\}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    r"""Choices of notation; the defaults are those of PDLT.
+
+    Attributes:
+        layers: write the layer on every symbol, $V^{(\ell)}$ instead of $V$.
+        kernel: the letter of the leading metric.
+        frozen_ntk: the letter of the leading NTK mean.
+        sample: the letter of samples; empty for $V_{(12)(34)}$ instead of
+            $V_{(\delta_1\delta_2)(\delta_3\delta_4)}$.
+        width: how many points a line may take.
+        at: the layer that ℓ+1 is, where a recursion holds for one layer alone.
+
+    >>> Conventions(layers=False).layer("\\ell")
+    ''
+    >>> Conventions(sample="").samples((1, 2)), Conventions(sample="").samples((9, 10))
+    ('12', '9,10')
+    """
+
+    layers: bool = True
+    kernel: str = "K"
+    frozen_ntk: str = r"\Theta"
+    sample: str = r"\delta"
+    width: float = 445.0
+    at: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("kernel", "frozen_ntk", "sample"):
+            text = getattr(self, name)
+            require(text, str, f"a text for `{name}`", "Write it in LaTeX.")
+            if not _is_symbol(text) and not (text == "" and name == "sample"):
+                raise NotationError(
+                    f"{short_repr(text)} is not one symbol in LaTeX. It was given as `{name}`, "
+                    "and gets subscripts and superscripts of its own. Give a letter, a Greek "
+                    r"letter such as \Theta, or one of these in a style, as in \mathcal{K}."
+                )
+        require(self.layers, bool, "True or False", "It says whether layers are written.")
+        require(self.width, int | float, "the width of a line", "Give it in points.")
+
+    def layer(self, layer: str) -> str:
+        """The superscript of a layer."""
+        return f"^{{({self.number(layer)})}}" if self.layers else ""
+
+    def number(self, layer: str) -> str:
+        """A layer by its number, if it has one."""
+        if self.at is None:
+            return layer
+        return {r"\ell+1": str(self.at), r"\ell": str(self.at - 1)}.get(layer, layer)
+
+    def samples(self, labels: Iterable[int]) -> str:
+        """Samples one after another."""
+        texts = [str(label) for label in labels]
+        if self.sample:
+            return "".join(f"{self.sample}_{{{text}}}" for text in texts)
+        return ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
+
+
+def _is_symbol(text: str) -> bool:
+    """Whether a text is a letter, a named one, or such letters in styles and accents."""
+    styled = _STYLED.fullmatch(text)
+    if styled:
+        return _is_symbol(styled[1]) or re.fullmatch("[A-Za-z0-9]+", styled[1]) is not None
+    return re.fullmatch("[A-Za-z]", text) is not None or (text[:1] == "\\" and text[1:] in _NAMED)
+
+
+@lru_cache(maxsize=1 << 14)
+def tensor_text(
+    correlator: Correlator, piece: int, labels: tuple[int, ...] | None, layer: str, use: Conventions
+) -> str:
+    r"""A tensor with its samples; for one input, with the number of its axes if it has no letter.
+
+    >>> from symdlt.definitions import tensor
+    >>> tensor_text(tensor("V"), 1, (1, 2, 3, 4), r"\ell", Conventions(sample=""))
+    'V_{(12)(34)}^{\\{1\\}(\\ell)}'
+    """
+    if labels is None:
+        below = f"_{{{correlator.axes}}}" if correlator.symbol == "X" else ""
+    else:
+        below = f"_{{{_subscript(correlator, labels, use)}}}"
+    return _letter(correlator, piece, use) + below + _superscript(correlator, piece, layer, use)
+
+
+def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
+    if piece == 0:
+        return {"G": use.kernel, "H": use.frozen_ntk}.get(correlator.symbol, correlator.symbol)
+    return correlator.symbol
+
+
+def _superscript(correlator: Correlator, piece: int, layer: str, use: Conventions) -> str:
+    marks = ""
+    if correlator.symbol == "X":
+        edges = correlator.name.split("_")[1:]
+        marks += f"[{','.join(edges)}]" if edges else ""
+    marks += rf"\{{{piece}\}}" if piece else ""
+    marks += f"({use.number(layer)})" if use.layers else ""
+    return f"^{{{marks}}}" if marks else ""
+
+
+def _subscript(correlator: Correlator, labels: tuple[int, ...], use: Conventions) -> str:
+    if correlator.symbol in _PAIRED or (correlator.symbol == "X" and not correlator.forest.edges):
+        pairs = zip(labels[::2], labels[1::2], strict=True)
+        return "".join(f"({use.samples(pair)})" for pair in pairs)
+    return use.samples(labels)
+
+
+def symbol_text(name: str) -> str:
+    r"""A symbol of a layer.
+
+    >>> symbol_text("λ_W"), symbol_text("C_W"), symbol_text("ξ")
+    ('\\lambda_W', 'C_W', '\\xi')
+    """
+    stem, mark, below = name.partition("_")
+    head = rf"\{GREEK[stem]}" if stem in GREEK else stem
+    return head + mark + (below if len(below) <= 1 else f"{{{ascii_name(below)}}}")
+
+
+def sigma(order: int, subscript: str) -> str:
+    """A derivative of the activation, or the preactivation itself."""
+    if order == FIELD:
+        return "z" + (f"_{{{subscript}}}" if subscript else "")
+    primes = "'" * order if order < 4 else f"^{{({order})}}"
+    return rf"\sigma{primes}" + (f"_{{{subscript}}}" if subscript else "")
+
+
+def power(text: str, exponent: int) -> str:
+    r"""A factor to a power, in brackets where it has a superscript of its own.
+
+    >>> power("K^{(1)}", 2)
+    '\\left(K^{(1)}\\right)^{2}'
+    >>> power(r"\left\langle \sigma\sigma\right\rangle_{K^{(1)}}", 2)
+    '\\left\\langle \\sigma\\sigma\\right\\rangle_{K^{(1)}}^{2}'
+    """
+    if exponent == 1:
+        return text
+    bare = text.startswith(r"\left") or ("^" not in text and "'" not in text)
+    return f"{text}^{{{exponent}}}" if bare else rf"\left({text}\right)^{{{exponent}}}"
+
+
+def powers(factors: tuple[str, ...]) -> tuple[str, ...]:
+    """Equal factors collected to powers, in the order in which they first appear."""
+    if len(set(factors)) == len(factors):
+        return factors
+    return tuple(power(text, count) for text, count in Counter(factors).items())
+
+
+def rational(number: Fraction) -> tuple[str, ...]:
+    """A positive rational number as a factor; 1 is left out.
+
+    >>> rational(Fraction(1, 2)), rational(Fraction(1))
+    (('\\\\tfrac{1}{2}',), ())
+    """
+    if number.denominator != 1:
+        return (rf"\tfrac{{{number.numerator}}}{{{number.denominator}}}",)
+    return () if number == 1 else (str(number.numerator),)

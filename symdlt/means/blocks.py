@@ -1,0 +1,201 @@
+"""Means over four samples given those that lead one or two lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.means.grids import TINY, Array, Function, KernelInputError, evaluate, evaluated
+from symdlt.means.lines import Lines, Remains
+from symdlt.means.nodes import Cloud, Oscillator
+from symdlt.means.triangle import Indices
+
+Together = Callable[[Array, int], Sequence[Array]]
+Outer = tuple[tuple[int, int], ...]
+Rest = tuple[int, ...]
+Products = dict[Outer, list[Rest]]
+Means = dict[tuple[Outer, Rest], Array]
+
+CHUNK = 1 << 14
+
+
+class Model(NamedTuple):
+    """The functions in use by order, their parities and norms by sample, and the samples."""
+
+    functions: dict[int, Function]
+    together: Together | None
+    parities: dict[int, int]
+    norms: dict[int, Array]
+    lines: Lines
+
+
+class Block(NamedTuple):
+    """Samples that are given, the others and which pairs of samples to take of these, and products.
+
+    Products have outer factors (order, sample) on the lines of the given samples, and a rest: the
+    orders of functions at none, one or two other samples. Their means are arrays over the others.
+    """
+
+    leads: tuple[int, ...]
+    others: Indices
+    pairs: NDArray[np.bool_]
+    products: Products
+
+
+def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]:
+    """The functions of some orders."""
+    if model.together is None:
+        return {k: evaluate(model.functions[k], k, z) for k in orders}
+    count = max(orders) + 1
+    try:
+        found = list(model.together(z, count))
+    except (TypeError, ValueError) as reason:
+        raise KernelInputError(
+            f"The activation cannot return functions together: {reason}. "
+            f"It was called with an array and {count}, the number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z in a list."
+        ) from reason
+    if len(found) < count:
+        raise KernelInputError(
+            f"The activation returned {len(found)} functions together. "
+            f"It was called with an array and {count}, the number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z in a list."
+        )
+    return {k: evaluated(found[k], k, z) for k in orders}
+
+
+def block_means(
+    model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
+) -> tuple[Means, float]:
+    """The means, and how far they are off in their norms if every second node is left out."""
+    rows = last_rows(block)
+    powers = correlation_powers(left.rho[np.ix_(block.others, block.others)], inner)
+    count = block.others.size
+    pairs = {b: np.zeros((inner.powers.size, len(r) * count, count)) for b, r in rows.items()}
+    checks = {b: np.zeros((len(given.signs), len(r) * count, count)) for b, r in rows.items()}
+    few = {
+        (outer, rest): np.zeros((1 + len(given.signs),) + (count,) * len(rest))
+        for outer, rests in block.products.items()
+        for rest in rests
+        if len(rest) < 2
+    }
+    width = max(1, CHUNK // inner.nodes.size)
+    for start in range(0, given.weights.size, width):
+        part = slice(start, start + width)
+        some = Cloud(given.nodes[:, part], given.weights[part], given.signs[:, part])
+        weights = outer_weights(model, block, left, some)
+        tables = inner_tables(model, block, left, some, inner)
+        add_pairs(pairs, checks, rows, weights, tables, some.signs)
+        add_few(few, weights, tables, inner.table.sum(axis=1), some.signs)
+    means: Means = {}
+    off = 0.0
+    for b, total in pairs.items():
+        each = total.reshape(inner.powers.size, len(rows[b]), count, count)
+        summed = np.einsum("mrkl,mkl->rkl", each, powers)
+        check = np.abs(checks[b]).max(axis=0).reshape(summed.shape)
+        for (outer, a), mean, moved in zip(rows[b], summed, check, strict=True):
+            means[outer, (a, b)] = mean
+            scale = norm_products(model, block.others, outer, (a, b))
+            off = max(off, float((moved / scale).max(initial=0.0)))
+    for (outer, rest), sums in few.items():
+        means[outer, rest] = sums[0]
+        scale = norm_products(model, block.others, outer, rest)
+        off = max(off, float((np.abs(sums[1:]) / scale).max(initial=0.0)))
+    return means, off
+
+
+def last_rows(block: Block) -> dict[int, list[tuple[Outer, int]]]:
+    """For each order of the last sample the outer factors and orders of the last but one."""
+    rows: dict[int, list[tuple[Outer, int]]] = {}
+    for outer, rests in block.products.items():
+        for rest in rests:
+            if len(rest) == 2:
+                rows.setdefault(rest[1], []).append((outer, rest[0]))
+    return rows
+
+
+def correlation_powers(rho: Array, inner: Oscillator) -> Array:
+    """The powers of all correlations, with the sign of the odd ones."""
+    powers: Array = np.abs(rho) ** inner.powers[:, None, None]
+    powers[inner.odd] *= np.where(rho < 0.0, -1.0, 1.0)
+    return powers
+
+
+def norm_products(model: Model, others: Indices, outer: Outer, rest: Rest) -> Array:
+    """The products of the norms of all factors."""
+    scale = np.array(math.prod(float(model.norms[k][sample]) for k, sample in outer))
+    for k in rest:
+        scale = scale[..., None] * model.norms[k][others]
+    floored: Array = np.maximum(scale, TINY)
+    return floored
+
+
+def outer_weights(model: Model, block: Block, left: Remains, given: Cloud) -> dict[Outer, Array]:
+    """The weights of the nodes times the outer factors."""
+    orders: dict[int, set[int]] = {}
+    for outer in block.products:
+        for k, sample in outer:
+            orders.setdefault(sample, set()).add(k)
+    values = {}
+    for sample, some in orders.items():
+        z = model.lines.roots[sample] * (left.loads[:, sample] @ given.nodes)
+        values.update({(k, sample): v for k, v in values_at(model, some, z).items()})
+    return {
+        outer: math.prod((values[factor] for factor in outer), start=given.weights)
+        for outer in block.products
+    }
+
+
+def inner_tables(
+    model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
+) -> dict[int, Array]:
+    """For each order the coefficients (m, other sample, node)."""
+    orders = sorted({k for rests in block.products.values() for rest in rests for k in rest})
+    shape = (inner.powers.size, block.others.size, given.weights.size)
+    tables = {k: np.empty(shape) for k in orders}
+    for place, sample in enumerate(block.others.tolist() if orders else []):
+        root = model.lines.roots[sample]
+        middle = root * (left.loads[:, sample] @ given.nodes)
+        z = middle + (root * left.spread[sample] * inner.nodes)[:, None]
+        for k, value in values_at(model, orders, z).items():
+            np.matmul(inner.table, value, out=tables[k][:, place])
+    return tables
+
+
+def add_pairs(
+    pairs: dict[int, Array],
+    checks: dict[int, Array],
+    rows: dict[int, list[tuple[Outer, int]]],
+    weights: dict[Outer, Array],
+    tables: dict[int, Array],
+    signs: Array,
+) -> None:
+    """Add some nodes to the sums of products with two other samples."""
+    for b, total in pairs.items():
+        terms, count, width = tables[b].shape
+        left = np.empty((terms, len(rows[b]), count, width))
+        for row, (outer, a) in enumerate(rows[b]):
+            np.multiply(tables[a], weights[outer], out=left[:, row])
+        rows_of = left.reshape(terms, -1, width)
+        right = tables[b].transpose(0, 2, 1)
+        total += rows_of @ right
+        checks[b] += rows_of[0] * signs[:, None] @ right[0]
+
+
+def add_few(
+    few: dict[tuple[Outer, Rest], Array],
+    weights: dict[Outer, Array],
+    tables: dict[int, Array],
+    constant: Array,
+    signs: Array,
+) -> None:
+    """Add some nodes to the sums of products with one other sample or none."""
+    plain = np.vstack([np.ones_like(signs[:1]), signs])
+    for (outer, rest), total in few.items():
+        total += (plain * weights[outer]) @ (
+            np.tensordot(constant, tables[rest[0]], 1).T if rest else np.ones(plain.shape[1])
+        )

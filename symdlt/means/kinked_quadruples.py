@@ -1,0 +1,333 @@
+"""Gaussian means of products of four functions with kinks, for all quadruples of samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symdlt.means.correlations import correlations, upper
+from symdlt.means.grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means.kinked import check_samples, with_zero, without_slopes
+from symdlt.means.kinked_planes import (
+    LeftLine,
+    LineFactors,
+    Mesh,
+    Plane,
+    Setting,
+    joint_means,
+    kinks_of,
+    line_coefficients,
+    line_correlation,
+    line_values,
+    mesh_edges,
+    plane_nodes,
+    rest_correlation,
+    rest_of,
+    terms_for,
+)
+from symdlt.means.lines import lines_of, lowest_eigenvalue
+from symdlt.means.pairs import check_orders
+from symdlt.means.panels import (
+    GRADED,
+    LEAST_LOGARITHM,
+    Kinks,
+    Rule,
+    bells,
+    checked_kinks,
+    in_units,
+    ladder,
+    panel_rule,
+    panels,
+    panels_of,
+    reach_for,
+)
+from symdlt.means.quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
+from symdlt.means.triangle import Indices
+
+Product4 = tuple[tuple[int, int], ...]
+
+FINE_MESH = (-3.0, 0.0, 3.0)
+FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)
+# The part of the tolerance that what is beyond the reach may have, in four dimensions.
+MARGIN = 1e4
+# Means are right to a tolerance of the norms; where they are much larger, to this part of them.
+ROUNDED = 1e-11
+MESHES = (
+    *(Mesh(count) for count in (10, 14, 20, 28)),
+    *(Mesh(count, FINE_MESH) for count in (20, 28)),
+    *(Mesh(count, FINEST_MESH) for count in (20, 28)),
+    *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
+)
+# How many nodes on one panel functions may need for the first meshes; others have fine ones, and
+# ends of panels at zero.
+PLAIN = 72
+
+
+def kinked_quadruple_means(
+    activation: Sequence[Function],
+    kinks: Sequence[tuple[float, Sequence[float]]],
+    K: Array,
+    patterns: Sequence[tuple[int, ...]],
+    samples: ArrayLike | None = None,
+    tolerance: float = 1e-7,
+    zero_slopes: bool = False,
+) -> list[Array]:
+    """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for an activation with kinks, as quadruple_means.
+
+    Two of the samples are averaged over panels that end at their kinks, with delta functions as
+    single nodes; one or two others are integrated given these. Where a delta function meets jumps
+    of other functions at the same sample, the product is the limit of a smoothed activation.
+    Samples of variance zero are treated as in kinked_pair_means.
+    """
+    places = checked_kinks(activation, kinks)
+    check_orders(len(activation), patterns, 4)
+    given = correlations(K)
+    asked = asked_for(samples, given.roots.size)
+    tolerance = checked_tolerance(tolerance)
+    check_deltas(places, patterns)
+    if not patterns:
+        return []
+    check_samples(upper(given), places, patterns, zero_slopes)
+    with np.errstate(all="ignore"):
+        rule = panel_rule(activation, places, given.roots)
+        lowest_eigenvalue(given.rho)
+        lines, place = lines_of(given)
+        wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
+        norms = norms_of(activation, places, lines.roots, rule)
+        used = activation[: 1 + max(max(pattern) for pattern in patterns)]
+        fallen = 0.25 * math.log(MARGIN / tolerance)
+        reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * LEAST_LOGARITHM)
+        meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
+        ends = places if rule.nodes <= PLAIN and not rule.around else with_zero(places)
+        setting = Setting(activation, ends, lines, tolerance, norms)
+        found = means_by_product(setting, patterns, wanted, meshes)
+    hidden = None if asked is None else ~everywhere(asked, given.roots.size)
+    tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    if zero_slopes:
+        without_slopes(tables, patterns, given.roots == 0.0)
+    return tables
+
+
+def meshes_for(rule: Rule) -> Sequence[Mesh]:
+    """The meshes that may be right for functions that need some rule."""
+    if rule.around:
+        return MESHES[8:]
+    return MESHES[4:8] if rule.nodes > PLAIN else MESHES[:8]
+
+
+def norms_of(activation: Sequence[Function], kinks: Kinks, roots: Array, rule: Rule) -> Array:
+    """The sizes of all functions at all samples: norms, and densities at delta functions."""
+    units = in_units(kinks.places, roots)
+    x, w = panels_of(units, rule)
+    z = roots[:, None] * x
+    norms = np.array(
+        [np.sqrt((w * evaluate(f, k, z) ** 2).sum(1)) for k, f in enumerate(activation)]
+    )
+    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
+    norms[1:] += (bells(units, 1)[0] @ np.abs(kinks.jumps[:, :-1])).T * inverse
+    return norms
+
+
+def check_deltas(kinks: Kinks, patterns: Sequence[tuple[int, ...]]) -> None:
+    """Refuse what diverges where samples meet: two delta functions, or derivatives of one."""
+    for pattern in patterns:
+        if has_infinite_mean(kinks.jumps, pattern):
+            raise KernelInputError(
+                f"The mean of functions {pattern} is infinite where samples meet. "
+                "The activation has kinks, whose delta functions are in it more than once or "
+                "differentiated. Give a smoother activation, or ask for tensors without this mean."
+            )
+
+
+def has_infinite_mean(jumps: Array, pattern: Sequence[int]) -> bool:
+    """Whether a mean of four functions is infinite where samples meet, from the jumps (kink, k)."""
+    deltas = sum(bool(jumps[:, k - 1].any()) for k in pattern if k)
+    return deltas > 1 or any(jumps[:, : k - 1].any() for k in pattern if k > 1)
+
+
+def means_by_product(
+    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask, meshes: Sequence[Mesh]
+) -> dict[Product4, float]:
+    """All means, by their factors (order, sample) in order."""
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Product4]] = {}
+    for product in wanted_products(patterns, wanted):
+        lines = tuple(sorted({int(setting.lines.line[m]) for _, m in product}))
+        groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
+    found: dict[Product4, float] = {}
+    for (lines, deltas), products in groups.items():
+        found.update(group_means(setting, lines, deltas, products, meshes))
+    return found
+
+
+def wanted_products(patterns: Sequence[tuple[int, ...]], wanted: Mask) -> list[Product4]:
+    """Each product once."""
+    count = len(wanted)
+    chosen = [row for row in np.argwhere(wanted).tolist() if row == sorted(row)]
+    arranged = {p for pattern in patterns for p in permutations(pattern)}
+    return (
+        sorted(
+            {tuple(sorted(zip(orders, row, strict=True))) for row in chosen for orders in arranged}
+        )
+        if count
+        else []
+    )
+
+
+def delta_lines(setting: Setting, product: Product4) -> tuple[int, ...]:
+    """The lines with delta functions."""
+    jumps = setting.kinks.jumps
+    return tuple(
+        sorted({int(setting.lines.line[m]) for k, m in product if k and jumps[:, k - 1].any()})
+    )
+
+
+def group_means(
+    setting: Setting,
+    lines: tuple[int, ...],
+    deltas: tuple[int, ...],
+    products: list[Product4],
+    meshes: Sequence[Mesh],
+) -> dict[Product4, float]:
+    """The means of products on the same lines, with more and more nodes until they agree."""
+    split = [by_line(setting, lines, product) for product in products]
+    before = None
+    sizes = [math.prod(float(setting.norms[k, m]) for k, m in product) for product in products]
+    allowed = setting.tolerance * np.array(sizes) + TINY
+    for mesh in meshes:
+        values = np.array(line_means(setting, lines, deltas, split, mesh))
+        if before is not None:
+            moved = np.abs(values - before)
+            if (moved <= np.maximum(allowed, ROUNDED * np.abs(values))).all():
+                return dict(zip(products, values.tolist(), strict=True))
+        before = values
+    raise KernelInputError(
+        "The means over four samples of an activation with kinks do not converge. "
+        f"{meshes[-1].nodes} nodes in each of many panels are too few for a tolerance "
+        f"of {setting.tolerance:.3g}. Give a larger tolerance, or an activation that varies slower."
+    )
+
+
+def by_line(setting: Setting, lines: tuple[int, ...], product: Product4) -> dict[int, LineFactors]:
+    """The factors of a product on each line."""
+    return {
+        line: tuple(factor for factor in product if setting.lines.line[factor[1]] == line)
+        for line in lines
+    }
+
+
+def line_means(
+    setting: Setting,
+    lines: tuple[int, ...],
+    deltas: tuple[int, ...],
+    products: list[dict[int, LineFactors]],
+    mesh: Mesh,
+) -> list[float]:
+    """The means of products over one line, or over two and what is left of others."""
+    if len(lines) == 1:
+        return [one_line(setting, lines[0], product[lines[0]], mesh) for product in products]
+    leads, others = chosen_leads(setting, lines, deltas)
+    rests = [(line, rest_of(setting, leads, line)) for line in others]
+    plane = plane_nodes(setting, leads, rests, mesh)
+    first = {
+        f: line_values(setting, f, plane.x[:, 0], plane.atoms)
+        for f in sorted({p[leads[0]] for p in products})
+    }
+    second = {
+        f: plane.weights * line_values(setting, f, plane.y, plane.crossing)
+        for f in sorted({p[leads[1]] for p in products})
+    }
+    left = rest_tables(setting, plane, rests, products, mesh)
+    found = []
+    for product in products:
+        weights = first[product[leads[0]]][:, None] * second[product[leads[1]]]
+        found.append(float(weights.ravel() @ left[tuple(product[line] for line in others)]))
+    return found
+
+
+def one_line(setting: Setting, line: int, factors: LineFactors, mesh: Mesh) -> float:
+    """The mean over one line."""
+    kinks = kinks_of(setting, line)
+    x, weights = panels(mesh_edges(mesh, kinks), mesh.nodes, mesh.reach)
+    nodes, weights = np.concatenate([x, kinks]), np.concatenate([weights, bells(kinks, 1)[0]])
+    return float(weights @ line_values(setting, factors, nodes, kinks))
+
+
+def chosen_leads(
+    setting: Setting, lines: tuple[int, ...], deltas: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[int, ...]]:
+    """Two lines with the delta functions on them, given which the others are least alike."""
+    best = None
+    for pair in combinations(lines, 2):
+        if not set(deltas) <= set(pair):
+            continue
+        others = tuple(line for line in lines if line not in pair)
+        rests = [rest_of(setting, pair, line) for line in others]
+        alike = abs(rest_correlation(setting, others, rests)) if len(rests) == 2 else 0.0
+        narrow = sum(1.0 - rest.spread for rest in rests)
+        score = 4.0 * alike + line_correlation(setting, *pair) ** 2 + narrow
+        if best is None or score < best[0]:
+            best = score, pair, others
+    assert best is not None
+    return best[1], best[2]
+
+
+def rest_tables(
+    setting: Setting,
+    plane: Plane,
+    rests: Sequence[tuple[int, LeftLine]],
+    products: Iterable[dict[int, LineFactors]],
+    mesh: Mesh,
+) -> dict[tuple[LineFactors, ...], Array]:
+    """For the factors on the other lines their mean at every node."""
+    if not rests:
+        return {(): np.ones(plane.v.size)}
+    keys = sorted({tuple(product[line] for line, _ in rests) for product in products})
+    sets = [sorted({key[place] for key in keys}) for place in range(len(rests))]
+    middles = [(rest.a * plane.x + rest.b * plane.v).ravel() for _, rest in rests]
+    rho = 0.0
+    if len(rests) == 2:
+        rho = rest_correlation(setting, [n for n, _ in rests], [r for _, r in rests])
+    terms = terms_for(rho, setting.tolerance)
+    if terms is None:
+        (one, first), (other, second) = rests
+        spreads = first.spread, second.spread
+        joint = joint_means(
+            setting, (one, other), (middles[0], middles[1]), spreads, rho, (sets[0], sets[1]), mesh
+        )
+        return {key: joint[sets[0].index(key[0]), sets[1].index(key[1])] for key in keys}
+    terms += mesh.nodes // 6 - 1
+    inner = mesh._replace(nodes=max(mesh.nodes, 16 + terms))
+    tables = [
+        dict(zip(s, line_coefficients(setting, n, z, rest.spread, s, terms, inner), strict=True))
+        for (n, rest), s, z in zip(rests, sets, middles, strict=True)
+    ]
+    if len(rests) == 1:
+        return {key: tables[0][key[0]][0] for key in keys}
+    powers = rho ** np.arange(terms)
+    return {
+        key: np.einsum("m,mn,mn->n", powers, tables[0][key[0]], tables[1][key[1]]) for key in keys
+    }
+
+
+def table_of(
+    found: dict[Product4, float],
+    pattern: tuple[int, ...],
+    place: Indices,
+    count: int,
+    hidden: Mask | None,
+) -> Array:
+    """The means of one pattern for the given samples."""
+    plain = tuple(sorted(pattern))
+    own = [p for p in found if tuple(order for order, _ in p) == plain]
+    strides = count ** np.arange(3, -1, -1)
+    places = np.array([[m for _, m in p] for p in own], np.intp).reshape(-1, 4) @ strides
+    full = assembled(plain, [(places, np.array([found[p] for p in own]))], count)
+    turned = full.transpose(np.argsort(np.argsort(pattern, kind="stable")))
+    means: Array = turned[np.ix_(place, place, place, place)]
+    if hidden is not None:
+        means[hidden] = np.nan
+    return means

@@ -1,0 +1,264 @@
+"""All means that a layer takes, over pairs and quadruples, for each kind of activation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from symdlt.means.blocks import Together
+from symdlt.means.closed import check_family, closed_pair_means, closed_pair_tables
+from symdlt.means.correlations import correlations
+from symdlt.means.grids import (
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+    evaluate,
+)
+from symdlt.means.kinked import kinked_pair_means
+from symdlt.means.kinked_quadruples import kinked_quadruple_means
+from symdlt.means.layers import KernelByKernel
+from symdlt.means.pairs import check_orders, pair_means
+from symdlt.means.panels import checked_kinks
+from symdlt.means.quadruples import check_together, checked_tolerance, quadruple_means
+from symdlt.means.relu_quadruples import dependent_quadruples, relu_quadruple_means
+from symdlt.means.spectra import Tasks
+from symdlt.means.triangle import Indices, PairTables, Step, Triangle, packed_tables
+
+Orders = tuple[int, ...]
+Kink = tuple[float, Sequence[float]]
+LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
+
+SIDES = (1e-3, 1.0, 7.0)
+STEEP = 6
+LOST = 1e-10
+COINCIDENT_RHO = 1.0 - 1e-15
+
+
+class SmoothMeans:
+    """Means for a smooth activation; those of pairs by Mehler's formula."""
+
+    def __init__(
+        self,
+        activation: Sequence[Function],
+        tolerance: float = 1e-7,
+        together: Together | None = None,
+    ) -> None:
+        check_callable(activation)
+        check_together(together)
+        self.activation = tuple(activation)
+        self.tolerance = checked_tolerance(tolerance)
+        self.together = together
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders, N×N for two and N×N×N×N for four."""
+        pairs, fours = two_and_four(orders)
+        found: dict[Orders, Array] = {}
+        if pairs:
+            check_orders(len(self.activation), pairs)
+            tables = pair_means(self.activation, K, pairs)
+            found |= dict(zip(pairs, tables, strict=True))
+        if fours:
+            tables = quadruple_means(
+                self.activation, K, fours, samples, self.tolerance, self.together
+            )
+            found |= dict(zip(fours, tables, strict=True))
+        return [found[tuple(order)] for order in orders]
+
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
+        return KernelByKernel(self.activation, orders, steps)
+
+
+class ClosedMeans(SmoothMeans):
+    """Means for an activation whose means over pairs have a closed form."""
+
+    def __init__(
+        self,
+        activation: Sequence[Function],
+        family: str,
+        parameters: Mapping[str, float] | None = None,
+        tolerance: float = 1e-7,
+        together: Together | None = None,
+    ) -> None:
+        super().__init__(activation, tolerance, together)
+        self.family = family
+        self.parameters = parameters or {}
+        check_family(family, self.parameters)
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders."""
+        pairs, fours = two_and_four(orders)
+        tables = closed_pair_means(self.family, K, pairs, **self.parameters) if pairs else []
+        found: dict[Orders, Array] = dict(zip(pairs, tables, strict=True))
+        if fours:
+            found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
+        return [found[tuple(order)] for order in orders]
+
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
+        return closed_pair_tables(self.family, orders, **self.parameters)
+
+
+class KinkedMeans:
+    """Means for an activation with kinks, as limits of those of a smoothed one.
+
+    With zero_slopes, means with derivatives at samples of variance zero are zero, which is right
+    where the tensors that they multiply vanish; without it they are refused at a kink.
+    """
+
+    def __init__(
+        self,
+        activation: Sequence[Function],
+        kinks: Sequence[Kink],
+        tolerance: float = 1e-7,
+        zero_slopes: bool = False,
+    ) -> None:
+        checked = checked_kinks(activation, kinks)
+        self.activation = tuple(activation)
+        self.kinks = list(zip(checked.places.tolist(), checked.jumps.tolist(), strict=True))
+        self.tolerance = checked_tolerance(tolerance)
+        self.zero_slopes = zero_slopes
+        self.slopes = slopes_of(self.activation, self.kinks)
+
+    def __call__(
+        self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
+    ) -> list[Array]:
+        """The tables of means of some orders."""
+        pairs, fours = two_and_four(orders)
+        check_orders(len(self.activation), pairs)
+        refuse_lost_digits(self.kinks, K, pairs)
+        if self.slopes is None:
+            tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
+            if fours:
+                tables += kinked_quadruple_means(
+                    self.activation, self.kinks, K, fours, samples, self.tolerance, self.zero_slopes
+                )
+        else:
+            tables = self.relu_family(K, pairs, fours, samples)
+        found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
+        return [found[tuple(order)] for order in orders]
+
+    def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
+        """What gives the means of pairs i <= j, for K that are known to be covariances.
+
+        It is called layer by layer. Steps make of <f f> at single samples the next variances.
+        """
+        general = packed_tables(lambda K: self(K, orders))
+        if self.slopes is None or any(a + b >= STEEP for a, b in orders):
+            return general
+        left, right = self.slopes
+        closed = closed_pair_tables("relu", orders, left=left, right=right)
+
+        def tables(K: Array, corner: Triangle) -> list[Array]:
+            usual = not self.zero_slopes or K.take(corner.diagonal).all()
+            return closed(K, corner) if usual else general(K, corner)
+
+        return tables
+
+    def relu_family(
+        self,
+        K: Array,
+        pairs: Sequence[tuple[int, int]],
+        fours: Sequence[Orders],
+        samples: Indices | None,
+    ) -> list[Array]:
+        """All means in closed form; the function itself vanishes at samples of variance zero."""
+        assert self.slopes is not None
+        left, right = self.slopes
+        zero = np.zeros(0, dtype=np.intp)
+        if self.zero_slopes:
+            zero = np.flatnonzero(correlations(K).roots == 0.0)
+            K = np.array(K, dtype=np.float64)
+            K[zero, zero] = 1.0
+        tables = closed_pair_means("relu", K, pairs, left=left, right=right) if pairs else []
+        tables += self.relu_tables(K, fours, left, right, samples)
+        for table in tables if zero.size else ():
+            for axis in range(table.ndim):
+                np.moveaxis(table, axis, 0)[zero] = 0.0
+        return tables
+
+    def relu_tables(
+        self,
+        K: Array,
+        fours: Sequence[Orders],
+        left: float,
+        right: float,
+        samples: Indices | None,
+    ) -> list[Array]:
+        """Means over quadruples; those of nearly dependent samples by the general method."""
+        if not fours:
+            return []
+        tables = [relu_quadruple_means(K, four, left, right) for four in fours]
+        weak = dependent_quadruples(K)
+        if samples is not None:
+            wanted = set(map(tuple, np.sort(samples, axis=1).tolist()))
+            weak = weak[[tuple(row) in wanted for row in np.sort(weak, axis=1).tolist()]]
+        if weak.size:
+            better = kinked_quadruple_means(
+                self.activation, self.kinks, K, fours, weak, self.tolerance
+            )
+            for table, one in zip(tables, better, strict=True):
+                np.copyto(table, one, where=~np.isnan(one))
+        return tables
+
+
+def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[int, int]]) -> None:
+    """Refuse fourth derivatives of <f' f'> where samples are alike but not the same.
+
+    Delta functions of two samples grow like a power of 1/s, with s^2 = 1 - rho^2, and nearly
+    cancel; what rounding leaves of them grows like two powers more.
+    """
+    first = min((k for _, jumps in kinks for k, jump in enumerate(jumps) if jump), default=0)
+    powers = [a + b + 1 - 2 * first for a, b in pairs if a + b >= STEEP]
+    if not powers or max(powers) < 1:
+        return
+    given = correlations(K)
+    s = np.sqrt((1.0 - given.rho) * (1.0 + given.rho))
+    least = LOST ** (1.0 / max(powers))
+    alike = np.argwhere((s < least) & (np.abs(given.rho) < COINCIDENT_RHO))
+    if alike.size:
+        i, j = alike[0].tolist()
+        raise KernelInputError(
+            f"Samples {i} and {j} have a correlation of {given.rho[i, j]:.12g}. The activation has "
+            "kinks, whose delta functions cancel to the last digits for samples so much alike. "
+            "Give them as equal, or ask for tensors without fourth derivatives: not for H.1."
+        )
+
+
+def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
+    """Those of pairs, and those of quadruples."""
+    listed = isinstance(orders, Sequence) and all(isinstance(order, Sequence) for order in orders)
+    if not listed or any(len(order) not in (2, 4) for order in orders):
+        raise KernelInputError(
+            f"The orders are {orders!r}. They are a list with two or four numbers for each mean. "
+            "Give one such as [(0, 0), (0, 0, 1, 1)]."
+        )
+    pairs = [(order[0], order[1]) for order in orders if len(order) == 2]
+    return pairs, [tuple(order) for order in orders if len(order) == 4]
+
+
+def slopes_of(activation: Sequence[Function], kinks: Sequence[Kink]) -> tuple[float, float] | None:
+    """The slopes below and above zero of a function that is straight on both sides, if it is."""
+    if [float(place) for place, _ in kinks] != [0.0]:
+        return None
+    right = np.array(SIDES)
+    slopes = []
+    for z in (-right, right):
+        values = evaluate(activation[0], 0, z) / z
+        if np.ptp(values) > 1e-14 * np.abs(values).max():
+            return None
+        slopes.append(float(values[1]))
+    return slopes[0], slopes[1]

@@ -1,0 +1,94 @@
+"""Nodes for means over one or two white variables, and for what is left of two samples."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.means.grids import FAR, Array, trapezoid
+
+
+class Cloud(NamedTuple):
+    """Nodes (variable, node), their weights, and the signs of the sublattices of twice the step.
+
+    With the signs for weights, a sum shows how far that of twice the step is off.
+    """
+
+    nodes: Array
+    weights: Array
+    signs: Array
+
+
+class Oscillator(NamedTuple):
+    """Nodes t, a table and powers such that two functions of correlated standard Gaussians have
+    the mean sum_m (table f)_m (table g)_m rho^powers_m; odd m change sign with rho.
+
+    The mean of the product for correlation exp(-τ) is that of exp(-τ H), where H is the
+    Hamiltonian of the harmonic oscillator without its ground state energy. On the grid, with the
+    derivatives of cardinal series, the powers are the eigenvalues. Right at all rho for functions
+    that the grid resolves, and for rho = ±1 the plain sum over the nodes.
+    """
+
+    nodes: Array
+    table: Array
+    powers: Array
+    odd: NDArray[np.bool_]
+
+
+def lattice_sum(step: float) -> float:
+    """The sum of exp(-x^2/2) over all multiples of a step.
+
+    Nodes that end where functions are negligible, not the Gaussian, have weights that add up to
+    less than one.
+    """
+    count = math.ceil(FAR / step)
+    return float(np.exp(-0.5 * (step * np.arange(-count, count + 1)) ** 2).sum())
+
+
+@lru_cache(maxsize=32)
+def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
+    """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x)."""
+    count = math.ceil(reach / step)
+    axes = np.meshgrid(*[np.arange(-count, count + 1)] * dimension, indexing="ij")
+    places = np.array([axis.ravel() for axis in axes])
+    places = places[:, np.sqrt((places**2).sum(axis=0)) * step <= reach + 0.5 * step]
+    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0)) / lattice_sum(step) ** dimension
+    if half:
+        middle = weights.size // 2
+        places, weights = places[:, middle:], 2.0 * weights[middle:]
+        weights[0] *= 0.5
+    return Cloud(step * places, weights, 1.0 - 2.0 * (places % 2))
+
+
+@lru_cache(maxsize=32)
+def oscillator(step: float, reach: float) -> Oscillator:
+    """The oscillator on a grid."""
+    nodes, _ = trapezoid(step, reach)
+    weights = np.exp(-0.5 * nodes**2) / lattice_sum(step)
+    count = nodes.size // 2
+    place = np.arange(-count, count + 1)
+    apart = place[:, None] - place
+    kinetic = 2.0 * (1.0 - 2.0 * (apart % 2)) / np.where(apart == 0, 1, apart) ** 2
+    np.fill_diagonal(kinetic, math.pi**2 / 3.0)
+    energy = kinetic / step**2 + np.diag(0.25 * nodes**2 - 0.5)
+    mirror = np.eye(nodes.size)[:, ::-1]
+    even = math.sqrt(0.5) * (np.eye(nodes.size) + mirror)[:, : count + 1]
+    even[count, count] = 1.0
+    odd = math.sqrt(0.5) * (np.eye(nodes.size) - mirror)[:, :count]
+    levels, states = zip(
+        *(np.linalg.eigh(basis.T @ energy @ basis) for basis in (even, odd)), strict=True
+    )
+    table = np.vstack([(even @ states[0]).T, (odd @ states[1]).T]) * np.sqrt(weights)
+    powers = np.maximum(np.concatenate(levels), 0.0)
+    powers[0] = 0.0
+    return Oscillator(nodes, table, powers, np.arange(nodes.size) > count)
+
+
+def kept_terms(given: Oscillator, rho: float, least: float) -> Oscillator:
+    """Without the terms whose powers of rho are negligible."""
+    kept = rho**given.powers >= least
+    return Oscillator(given.nodes, given.table[kept], given.powers[kept], given.odd[kept])

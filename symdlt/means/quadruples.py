@@ -1,0 +1,307 @@
+"""Gaussian means of products of four functions, for all quadruples of samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations, product
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symdlt.means.accuracy import (
+    FINE,
+    Accuracy,
+    Pattern,
+    accuracy_for,
+    modelled,
+    plane_step,
+    step_at,
+    unresolved,
+)
+from symdlt.means.blocks import Block, Means, Model, Products, Rest, Together, block_means
+from symdlt.means.correlations import Correlations, correlations
+from symdlt.means.grids import (
+    LEAST_STEP,
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+    choose_step,
+    resolved,
+    rounded,
+)
+from symdlt.means.lines import Lines, lines_of, lowest_eigenvalue, remains
+from symdlt.means.nodes import cloud, kept_terms, oscillator
+from symdlt.means.pairs import check_orders
+from symdlt.means.spectra import tested_step
+from symdlt.means.triangle import Indices
+
+Mask = NDArray[np.bool_]
+Parts = dict[Pattern, list[tuple[Indices, Array]]]
+
+TOLERANCES = (1e-12, 1e-2)
+DROPPED = 0.1
+SLACK = 2.0
+
+
+def quadruple_means(
+    activation: Sequence[Function],
+    K: Array,
+    patterns: Sequence[Pattern],
+    samples: ArrayLike | None = None,
+    tolerance: float = 1e-7,
+    together: Together | None = None,
+) -> list[Array]:
+    """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for z ~ N(0, K) for each (a, b, c, d) in patterns.
+
+    The activation is a smooth function and its derivatives. Each result has the shape
+    (N, N, N, N). With samples, an integer array (Q, 4), only the means for these samples in any
+    order are computed, and the others are NaN. Errors are about the tolerance times the norms
+    sqrt(<f^2>) of the four functions. together(z, count) returns the first count functions at z,
+    where that is faster than one by one.
+
+    Four different samples are averaged given two of them: these are summed over a plane, and the
+    other two are correlated Gaussians. If samples repeat, or are multiples of each other, one is
+    given, with a finer step.
+    """
+    check_callable(activation)
+    check_orders(len(activation), patterns, 4)
+    given = correlations(K)
+    asked = asked_for(samples, given.roots.size)
+    tolerance = checked_tolerance(tolerance)
+    check_together(together)
+    if not patterns:
+        return []
+    with np.errstate(all="ignore"):
+        return quadruples_of(activation, given, patterns, asked, tolerance, together)
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """Refuse tolerances out of reach."""
+    low, high = TOLERANCES
+    number = tolerance[()] if isinstance(tolerance, np.ndarray) else tolerance
+    if not (isinstance(number, Real) and low <= float(number) <= high):
+        raise KernelInputError(
+            f"The tolerance is {tolerance!r}. It bounds errors in units of the norms sqrt(<f^2>). "
+            f"Give a number from {low:g} to {high:g}."
+        )
+    return float(number)
+
+
+def check_together(together: Any) -> None:
+    """Refuse what is neither a function nor nothing."""
+    if together is not None and not callable(together):
+        raise KernelInputError(
+            f"The value {together!r} of together is no function. "
+            "It is called with an array and a number of functions. "
+            "Give a function that returns sigma, sigma', sigma'', … at z, or nothing."
+        )
+
+
+def asked_for(samples: ArrayLike | None, count: int) -> Indices | None:
+    """The samples as an array of integers in range."""
+    if samples is None:
+        return None
+    try:
+        found = np.asarray(samples)
+    except ValueError:
+        found = np.array(None)
+    if (
+        found.ndim != 2
+        or found.shape[1] != 4
+        or found.dtype.kind not in "iu"
+        or (found.size and not 0 <= found.min() <= found.max() < count)
+    ):
+        raise KernelInputError(
+            f"The samples {samples!r} are not quadruples of 0 … {count - 1}. "
+            "Each row has the numbers of four samples in K. "
+            "Give an array of integers of shape (Q, 4), or nothing for all."
+        )
+    return found.astype(np.intp)
+
+
+def quadruples_of(
+    activation: Sequence[Function],
+    given: Correlations,
+    patterns: Sequence[Pattern],
+    asked: Indices | None,
+    tolerance: float,
+    together: Together | None,
+) -> list[Array]:
+    """The means from checked input."""
+    lowest_eigenvalue(given.rho)
+    lines, place = lines_of(given)
+    plain = sorted({tuple(sorted(p)) for p in patterns})
+    highest = max(p[-1] for p in plain)
+    step = resolving_step(activation[: highest + 1], float(lines.roots.max()) ** 2)
+    model, envelope = modelled(activation, lines, plain, together, min(FINE, step))
+    accuracy = accuracy_for(model, envelope, plain, tolerance, step)
+    wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
+    parts: Parts = {p: [] for p in plain}
+    live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
+    for block in blocks_of(lines, live, wanted):
+        found, accuracy = resolved_means(model, accuracy, block)
+        collect(parts, lines.roots.size, block, found)
+    count = lines.roots.size
+    full = {
+        p: assembled(p, parts[p], count) if p in live else np.zeros((count,) * 4) for p in plain
+    }
+    results = []
+    hidden = None if asked is None else ~everywhere(asked, given.roots.size)
+    for pattern in patterns:
+        order = np.argsort(pattern, kind="stable")
+        turned = full[tuple(sorted(pattern))].transpose(np.argsort(order))
+        means = turned[np.ix_(place, place, place, place)]
+        if hidden is not None:
+            means[hidden] = np.nan
+        results.append(means)
+    return results
+
+
+def resolving_step(chain: Sequence[Function], variance: float) -> float:
+    """A step that is right for products of two at a variance, from the last call or chosen."""
+    step = tested_step(chain, variance)
+    return step if resolved(chain, variance, step) else choose_step(chain, variance)
+
+
+def everywhere(samples: Indices | None, count: int) -> Mask:
+    """Where the quadruples are, in any order."""
+    if samples is None:
+        return np.ones((count,) * 4, dtype=bool)
+    found = np.zeros((count,) * 4, dtype=bool)
+    for order in permutations(range(4)):
+        found[tuple(samples[:, order].T)] = True
+    return found
+
+
+def blocks_of(lines: Lines, patterns: Sequence[Pattern], wanted: Mask) -> Iterator[Block]:
+    """All that is averaged given one sample or two."""
+    members = [np.flatnonzero(lines.line == n).tolist() for n in range(len(lines.leads))]
+    for p, lead in enumerate(lines.leads):
+        free = lines.line != p
+        groups = [c for size in (2, 3, 4) for c in combinations_with_replacement(members[p], size)]
+        yield from block_of(lines, patterns, wanted, (lead,), groups, np.outer(free, free))
+        for q in range(p + 1, len(members) - 2):
+            free = lines.line > q
+            apart = np.outer(free, free) & (lines.line[:, None] != lines.line)
+            pairs = list(product(members[p], members[q]))
+            yield from block_of(lines, patterns, wanted, (lead, lines.leads[q]), pairs, apart)
+
+
+def block_of(
+    lines: Lines,
+    patterns: Sequence[Pattern],
+    wanted: Mask,
+    leads: tuple[int, ...],
+    groups: Sequence[tuple[int, ...]],
+    pairs: Mask,
+) -> Iterator[Block]:
+    """The means with groups of samples on given lines, and pairs of others; none if not wanted."""
+    products: Products = {}
+    used = np.zeros(lines.roots.size, dtype=bool)
+    for group in groups:
+        size = 4 - len(group)
+        needed = wanted[group] & (pairs, pairs.any(axis=0), True)[2 - size]
+        if needed.any():
+            add_products(products, patterns, group)
+            used |= needed.any(axis=0) if size == 2 else needed & (size == 1)
+    if products:
+        yield Block(leads, np.flatnonzero(used), pairs, products)
+
+
+def add_products(products: Products, patterns: Sequence[Pattern], chosen: tuple[int, ...]) -> None:
+    """Add all products with outer factors at chosen samples."""
+    for pattern in patterns:
+        for orders, rest in splits(pattern, len(chosen)):
+            outer = tuple(sorted(zip(orders, chosen, strict=True)))
+            rests = products.setdefault(outer, [])
+            if rest not in rests:
+                rests.append(rest)
+
+
+@lru_cache(maxsize=256)
+def splits(pattern: Pattern, size: int) -> list[tuple[tuple[int, ...], Rest]]:
+    """All ways to choose so many orders of a pattern, with the rest."""
+    both = {(p[:size], tuple(sorted(p[size:]))) for p in permutations(pattern)}
+    return sorted(both)
+
+
+def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Means, Accuracy]:
+    """The means of a block on a grid that is fine enough, and the steps with what was learnt.
+
+    For a smooth function whose spectrum decays the error of a step is about the square of that of
+    twice the step. Where it does not decay, the steps to begin with are those for all products of
+    four, and have nothing beyond that every second node could miss as well.
+    """
+    lines, others, plane = model.lines, block.others, len(block.leads) == 2
+    left = remains(lines, block.leads)
+    inner_root = float((left.spread * lines.roots)[others].max(initial=0.0))
+    inner = oscillator(step_at(accuracy, accuracy.double, inner_root), accuracy.reach)
+    most = np.abs(left.rho[block.pairs]).max(initial=0.0)
+    inner = kept_terms(inner, most, DROPPED * accuracy.tolerance)
+    root = float(lines.roots[[*others, *block.leads]].max())
+    start = (
+        plane_step(accuracy, left, block.pairs, root)
+        if plane
+        else step_at(accuracy, accuracy.fourfold, root)
+    )
+    half = all(model.parities.values())
+    while True:
+        step = rounded(start * (accuracy.plane if plane else accuracy.line))
+        nodes = cloud(len(block.leads), step, accuracy.reach, half)
+        means, off = block_means(model, block, left, nodes, inner)
+        if off**2 <= SLACK * accuracy.tolerance:
+            return means, accuracy
+        digits = math.log(min(off**2 / SLACK, 0.1)) / math.log(accuracy.tolerance)
+        finer = step / start * max(0.95 * digits, 0.5)
+        if finer * start < LEAST_STEP:
+            raise unresolved(root**2, accuracy.tolerance)
+        accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
+
+
+def collect(parts: Parts, count: int, block: Block, means: Means) -> None:
+    """Note means with their places: the samples by order as digits of a number."""
+    first, second = np.nonzero(block.pairs[np.ix_(block.others, block.others)])
+    left, right = block.others[first], block.others[second]
+    for (outer, rest), array in means.items():
+        orders = (*(k for k, _ in outer), *rest)
+        strides = strides_of(orders, count)
+        places = np.array([sum(s * sample for s, (_, sample) in zip(strides, outer, strict=False))])
+        if len(rest) == 2:
+            places, array = places + strides[2] * left + strides[3] * right, array[first, second]
+        elif rest:
+            places = places + strides[3] * block.others
+        parts[tuple(sorted(orders))].append((places, np.atleast_1d(array)))
+
+
+@lru_cache(maxsize=256)
+def strides_of(orders: tuple[int, ...], count: int) -> list[int]:
+    """How far apart the places of samples are whose functions have these orders."""
+    axes = np.argsort(np.argsort(orders, kind="stable"))
+    return [count ** (3 - axis) for axis in axes.tolist()]
+
+
+def assembled(pattern: Pattern, parts: list[tuple[Indices, Array]], count: int) -> Array:
+    """The means at all places, from those with samples sorted where orders are equal."""
+    means = np.full(count**4, np.nan)
+    if parts:
+        places = np.concatenate([places for places, _ in parts])
+        means[sorted_places(pattern, places, count)] = np.concatenate([part for _, part in parts])
+    everything = sorted_places(pattern, np.arange(count**4), count)
+    return means[everything].reshape((count,) * 4)
+
+
+def sorted_places(pattern: Pattern, places: Indices, count: int) -> Indices:
+    """The places with samples sorted where orders are equal."""
+    digits = np.stack(np.unravel_index(places, (count,) * 4), axis=1)
+    start = 0
+    for k in sorted(set(pattern)):
+        stop = start + pattern.count(k)
+        digits[:, start:stop].sort(axis=1)
+        start = stop
+    found: Indices = np.ravel_multi_index(tuple(digits.T), (count,) * 4)
+    return found

@@ -1,0 +1,288 @@
+"""Theory against real networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symdlt.activations import Activation
+from symdlt.definitions import BOOK
+from symdlt.equality import EqualByFields
+from symdlt.errors import KernelError, require
+from symdlt.networks.evaluation import propagate
+from symdlt.networks.layer_means import derivatives_of, functions, is_infinite
+from symdlt.networks.mlp import MLP
+from symdlt.networks.propagation import Propagation, look_up
+from symdlt.networks.requests import TENSORS, asked_tensors, check_data
+
+if TYPE_CHECKING:
+    from symdlt.sampling import NetworkEnsemble
+
+Array = NDArray[np.float64]
+
+GROUPS = 100
+TOLERANCE = 1e-7
+AGREEMENT = 5.0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(EqualByFields):
+    """Tensors of the output layer: of the theory, measured, and with which standard error.
+
+    Attributes:
+        mlp: the network.
+        theory: an array for each tensor, with one axis of samples for each subscript.
+        measured: the same from sampled networks.
+        errors: standard errors of what was measured.
+        networks: how many networks there were of each size.
+        extrapolated: whether networks twice as wide took away the correction of order 1/n.
+        left_out: tensors of "all" that cannot be had, or not be measured, because of kinks.
+        norms: of each tensor the size of what cancels in it, a product of the largest G and H.
+    """
+
+    mlp: MLP
+    theory: Mapping[str, Array]
+    measured: Mapping[str, Array]
+    errors: Mapping[str, Array]
+    networks: int
+    extrapolated: bool
+    left_out: tuple[str, ...] = ()
+    norms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tensors that are compared."""
+        return tuple(self.theory)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no entry of any tensor is more than five standard errors off."""
+        return all(np.abs(self.z_scores(name)).max() <= AGREEMENT for name in self.names)
+
+    def z_scores(self, name: str) -> Array:
+        """How many standard errors theory and measurement are apart, for every entry.
+
+        The error of the theory counts as well: 1e-7 of the largest entry, and of the norm. Where
+        theory is exactly zero, rounding of what was measured is not taken for a deviation.
+        """
+        from symdlt.sampling import Measurement
+
+        theory = look_up(self.theory, name)
+        floor = TOLERANCE * (np.abs(theory).max() + self.norms.get(name, 0.0))
+        measured = Measurement(
+            self.measured[name], np.hypot(self.errors[name], floor), self.networks
+        )
+        scores: Array = measured.z_scores(theory)
+        return scores
+
+    def table(self) -> str:
+        """One line a tensor, with the entry that deviates most, and what to make of it."""
+        rows: list[tuple[str, ...]] = [
+            ("tensor", "samples", "theory", "measured", "error", "z", "rms z")
+        ]
+        for name in self.names:
+            scores = self.z_scores(name)
+            worst = np.unravel_index(int(np.argmax(np.abs(scores))), scores.shape)
+            numbers = [source[name][worst] for source in (self.theory, self.measured)]
+            rows.append(
+                (
+                    name,
+                    ",".join(map(str, worst)),
+                    *(f"{number:.5g}" for number in numbers),
+                    f"{self.errors[name][worst]:.2g}",
+                    f"{scores[worst]:+.2f}",
+                    f"{np.sqrt(np.mean(scores**2)):.2f}",
+                )
+            )
+        sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(size) if place < 2 else cell.rjust(size)
+                for place, (cell, size) in enumerate(zip(row, sizes, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, "", *self._remarks()])
+
+    def _remarks(self) -> list[str]:
+        widths = " ".join(map(str, self.mlp.widths)) or "none"
+        wide = " and as many twice as wide" if self.extrapolated else ""
+        least = min(self.mlp.widths, default=0)
+        remarks = [
+            f"Layer {self.mlp.depth}, hidden widths {widths}; {self.networks} networks{wide}.",
+            "Of each tensor the entry that deviates most; z is the deviation in standard errors.",
+        ]
+        if self.left_out:
+            remarks.append(f"Not compared, because of kinks: {' '.join(self.left_out)}.")
+        if least and self.extrapolated:
+            remarks.append(
+                "Both sizes are extrapolated to the leading order: of relative order 1/n² = "
+                f"{1 / least**2:.1g} a deviation remains."
+            )
+        elif least:
+            remarks.append(
+                "The theory is that of leading order, for G and H of next order: deviations of "
+                f"relative order 1/n = {1 / least:.1g} are to be expected."
+            )
+        return remarks
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.networks} networks, tensors={' '.join(self.names)})"
+
+
+def check(
+    mlp: MLP,
+    x: ArrayLike,
+    tensors: str | Iterable[str] = "all",
+    *,
+    networks: int = 2000,
+    extrapolate: bool = True,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Comparison:
+    """Sample real networks and compare their tensors of the output layer with the theory.
+
+    The theory is an expansion in 1/n. With `extrapolate`, networks twice as wide are sampled as
+    well and the correction of relative order 1/n is taken away, and from the same numbers G.1 and
+    H.1 are estimated. Without it, G and H are compared with their values at finite width and the
+    other tensors with the leading order.
+
+    Args:
+        mlp: the network; more outputs n_L give less noise.
+        x: data of shape (N, n_0), one row for each sample.
+        tensors: "all", or names.
+        networks: how many are sampled of each size, rounded up to hundreds.
+        extrapolate: whether to sample networks twice as wide.
+        seed: of all randomness; the same seed gives the same numbers.
+        progress: True or False, or None to show it on a terminal only.
+
+    Raises:
+        SymdltError: for what `propagate` and `symdlt.sampling.measure` refuse.
+
+    >>> mlp = MLP(activation="sin", widths=[8], C_b=0.1, C_W=1.0, n_L=4)
+    >>> comparison = check(mlp, [[1.0, 0.5, -0.5]], ["V"], networks=1000)
+    >>> comparison
+    Comparison(1000 networks, tensors=V)
+    >>> comparison.agrees
+    True
+    """
+    from symdlt.sampling import measure
+
+    require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    require(extrapolate, bool, "a choice", "Give True or False.")
+    rng = np.random.default_rng(_natural("seed", seed, 0))
+    count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
+    asked, data = asked_tensors(tensors), check_data(x)
+    names = tuple(name for name in asked if _measurable(mlp, name))
+    left_out = tuple(name for name in asked if name not in names)
+    if left_out and asked != TENSORS:
+        raise KernelError(
+            f"{' '.join(left_out)} cannot be measured for {mlp.activation!r}. Their networks have "
+            "delta functions, which derivatives at single points do not show. Ask for other "
+            "tensors, or compare with smoothed networks."
+        )
+    doubled = extrapolate and mlp.depth > 1
+    if not doubled:
+        names = tuple(dict.fromkeys(map(_base, names)))
+    theory, norms = _theory(mlp, data, names, doubled, progress)
+    bases = tuple(dict.fromkeys(map(_base, names)))
+    sizes = (1, 2) if doubled else (1,)
+    measured = [
+        measure(
+            _ensemble(mlp, data.shape[1], size),
+            functions(mlp, derivatives_of(names)),
+            data,
+            bases,
+            count,
+            rng,
+            groups=GROUPS,
+            progress=progress,
+        )
+        for size in sizes
+    ]
+    values, errors = {}, {}
+    for name in names:
+        weights = np.array(_weights(name, mlp) if doubled else (1.0,))
+        parts = [found[_base(name)] for found in measured]
+        values[name] = np.tensordot(weights, [part.values for part in parts], 1)
+        squares = [part.standard_errors**2 for part in parts]
+        errors[name] = np.sqrt(np.tensordot(weights**2, squares, 1))
+    return Comparison(mlp, theory, values, errors, count, doubled, left_out, norms)
+
+
+def _base(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _measurable(mlp: MLP, name: str) -> bool:
+    """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
+    if not isinstance(mlp.activation, Activation):
+        return True
+    smooth = min((kink.order for kink in mlp.activation.kinks(len(BOOK))), default=len(BOOK))
+    degrees = BOOK[name.partition(".")[0]].forest.degrees
+    return max(degrees) <= smooth and not is_infinite(mlp, name)
+
+
+def _natural(name: str, value: int, least: int) -> int:
+    advice = f"It was given as {name}. Give one of at least {least}."
+    require(value, Integral, "a whole number", advice)
+    if value < least:
+        raise KernelError(f"{name} is {value}. It is a whole number. Give one of at least {least}.")
+    return int(value)
+
+
+def _weights(name: str, mlp: MLP) -> tuple[float, float]:
+    """The leading order, or the correction, from X(n) = X + X.1/n at n and 2n."""
+    below = 2.0 * mlp.widths[-1]
+    return (below, -below) if name.endswith(".1") else (-1.0, 2.0)
+
+
+def _theory(
+    mlp: MLP, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """The tensors, and their norms."""
+    corrected = () if doubled or mlp.depth == 1 else ("G", "H")
+    needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
+    needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
+    result = propagate(mlp, data, needed, progress=progress, tolerance=TOLERANCE)
+    theory = {
+        name: (result.finite_width(name) if name in corrected else result[name])[-1]
+        for name in names
+    }
+    return theory, {name: _norm(name, result) for name in names}
+
+
+def _norm(name: str, result: Propagation) -> float:
+    """The product of powers of G and H that scales like a tensor with outputs and learning rates.
+
+    A tensor of p pairs of axes and e edges has 2p - 2e ends that are no ends of an edge, and each
+    edge is one NTK: G^(p-e) H^e.
+    """
+    correlator = BOOK[_base(name)]
+    kernel = np.abs(result["G"][-1]).max()
+    edges = len(correlator.forest.edges)
+    ntk = np.abs(result["H"][-1]).max() if edges else 1.0
+    if not kernel > 0.0:
+        return 0.0
+    return float(kernel ** (correlator.pairs - edges) * ntk**edges)
+
+
+def _ensemble(mlp: MLP, inputs: int, size: int) -> NetworkEnsemble:
+    from symdlt.sampling import NetworkEnsemble
+
+    widths = (inputs, *(size * width for width in mlp.widths), max(2, mlp.n_L))
+    return NetworkEnsemble.of(
+        widths,
+        C_b=mlp.C_b,
+        C_W=mlp.C_W,
+        lambda_b=mlp.lambda_b or 0.0,
+        lambda_W=mlp.lambda_W or 0.0,
+    )

@@ -1,0 +1,113 @@
+"""From a network and data to its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from math import prod
+from reprlib import repr as short_repr
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symdlt.errors import KernelError, require
+from symdlt.means.quadruples import TOLERANCES
+from symdlt.networks.jumps import check_jumps
+from symdlt.networks.layer_means import check_activation
+from symdlt.networks.mlp import MLP
+from symdlt.networks.numbers import check_memory, real_numbers
+from symdlt.networks.propagation import Propagation
+from symdlt.networks.requests import (
+    Blocks,
+    asked_tensors,
+    axes,
+    check_blocks,
+    check_data,
+    check_learning_rates,
+    overlaps,
+)
+from symdlt.networks.tasks import MOST_SAMPLES, plan, results
+
+
+@np.errstate(divide="warn", over="warn", invalid="warn", under="ignore")
+def propagate(
+    mlp: MLP,
+    x: ArrayLike,
+    tensors: str | Iterable[str] = "all",
+    *,
+    blocks: Sequence[Sequence[int]] | None = None,
+    executor: Executor | None = None,
+    tolerance: float = 1e-7,
+    progress: bool | None = None,
+) -> Propagation:
+    """The tensors of a network for given data, at every layer.
+
+    Args:
+        mlp: the network.
+        x: data of shape (N, n_0), one row for each sample.
+        tensors: "all", or names out of G H V B D A F P Q R S T U and the corrections G.1 H.1.
+        blocks: lists of samples, one for each axis, if not all samples are wanted along it; two
+            lists are enough for G, H and their corrections, which use the first two.
+        executor: where the work is done; any executor of `concurrent.futures`, or one like it.
+            The result is the same.
+        tolerance: of means over four samples, relative to the product of their norms; from
+            1e-12 to 0.01.
+        progress: True or False, or None to show it on a terminal only.
+
+    Raises:
+        ActivationError: if there are too few derivatives, or functions that are none, or where
+            kinks or jumps make tensors infinite: for a jump, H of a sample with itself.
+        InputError: for an argument of the wrong kind.
+        KernelError: for numbers that cannot be used, overflow, and too little memory.
+        UnknownTensorError: if there is no tensor of such a name.
+
+    >>> mlp = MLP(activation="sin", widths=[50, 50], C_b=0.0, C_W=1.0)
+    >>> propagate(mlp, [[1.0, 0.5, -0.5]], ["G", "V"])
+    Propagation(3 layers, 1 sample, tensors=G V)
+    """
+    require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    advice = "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
+    require(executor, Executor | None, "an executor", advice)
+    require(progress, bool | None, "a choice", "Give True, False or None.")
+    names = asked_tensors(tensors)
+    check_learning_rates(mlp, names)
+    tolerance = _tolerance(tolerance)
+    data = check_data(x)
+    chosen = check_blocks(blocks, names, len(data))
+    check_activation(mlp, names)
+    _check_size(mlp, names, chosen, len(data))
+    overlap = overlaps(data)
+    check_jumps(mlp, overlap, names, [np.array(block) for block in chosen[:2]])
+    planned = plan(mlp, overlap, names, chosen, tolerance)
+    found = {
+        name: np.empty((mlp.depth, *(len(block) for block in chosen[: axes(name)])))
+        for name in names
+    }
+    with closing(results([item.task for item in planned], executor, progress)) as parts:
+        for item, part in zip(planned, parts, strict=True):
+            for place, arrays in zip(item.places, part, strict=True):
+                for name, array in arrays.items():
+                    found[name][:, *place] = array
+    return Propagation(found, mlp.widths, chosen)
+
+
+def _tolerance(tolerance: float) -> float:
+    number = real_numbers("tolerance", tolerance, "a number such as 1e-7")
+    low, high = TOLERANCES
+    if number.ndim or not low <= number <= high:
+        raise KernelError(
+            f"tolerance is {short_repr(tolerance)}. It is an error relative to the size of a mean. "
+            f"Give a number from {low:g} to {high:g}, such as 1e-7."
+        )
+    return float(number)
+
+
+def _check_size(mlp: MLP, names: Sequence[str], blocks: Blocks, samples: int) -> None:
+    kept = sum(prod(len(block) for block in blocks[: axes(name)]) for name in names)
+    together = min(MOST_SAMPLES, len({sample for block in blocks for sample in block}))
+    working = 2 * sum(together ** axes(name) for name in names)
+    check_memory(
+        samples**2 + mlp.depth * (kept + working),
+        "Give fewer samples, fewer tensors or layers, or only the blocks you need with blocks=.",
+    )

@@ -1,0 +1,318 @@
+"""Independent pieces of work: groups of samples whose tensors no other samples enter."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise, product
+from reprlib import repr as short_repr
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.activations import Activation
+from symdlt.errors import ActivationError, InputError, KernelError
+from symdlt.kernels import many_inputs, single_input
+from symdlt.means import KernelInputError
+from symdlt.networks.layer_means import (
+    derivatives_of,
+    functions,
+    has_vanishing_tensors,
+    kinks_of,
+    layer_means,
+)
+from symdlt.networks.mlp import MLP
+from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
+from symdlt.progress import track
+
+Array = NDArray[np.float64]
+Cut: TypeAlias = tuple[tuple[int, ...], ...]
+Place: TypeAlias = tuple[slice, ...]
+AfterLayer: TypeAlias = Callable[[int], object]
+
+TOGETHER = 16
+MOST_SAMPLES = 16
+# How many tolerances a variance may be below zero: errors are about one.
+SLACK = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Tensors of a few samples, computed from nothing but their overlaps.
+
+    Attributes:
+        mlp: the network.
+        overlap: overlaps of the samples.
+        names: the tensors.
+        groups: if given, only tuples with one sample of each group are needed.
+        cuts: which samples are wanted along each axis; one tuple of axes for each result.
+        tolerance: of four-sample means.
+    """
+
+    mlp: MLP
+    overlap: Array
+    names: tuple[str, ...]
+    groups: Cut | None
+    cuts: tuple[Cut, ...]
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A task and where each of its cuts goes in the whole result."""
+
+    task: Task
+    places: tuple[Place, ...]
+
+
+def plan(
+    mlp: MLP, overlap: Array, names: Sequence[str], blocks: Blocks, tolerance: float
+) -> list[Planned]:
+    """Divide the work, in a way that depends on the samples alone.
+
+    A tensor at four samples depends on these four only. Few samples are one task. Of many, the
+    list of each axis is cut into groups, and a task has one group for each axis; tasks with the
+    same groups in another order are one.
+    """
+    used = tuple(sorted({sample for block in blocks for sample in block}))
+    two = tuple(name for name in names if name in ("G", "H"))
+    corrections = tuple(name for name in names if name in ("G.1", "H.1"))
+    four = tuple(name for name in names if axes(name) == 4)
+    if len(used) <= TOGETHER:
+        kinds = [kind for kind in (4, 2) if any(axes(name) == kind for name in names)]
+        return [_whole(mlp, overlap, tuple(names), [blocks[:k] for k in kinds], tolerance)]
+    planned = [_whole(mlp, overlap, two, [blocks[:2]], tolerance)] if two else []
+    for kind, kept in ((2, corrections), (4, four)):
+        if kept:
+            planned += _grouped(mlp, overlap, kept, blocks[:kind], tolerance)
+    return planned
+
+
+def _whole(
+    mlp: MLP, overlap: Array, names: tuple[str, ...], wanted: list[Blocks], tolerance: float
+) -> Planned:
+    used = tuple(sorted({sample for blocks in wanted for block in blocks for sample in block}))
+    cuts = tuple(tuple(_positions(block, used) for block in blocks) for blocks in wanted)
+    places = tuple(tuple(slice(0, len(block)) for block in blocks) for blocks in wanted)
+    return Planned(Task(mlp, overlap[np.ix_(used, used)], names, None, cuts, tolerance), places)
+
+
+def _grouped(
+    mlp: MLP, overlap: Array, names: tuple[str, ...], blocks: Blocks, tolerance: float
+) -> list[Planned]:
+    size = MOST_SAMPLES // len(blocks)
+    orders: dict[Cut, list[tuple[Cut, Place]]] = {}
+    for place in product(*(_equal_parts(len(block), size) for block in blocks)):
+        groups = tuple(block[part] for block, part in zip(blocks, place, strict=True))
+        orders.setdefault(tuple(sorted(groups)), []).append((groups, place))
+    planned = []
+    for key, members in orders.items():
+        used = tuple(sorted({sample for group in key for sample in group}))
+        task = Task(
+            mlp,
+            overlap[np.ix_(used, used)],
+            names,
+            tuple(_positions(group, used) for group in key),
+            tuple(tuple(_positions(group, used) for group in groups) for groups, _ in members),
+            tolerance,
+        )
+        planned.append(Planned(task, tuple(place for _, place in members)))
+    return planned
+
+
+def _equal_parts(length: int, most: int) -> list[slice]:
+    count = -(-length // most)
+    ends = [length * part // count for part in range(count + 1)]
+    return [slice(*part) for part in pairwise(ends)]
+
+
+def _positions(block: tuple[int, ...], used: tuple[int, ...]) -> tuple[int, ...]:
+    place = {sample: position for position, sample in enumerate(used)}
+    return tuple(place[sample] for sample in block)
+
+
+def quadruples(groups: Cut) -> NDArray[np.intp]:
+    """The samples of one choice from each group, as quadruples; the kernel adds what they need.
+
+    >>> quadruples(((0,), (1, 2))).tolist()
+    [[0, 0, 1, 1], [0, 0, 2, 2]]
+    """
+    found = {tuple(sorted(choice * (4 // len(choice)))) for choice in product(*groups)}
+    return np.array(sorted(found), dtype=np.intp)
+
+
+def run(task: Task, after_layer: AfterLayer | None = None) -> list[dict[str, Array]]:
+    """Compute a task: for each cut its tensors, with the layers along the first axis.
+
+    Raises:
+        KernelError: if the kernel refuses the numbers.
+    """
+    arrays = _one_sample(task) if _is_simple(task) else _many_samples(task, task.names, after_layer)
+    _check_variances(arrays, task.tolerance)
+    layers = range(task.mlp.depth)
+    return [
+        {name: arrays[name][np.ix_(layers, *cut)] for name in task.names if axes(name) == len(cut)}
+        for cut in task.cuts
+    ]
+
+
+def _check_variances(arrays: dict[str, Array], tolerance: float) -> None:
+    """Refuse a V of one pair of samples, n times the variance of their metric, below zero.
+
+    Its errors are up to the tolerance times what it is the difference of.
+    """
+    if "V" not in arrays or "G" not in arrays:
+        return
+    variances = np.einsum("lijij->lij", arrays["V"])
+    single = np.einsum("lii->li", arrays["G"])
+    sizes = single[:, :, None] * single[:, None] + np.nanmax(np.abs(variances), initial=0.0)
+    wrong = variances < -SLACK * tolerance * sizes
+    if wrong.any():
+        layer, i, j = np.argwhere(wrong)[0].tolist()
+        raise KernelError(
+            f"V of the pair of samples {i} and {j} is {variances[layer, i, j]:.3g} at layer "
+            f"{layer + 1}. It is a variance, and never negative: means over four samples of the "
+            "activation came out wrong. Give a smaller tolerance, a smoother activation, or one "
+            "that oscillates more slowly."
+        )
+
+
+def _is_simple(task: Task) -> bool:
+    """Whether the kernel for a single input can do it, which takes all layers at once."""
+    given = task.mlp.activation
+    enough = not isinstance(given, Activation) and len(given) > single_input.DERIVATIVES
+    smooth = isinstance(given, Activation) and not kinks_of(given)
+    four = any(axes(name) == 4 for name in task.names)
+    return len(task.overlap) == 1 and four and (enough or smooth)
+
+
+def _one_sample(task: Task) -> dict[str, Array]:
+    mlp, zero = task.mlp, (0.0,) * task.mlp.depth
+    corrections = tuple(name for name in task.names if name.endswith(".1"))
+    found = _many_samples(task, corrections) if corrections else {}
+    with _errors_of_ours():
+        leading = single_input.propagate(
+            functions(mlp, single_input.DERIVATIVES),
+            float(task.overlap[0, 0]),
+            mlp.depth,
+            C_b=mlp.C_b,
+            C_W=mlp.C_W,
+            lambda_b=mlp.lambda_b or zero,
+            lambda_W=mlp.lambda_W or zero,
+            widths=mlp.widths,
+        )
+    shaped = {name: a.reshape(-1, *(1,) * axes(name)) for name, a in leading.items()}
+    return found | shaped
+
+
+def _many_samples(
+    task: Task, names: tuple[str, ...], after_layer: AfterLayer | None = None
+) -> dict[str, Array]:
+    mlp, count = task.mlp, derivatives_of(names)
+    learning = any(name not in WITHOUT_LEARNING for name in names)
+    zero_slopes = has_vanishing_tensors(mlp, task.overlap, learning)
+    with _errors_of_ours():
+        found = many_inputs.propagate(
+            functions(mlp, count),
+            task.overlap,
+            mlp.depth,
+            C_b=mlp.C_b,
+            C_W=mlp.C_W,
+            lambda_b=mlp.lambda_b,
+            lambda_W=mlp.lambda_W,
+            widths=mlp.widths,
+            tensors=names,
+            samples=None if task.groups is None else quadruples(task.groups),
+            means=layer_means(mlp, count, task.tolerance, zero_slopes),
+            after_layer=after_layer,
+        )
+    return found
+
+
+@contextmanager
+def _errors_of_ours() -> Iterator[None]:
+    """What kernels and means refuse, as an error of the tree."""
+    try:
+        yield
+    except KernelInputError as reason:
+        raise KernelError(str(reason)) from reason
+
+
+def results(
+    tasks: Sequence[Task], executor: Executor | None, progress: bool | None
+) -> Generator[list[dict[str, Array]], None, None]:
+    """The results of all tasks in order; what has not begun is cancelled if one fails.
+
+    Raises:
+        ActivationError: if the functions of an activation cannot be sent to another process.
+        KernelError: if the executor is shut down, or a worker has died.
+        InputError: if the executor returns no futures.
+    """
+    if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
+        with closing(track(range(tasks[0].mlp.depth), "layer", progress)) as layers:
+            next(layers)
+            yield run(tasks[0], lambda _: next(layers))
+        return
+    if executor is None:
+        yield from map(run, track(tasks, "propagating", progress))
+        return
+    waiting: deque[Future[list[dict[str, Array]]]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(_submitted(executor, task))
+        for _ in track(range(len(waiting)), "propagating", progress):
+            yield waiting[0].result()
+            waiting.popleft()
+    except (BrokenExecutor, CancelledError) as reason:
+        raise KernelError(
+            f"A task was not done: {_said(reason)}. A worker of the "
+            "executor died, as for want of memory or of the functions of the activation, or the "
+            "executor was shut down. Use a new one, with fewer workers; a script that starts "
+            'processes needs `if __name__ == "__main__":`.'
+        ) from reason
+    except (pickle.PicklingError, AttributeError, TypeError) as reason:
+        if _travels(tasks[0].mlp.activation):
+            raise
+        raise ActivationError(
+            f"The functions of the activation cannot be sent to another process: {reason}. "
+            "They were given as a list. "
+            "Define them with def at the top of a module, or give the activation as text."
+        ) from reason
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _submitted(executor: Executor, task: Task) -> Future[list[dict[str, Array]]]:
+    try:
+        future = executor.submit(run, task)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as reason:
+        raise KernelError(
+            f"The executor takes no work: {_said(reason)}. It was given as `executor`. "
+            "Use a new one, and leave its `with` block only when the work is done."
+        ) from reason
+    if not isinstance(future, Future):
+        raise InputError(
+            f"{short_repr(future)} is not a future. It was returned by `submit` of the executor. "
+            "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
+        )
+    return future
+
+
+def _said(reason: Exception) -> str:
+    return str(reason).rstrip(".") or type(reason).__name__
+
+
+def _travels(what: Activation | tuple[Callable[[Any], Any], ...]) -> bool:
+    try:
+        pickle.dumps(what)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True

@@ -1,0 +1,238 @@
+"""Measured tensors: values and standard errors over all samples."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from reprlib import repr as short_repr
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from symdlt.activations.checks import Activation, check_activation
+from symdlt.equality import EqualByFields
+from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.progress import track
+from symdlt.sampling.checks import (
+    check_finite,
+    check_generator,
+    check_inputs,
+    listed,
+    real_array,
+    whole_number,
+)
+from symdlt.sampling.cumulants import estimate_cumulant
+from symdlt.sampling.ensemble import NetworkEnsemble, draw_parameters
+from symdlt.sampling.moments import sum_products
+from symdlt.sampling.observables import (
+    check_sampling_memory,
+    choose_batch,
+    evaluate_trees,
+    highest_derivative,
+    split_count,
+)
+from symdlt.sampling.tensors import (
+    TENSORS,
+    TensorPattern,
+    group_trees,
+    list_trees,
+)
+from symdlt.sampling.trees import Tree
+
+Array = npt.NDArray[Any]
+TensorName: TypeAlias = str | TensorPattern
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Measurement(EqualByFields):
+    """A tensor estimated from `count` networks, with one axis of samples for each vertex."""
+
+    values: Array
+    standard_errors: Array
+    count: int
+
+    def z_scores(self, expected: npt.ArrayLike) -> Array:
+        """Divide the deviation from `expected` by the standard error; 0/0 counts as 0.
+
+        >>> Measurement(np.array([1.5, 2.0]), np.array([0.5, 0.0]), 100).z_scores([1.0, 2.0])
+        array([1., 0.])
+        """
+        numbers = real_array("expected", expected)
+        if numbers.shape not in ((), self.values.shape):
+            raise SamplingError(
+                f"Expected values of shape {numbers.shape} do not fit the measured ones. "
+                f"These have the shape {self.values.shape}. "
+                f"Try one number, or one for each of them."
+            )
+        deviation = self.values - numbers
+        exact = (self.standard_errors == 0) & (deviation == 0)
+        with np.errstate(divide="ignore"):
+            return np.where(exact, 0.0, deviation / np.where(exact, 1.0, self.standard_errors))
+
+    def __repr__(self) -> str:
+        return f"Measurement({self.values.shape} samples, from {self.count} networks)"
+
+
+def measure(
+    ensemble: NetworkEnsemble,
+    activation: Activation,
+    inputs: npt.ArrayLike,
+    tensors: Sequence[TensorName],
+    count: int,
+    rng: np.random.Generator,
+    *,
+    groups: int = 100,
+    progress: bool | None = None,
+) -> dict[TensorName, Measurement]:
+    r"""Measure tensors of the output layer on an ensemble of real networks.
+
+    Each tensor is $n_{L-1}^{m-1}$ times the joint cumulant of its groups of trees, averaged over
+    all choices of different output neurons for its m pairs. What is measured is the tensor of the
+    finite network, all orders in 1/n included. All tensors come from the same networks.
+
+    Args:
+        ensemble: widths, initialisation and learning rates; at least m output neurons.
+        activation: σ, σ', σ'', …, up to the highest degree of a vertex.
+        inputs: one row a sample, shape (samples, n_0).
+        tensors: names G, H, V, A, B, D, F, P, Q, R, S, T, U, or any `TensorPattern`.
+        count: how many networks, a multiple of `groups`.
+        rng: source of all randomness; the same state gives the same numbers.
+        groups: groups of the jackknife.
+        progress: True or False, or None to show it on a terminal only.
+
+    Returns:
+        For each tensor its measurement, in the index order of its pattern.
+
+    Raises:
+        SamplingError: if inputs, count or the number of output neurons do not fit, or for
+            overflow, or for too little memory.
+        ActivationError: if the activation has too few derivatives, or functions that are none.
+        UnknownTensorError: if a tensor has no such name.
+
+    >>> ensemble = NetworkEnsemble.of((2, 6, 2))
+    >>> linear = (lambda z: z, np.ones_like, np.zeros_like)
+    >>> rng = np.random.default_rng(1)
+    >>> measured = measure(ensemble, linear, [[1.0, 1.0]], ["G", "V"], 20_000, rng)
+    >>> measured["V"]
+    Measurement((1, 1, 1, 1) samples, from 20000 networks)
+    >>> bool(abs(measured["V"].z_scores(2.0)).max() < 3)
+    True
+    """
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    check_generator(rng)
+    entries = listed("tensors", tensors, "['H', 'V']")
+    patterns = [resolve_tensor(entry) for entry in entries]
+    size = _group_size(whole_number("count", count), whole_number("groups", groups))
+    _check_outputs(patterns, ensemble)
+    trees = sorted(
+        {component.tree for pattern in patterns for component in list_trees(pattern)},
+        key=lambda tree: (tree.vertices, tree.edges),
+    )
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    batch = choose_batch(ensemble, len(samples), trees)
+    _check_memory(patterns, trees, ensemble, len(samples), groups)
+    sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
+    for _ in track(range(groups), "sampling", progress):
+        totals: list[dict[int, Array]] = [{} for _ in patterns]
+        for part in split_count(size, batch):
+            parameters = draw_parameters(ensemble, part, rng)
+            values = evaluate_trees(parameters, ensemble, functions, samples, trees)
+            with np.errstate(all="ignore"):
+                for pattern, total in zip(patterns, totals, strict=True):
+                    _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
+        for collected, total in zip(sums, totals, strict=True):
+            for mask, value in total.items():
+                collected.setdefault(mask, []).append(value)
+    return {
+        entry: _finish(entry, pattern, collected, size, ensemble.widths[-2], len(samples))
+        for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
+    }
+
+
+def resolve_tensor(tensor: TensorName) -> TensorPattern:
+    """Look up a tensor by its letter; a pattern stands for itself.
+
+    >>> resolve_tensor("R")
+    TensorPattern(edges=((0, 1), (0, 2), (0, 3)), matching=((0, 1), (2, 3)))
+    """
+    if isinstance(tensor, TensorPattern):
+        return tensor
+    if not isinstance(tensor, str) or tensor not in TENSORS:
+        raise UnknownTensorError(
+            f"There is no tensor called {short_repr(tensor)}. "
+            f"It was asked of the sampler. "
+            f"Try one of {', '.join(TENSORS)}, or a `TensorPattern` with edges and matching."
+        )
+    return TENSORS[tensor]
+
+
+def _accumulate(total: dict[int, Array], addition: Mapping[int, Array]) -> None:
+    for mask, value in addition.items():
+        total[mask] = total[mask] + value if mask in total else value
+
+
+def _finish(
+    name: TensorName,
+    pattern: TensorPattern,
+    sums: Mapping[int, list[Array]],
+    group_size: int,
+    width: int,
+    samples: int,
+) -> Measurement:
+    stacked = {mask: np.stack(parts) for mask, parts in sums.items()}
+    groups = len(stacked[max(stacked)])
+    with np.errstate(all="ignore"):
+        value, error = (
+            _sort_axes(pattern, float(width) ** pattern.order * array, samples)
+            for array in estimate_cumulant(stacked, group_size, max(stacked))
+        )
+    check_finite(name, value, error)
+    return Measurement(value, error, groups * group_size)
+
+
+def _sort_axes(pattern: TensorPattern, values: Array, samples: int) -> Array:
+    vertices = [
+        vertex for group in group_trees(pattern) for tree in group for vertex in tree.vertices
+    ]
+    ordered = values.reshape((samples,) * len(vertices)).transpose(np.argsort(vertices))
+    ordered.flags.writeable = False
+    return ordered
+
+
+def _group_size(count: int, groups: int) -> int:
+    if groups < 2 or count < groups or count % groups:
+        raise SamplingError(
+            f"A number of {count} networks does not divide into {groups} equal groups. "
+            f"These were given as `count` and `groups`, for the jackknife. "
+            f"Try at least 2 groups and a multiple of their number."
+        )
+    return count // groups
+
+
+def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble) -> None:
+    pairs = max((len(pattern.matching) for pattern in patterns), default=1)
+    if ensemble.widths[-1] < pairs:
+        raise SamplingError(
+            f"A tensor with {pairs} pairs needs {pairs} different output neurons, "
+            f"the networks have {ensemble.widths[-1]}. "
+            f"The last entry of `widths` is {ensemble.widths[-1]}. "
+            f"Try at least {pairs} there."
+        )
+
+
+def _check_memory(
+    patterns: Sequence[TensorPattern],
+    trees: Sequence[Tree],
+    ensemble: NetworkEnsemble,
+    samples: int,
+    groups: int,
+) -> None:
+    """Refuse moments that would not fit into memory: of one batch, and of all groups."""
+    batch, kept = choose_batch(ensemble, samples, trees), 0
+    for pattern in patterns:
+        sizes = [sum(len(tree.vertices) for tree in group) for group in group_trees(pattern)]
+        choices = math.perm(ensemble.widths[-1], len(pattern.matching))
+        kept += batch * choices * samples ** max(sum(sizes[:-1]), sizes[-1])
+        kept += 3 * groups * samples**pattern.vertices
+    check_sampling_memory(ensemble, samples, trees, kept)

@@ -1,0 +1,288 @@
+"""Tree observables of given networks, and samples of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from reprlib import repr as short_repr
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from symdlt.activations.checks import Activation, Function, check_activation
+from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.sampling.checks import (
+    check_finite,
+    check_generator,
+    check_inputs,
+    check_memory,
+    listed,
+    whole_number,
+)
+from symdlt.sampling.differentiation import (
+    BasePoint,
+    ParameterVector,
+    apply_learning_rates,
+    differentiate,
+    pair_vectors,
+    shift_vector,
+)
+from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
+from symdlt.sampling.labelled import Labelled, align, apply_matrices
+from symdlt.sampling.trees import (
+    OBSERVABLES,
+    RootedShape,
+    Tree,
+    count_vertices,
+    cut_tree,
+)
+
+Array = npt.NDArray[Any]
+Observable: TypeAlias = str | Tree
+
+LARGEST_ARRAY = 500_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluation:
+    """What trees on the same networks share: vectors of rooted trees, values of joined ones."""
+
+    base: BasePoint
+    ensemble: NetworkEnsemble
+    vectors: dict[RootedShape, ParameterVector] = field(default_factory=dict)
+    values: dict[tuple[RootedShape, RootedShape], Array] = field(default_factory=dict)
+
+
+def sample_networks(
+    ensemble: NetworkEnsemble,
+    activation: Activation,
+    inputs: npt.ArrayLike,
+    observables: Sequence[Observable],
+    count: int,
+    rng: np.random.Generator,
+) -> dict[Observable, Array]:
+    r"""Draw networks and evaluate tree observables on each.
+
+    Args:
+        ensemble: widths, initialisation and learning rates.
+        activation: σ, σ', σ'', …, at least up to the highest degree of a vertex.
+        inputs: one row a sample, shape (samples, n_0).
+        observables: names `z`, `H`, `dH`, `ddI`, `ddII`, or any `Tree`.
+        count: how many networks.
+        rng: source of all randomness; the same state gives the same numbers.
+
+    Returns:
+        For each observable an array of shape (networks, i_0, …, i_k, δ_0, …, δ_k), where i_v runs
+        over the output neurons and δ_v over the samples of vertex v.
+
+    Raises:
+        SamplingError: if inputs or count do not fit, or for overflow, or for too little memory.
+        ActivationError: if the activation has too few derivatives, or functions that are none.
+        UnknownTensorError: if an observable has no such name.
+
+    >>> tanh = (np.tanh, lambda z: 1 / np.cosh(z) ** 2)
+    >>> ensemble = NetworkEnsemble.of((3, 8, 2))
+    >>> rng = np.random.default_rng(0)
+    >>> sampled = sample_networks(ensemble, tanh, np.eye(3)[:2], ["z", "H"], 10, rng)
+    >>> sampled["z"].shape, sampled["H"].shape
+    ((10, 2, 2), (10, 2, 2, 2, 2))
+    """
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    whole_number("count", count)
+    check_generator(rng)
+    entries = listed("observables", observables, "['z', 'H']")
+    trees = [resolve_observable(entry) for entry in entries]
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    labels = ensemble.widths[-1] * len(samples)
+    check_sampling_memory(
+        ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
+    )
+    batch = choose_batch(ensemble, len(samples), trees)
+    parts = []
+    for size in split_count(count, batch):
+        parameters = draw_parameters(ensemble, size, rng)
+        parts.append(evaluate_trees(parameters, ensemble, functions, samples, trees))
+    sampled = {
+        entry: np.concatenate([part[tree] for part in parts])
+        for entry, tree in zip(entries, trees, strict=True)
+    }
+    for entry, values in sampled.items():
+        check_finite(entry, values)
+    return sampled
+
+
+def evaluate_networks(
+    parameters: NetworkParameters,
+    ensemble: NetworkEnsemble,
+    activation: Activation,
+    inputs: npt.ArrayLike,
+    observables: Sequence[Observable],
+) -> dict[Observable, Array]:
+    r"""Evaluate tree observables on given networks.
+
+    The tree is cut at an edge; each half gives a vector in parameter space,
+    $u_v = λ D^{k+1} z_v[u_1, …, u_k, ·]$ from the vectors of the branches at v, and the observable
+    is the scalar product of the two. Nothing but derivatives of the network enters.
+
+    Args:
+        parameters: the networks; complex parameters are allowed (complex-step derivatives).
+        ensemble: widths and learning rates; the variances are not used.
+        activation: σ, σ', σ'', …
+        inputs: one row a sample.
+        observables: names or trees.
+
+    Returns:
+        Arrays as in `sample_networks`.
+    """
+    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    check_parameters(parameters, ensemble)
+    entries = listed("observables", observables, "['z', 'H']")
+    trees = [resolve_observable(entry) for entry in entries]
+    samples = check_inputs(inputs, ensemble.widths[0])
+    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
+    found = evaluate_trees(parameters, ensemble, functions, samples, trees)
+    for entry, tree in zip(entries, trees, strict=True):
+        check_finite(entry, found[tree])
+    return {entry: found[tree] for entry, tree in zip(entries, trees, strict=True)}
+
+
+def evaluate_trees(
+    parameters: NetworkParameters,
+    ensemble: NetworkEnsemble,
+    functions: Sequence[Function],
+    samples: Array,
+    trees: Sequence[Tree],
+) -> dict[Tree, Array]:
+    """Evaluate trees on given networks, all arguments having been checked."""
+    with np.errstate(all="ignore"):
+        base = _evaluate_base(parameters, functions, samples, highest_derivative(trees))
+        evaluation = _Evaluation(base, ensemble)
+        return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
+
+
+def check_parameters(parameters: NetworkParameters, ensemble: NetworkEnsemble) -> None:
+    """Raise an error unless the parameters are those of networks of the ensemble's widths."""
+    require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
+    fitting = [(above, below) for below, above in pairwise(ensemble.widths)]
+    if [weights.shape[1:] for weights in parameters.weights] != fitting:
+        raise SamplingError(
+            f"Parameters do not fit the ensemble: {parameters!r}. "
+            f"The ensemble has the widths {ensemble.widths}. "
+            f"Try to draw them from it with `draw_parameters`."
+        )
+
+
+def highest_derivative(trees: Sequence[Tree]) -> int:
+    """The highest derivative of the activation that the trees contain."""
+    return max((tree.largest_degree for tree in trees), default=0)
+
+
+def check_sampling_memory(
+    ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree], kept: int
+) -> None:
+    """Raise a `SamplingError` if one batch, or the numbers kept, would not fit into memory."""
+    batch = choose_batch(ensemble, samples, trees)
+    work = batch * (ensemble.weights + largest_array(ensemble, samples, trees))
+    check_memory(3 * work + kept)
+
+
+def resolve_observable(observable: Observable) -> Tree:
+    """Look up an observable by name; a tree stands for itself.
+
+    >>> resolve_observable("dH")
+    Tree(vertices=3, edges=((0, 1), (0, 2)))
+    """
+    if isinstance(observable, Tree):
+        return observable
+    if not isinstance(observable, str) or observable not in OBSERVABLES:
+        raise UnknownTensorError(
+            f"There is no observable called {short_repr(observable)}. "
+            f"It was asked of the sampler. "
+            f"Try one of {', '.join(OBSERVABLES)}, or a `Tree` with its edges."
+        )
+    return OBSERVABLES[observable]
+
+
+def choose_batch(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
+    """Choose how many networks to treat together, so that the largest array stays small."""
+    return max(1, min(1024, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
+
+
+def largest_array(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
+    """The size of the largest array of one network."""
+    labels = ensemble.widths[-1] * samples
+    vertices = max((tree.vertices for tree in trees), default=1)
+    widest = max(ensemble.widths)
+    entries = widest * labels ** max(vertices - 1, 1)
+    size: int = max(entries, labels**vertices, widest**2)
+    return size
+
+
+def split_count(count: int, batch: int) -> tuple[int, ...]:
+    """Split a number of networks into batches.
+
+    >>> split_count(10, 4)
+    (4, 4, 2)
+    """
+    return tuple(min(batch, count - start) for start in range(0, count, batch))
+
+
+def _evaluate_base(
+    parameters: NetworkParameters, activation: Sequence[Function], samples: Array, order: int
+) -> BasePoint:
+    inputs = signal = Labelled(samples.T[None], (1,))
+    preactivations: list[Labelled] = []
+    derivatives: list[tuple[Labelled, ...]] = []
+    for weights, biases in zip(parameters.weights, parameters.biases, strict=True):
+        moved = apply_matrices(weights, signal)
+        preactivations.append(Labelled(moved.values + biases[:, :, None], moved.labels))
+        if len(preactivations) < len(parameters.weights):
+            at = preactivations[-1].values
+            derivatives.append(
+                tuple(
+                    Labelled(np.broadcast_to(function(at), at.shape), (1,))
+                    for function in activation[: order + 1]
+                )
+            )
+            signal = derivatives[-1][0]
+    outputs = Labelled(np.eye(parameters.weights[-1].shape[1])[None], (0,))
+    return BasePoint(parameters, inputs, tuple(preactivations), tuple(derivatives), outputs)
+
+
+def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
+    if tree.vertices == 1:
+        return at.base.preactivations[-1].values
+    cut = cut_tree(tree)
+    halves = (cut.left, cut.right)
+    if halves not in at.values:
+        at.values[halves] = _evaluate_halves(halves, at)
+    places = [cut.order.index(vertex) for vertex in range(tree.vertices)]
+    axes = [1 + 2 * place for place in places] + [2 + 2 * place for place in places]
+    return at.values[halves].transpose(0, *axes)
+
+
+def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -> Array:
+    left, right = (_find_vector(half, at) for half in halves)
+    sizes = [count_vertices(half) for half in halves]
+    scaled = apply_learning_rates(right, at.ensemble)
+    total = pair_vectors(left, shift_vector(scaled, sizes[0]))
+    networks, neurons, samples = at.base.preactivations[-1].values.shape
+    shape = (networks, *(neurons, samples) * sum(sizes))
+    if total is None:
+        return np.zeros(shape)
+    filled = align(total, tuple(range(len(shape) - 1)))
+    return np.broadcast_to(filled[:, 0], shape)
+
+
+def _find_vector(shape: RootedShape, at: _Evaluation) -> ParameterVector:
+    if shape not in at.vectors:
+        directions = []
+        offset = 1
+        for branch in shape:
+            vector = apply_learning_rates(_find_vector(branch, at), at.ensemble)
+            directions.append(shift_vector(vector, offset))
+            offset += count_vertices(branch)
+        at.vectors[shape] = differentiate(at.base, tuple(directions))
+    return at.vectors[shape]

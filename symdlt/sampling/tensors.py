@@ -1,0 +1,119 @@
+"""Which observables, and which output neurons, make up a tensor of the theory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from symdlt.errors import GraphError
+from symdlt.sampling.graphs import Edge, check_forest, list_components, sort_edges
+from symdlt.sampling.trees import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPattern:
+    r"""A forest on 2m vertices and a perfect matching of them.
+
+    With one output neuron for each pair, all of them different, the connected cumulant of the
+    trees of the forest is exactly $n_{L-1}^{-(m-1)}$ times the tensor: every other matching has a
+    vanishing product of Kronecker deltas. The sample axes of the tensor are the vertices in order.
+
+    >>> TensorPattern(edges=((2, 3),), matching=((0, 1), (2, 3)))
+    TensorPattern(edges=((2, 3),), matching=((0, 1), (2, 3)))
+    """
+
+    edges: tuple[Edge, ...]
+    matching: tuple[Edge, ...]
+
+    def __post_init__(self) -> None:
+        edges, matching = sort_edges(self.edges), sort_edges(self.matching)
+        ends = sorted(end for pair in matching for end in pair)
+        if not matching or ends != list(range(2 * len(matching))):
+            raise GraphError(
+                f"The matching {matching} is not perfect. "
+                f"It was given together with the edges {edges}. "
+                f"Try pairs in which each vertex 0, …, 2m−1 stands exactly once."
+            )
+        check_forest(len(ends), edges)
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "matching", matching)
+
+    @property
+    def vertices(self) -> int:
+        """The number 2m of vertices."""
+        return 2 * len(self.matching)
+
+    @property
+    def order(self) -> int:
+        """The power m − 1 of $1/n_{L-1}$ that is divided out."""
+        return len(self.matching) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One tree of a forest and the vertices of the forest that it occupies, in its own order."""
+
+    tree: Tree
+    vertices: tuple[int, ...]
+
+
+_PAIRS = ((0, 1), (2, 3))
+
+TENSORS: Mapping[str, TensorPattern] = MappingProxyType(
+    {
+        "G": TensorPattern((), ((0, 1),)),
+        "H": TensorPattern(((0, 1),), ((0, 1),)),
+        "V": TensorPattern((), _PAIRS),
+        "A": TensorPattern(((0, 1), (2, 3)), _PAIRS),
+        "B": TensorPattern(((0, 2), (1, 3)), _PAIRS),
+        "D": TensorPattern(((2, 3),), _PAIRS),
+        "F": TensorPattern(((1, 3),), _PAIRS),
+        "P": TensorPattern(((0, 1), (0, 2)), ((0, 3), (1, 2))),
+        "Q": TensorPattern(((0, 1), (0, 2)), _PAIRS),
+        "R": TensorPattern(((0, 1), (0, 2), (0, 3)), _PAIRS),
+        "S": TensorPattern(((0, 2), (0, 1), (1, 3)), _PAIRS),
+        "T": TensorPattern(((0, 1), (0, 3), (2, 3)), _PAIRS),
+        "U": TensorPattern(((0, 3), (0, 2), (1, 2)), _PAIRS),
+    }
+)
+
+
+def list_trees(pattern: TensorPattern) -> tuple[Component, ...]:
+    """List the trees of the forest.
+
+    >>> [component.vertices for component in list_trees(TENSORS["F"])]
+    [(0,), (1, 3), (2,)]
+    """
+    components = []
+    for vertices in list_components(pattern.vertices, pattern.edges):
+        place = {vertex: position for position, vertex in enumerate(vertices)}
+        edges = tuple((place[a], place[b]) for a, b in pattern.edges if a in place)
+        components.append(Component(Tree(len(vertices), edges), vertices))
+    return tuple(components)
+
+
+def group_trees(pattern: TensorPattern) -> tuple[tuple[Component, ...], ...]:
+    r"""Group the trees that the matching joins, directly or through others.
+
+    The product of the trees of one group is one random variable; the connected cumulant of the
+    forest is the joint cumulant of these variables, since every other term of the Möbius sum
+    leaves some vertex without its partner.
+
+    >>> [sum((tree.vertices for tree in group), ()) for group in group_trees(TENSORS["V"])]
+    [(0, 1), (2, 3)]
+    >>> [sum((tree.vertices for tree in group), ()) for group in group_trees(TENSORS["F"])]
+    [(0, 1, 3, 2)]
+    """
+    joined = list_components(pattern.vertices, pattern.edges + pattern.matching)
+    return tuple(
+        tuple(tree for tree in list_trees(pattern) if tree.vertices[0] in group) for group in joined
+    )
+
+
+def label_pairs(pattern: TensorPattern) -> tuple[int, ...]:
+    """Give for each vertex the number of its pair.
+
+    >>> label_pairs(TENSORS["P"])
+    (0, 1, 1, 0)
+    """
+    numbers = {end: number for number, pair in enumerate(pattern.matching) for end in pair}
+    return tuple(numbers[vertex] for vertex in range(pattern.vertices))

@@ -1,0 +1,108 @@
+"""Tree observables, and how to cut them at one edge into two rooted trees."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from symdlt.errors import GraphError
+from symdlt.sampling.graphs import Edge, check_forest, sort_edges
+
+RootedShape: TypeAlias = tuple["RootedShape", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    r"""A tree on the vertices 0, …, n−1; the observable it stands for has one edge a parameter.
+
+    $$X = \sum_{θ_e} \prod_e λ_{θ_e} \prod_v
+        \frac{∂^{\deg v} z_{i_v;δ_v}}{\prod_{e ∋ v} ∂θ_e}$$
+
+    >>> Tree(3, ((0, 1), (2, 0)))
+    Tree(vertices=3, edges=((0, 1), (0, 2)))
+    """
+
+    vertices: int
+    edges: tuple[Edge, ...] = ()
+
+    def __post_init__(self) -> None:
+        edges = sort_edges(self.edges)
+        check_forest(self.vertices, edges)
+        if self.vertices != len(edges) + 1:
+            raise GraphError(
+                f"A tree on {self.vertices} vertices has {self.vertices - 1} edges, "
+                f"not {len(edges)}. "
+                f"The edges are {edges}. "
+                f"Try a connected graph; products of trees are measured as tensors."
+            )
+        object.__setattr__(self, "edges", edges)
+
+    @property
+    def largest_degree(self) -> int:
+        """The highest derivative of z, and so of the activation, that the tree contains."""
+        degrees = [0] * self.vertices
+        for edge in self.edges:
+            for vertex in edge:
+                degrees[vertex] += 1
+        return max(degrees)
+
+
+@dataclass(frozen=True, slots=True)
+class CutTree:
+    """Two rooted trees that one edge joins; `order` lists the tree's vertices in preorder."""
+
+    left: RootedShape
+    right: RootedShape
+    order: tuple[int, ...]
+
+
+OBSERVABLES: Mapping[str, Tree] = MappingProxyType(
+    {
+        "z": Tree(1),
+        "H": Tree(2, ((0, 1),)),
+        "dH": Tree(3, ((0, 1), (0, 2))),
+        "ddI": Tree(4, ((0, 1), (0, 2), (0, 3))),
+        "ddII": Tree(4, ((0, 1), (0, 2), (1, 3))),
+    }
+)
+
+
+def cut_tree(tree: Tree) -> CutTree:
+    """Cut a tree at the edge that divides it most evenly; isomorphic trees give equal shapes.
+
+    >>> cut_tree(Tree(4, ((0, 1), (1, 2), (2, 3))))
+    CutTree(left=((),), right=((),), order=(1, 0, 2, 3))
+    """
+    neighbours = _list_neighbours(tree.vertices, tree.edges)
+    candidates = []
+    for edge in tree.edges:
+        for root, other in (edge, edge[::-1]):
+            left, left_order = _root_tree(neighbours, root, other)
+            right, right_order = _root_tree(neighbours, other, root)
+            if len(left_order) >= len(right_order):
+                candidates.append((len(left_order), left, right, left_order + right_order))
+    _, left, right, order = min(candidates)
+    return CutTree(left, right, order)
+
+
+def count_vertices(shape: RootedShape) -> int:
+    """Count the vertices of a rooted tree, the root included."""
+    return 1 + sum(count_vertices(child) for child in shape)
+
+
+def _list_neighbours(vertices: int, edges: tuple[Edge, ...]) -> tuple[tuple[int, ...], ...]:
+    neighbours: list[list[int]] = [[] for _ in range(vertices)]
+    for left, right in edges:
+        neighbours[left].append(right)
+        neighbours[right].append(left)
+    return tuple(tuple(sorted(entry)) for entry in neighbours)
+
+
+def _root_tree(
+    neighbours: tuple[tuple[int, ...], ...], root: int, parent: int
+) -> tuple[RootedShape, tuple[int, ...]]:
+    branches = sorted(
+        _root_tree(neighbours, child, root) for child in neighbours[root] if child != parent
+    )
+    order = (root, *(vertex for _, branch in branches for vertex in branch))
+    return tuple(shape for shape, _ in branches), order

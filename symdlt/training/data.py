@@ -1,0 +1,138 @@
+"""Data for training, checked: samples, targets and kernels."""
+
+from __future__ import annotations
+
+from numbers import Real
+from reprlib import repr as short_repr
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symdlt.errors import TrainingError, require
+from symdlt.networks.numbers import real_numbers
+
+Array = NDArray[Any]
+SYMMETRIC = 1e-8
+
+
+def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[Array, int]:
+    """Training samples followed by test samples, and how many the former are.
+
+    Raises:
+        TrainingError: if they are no two tables of samples with as many columns.
+        KernelError: if they are not finite numbers.
+    """
+    tables = []
+    for name, x in (("x_train", x_train), ("x_test", x_test)):
+        table = real_numbers(name, x, "a table with one row for each sample")
+        if table.ndim != 2 or not table.size:
+            raise TrainingError(
+                f"{name} has the shape {table.shape}. It has one row for each sample, of the shape "
+                f"(samples, n_0). Give {name}.reshape(1, -1) for one sample."
+            )
+        tables.append(check_finite(name, table))
+    if tables[0].shape[1] != tables[1].shape[1]:
+        raise TrainingError(
+            f"x_train has {tables[0].shape[1]} columns and x_test {tables[1].shape[1]}. "
+            "Both are inputs of the same network. Give samples of one length n_0."
+        )
+    return np.vstack(tables), len(tables[0])
+
+
+def check_targets(y: ArrayLike, samples: int | None = None, outputs: int | None = None) -> Array:
+    """Targets of shape (N, n_L).
+
+    Args:
+        y: of shape (N, n_L), or (N,) for one output.
+        samples: N, if it is known.
+        outputs: n_L, if it is known.
+
+    Raises:
+        TrainingError: if the shape is another one.
+        KernelError: if they are not finite numbers.
+    """
+    given = real_numbers("y_train", y, "a table with one row for each training sample")
+    table = given[:, None] if given.ndim == 1 else given
+    wanted = table.shape if table.ndim == 2 else (0, 0)
+    rows, columns = samples or wanted[0], outputs or wanted[1]
+    if table.ndim != 2 or not table.size or table.shape != (rows, columns):
+        raise TrainingError(
+            f"y_train has the shape {given.shape}. It has one row for each training sample and a "
+            f"column for each output of the network, n_L of them: ({rows or 'samples'}, "
+            f"{columns or 'n_L'}). Give such a table, or a network of that n_L."
+        )
+    return check_finite("y_train", table)
+
+
+def check_square(name: str, value: ArrayLike) -> Array:
+    """A symmetric matrix over samples.
+
+    Raises:
+        TrainingError: if it is none.
+        KernelError: if its entries are not finite numbers.
+    """
+    matrix = real_numbers(name, value, "a matrix over samples")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise TrainingError(
+            f"{name} has the shape {matrix.shape}. It is a matrix over samples, those of training "
+            "first. Give one of shape (N, N)."
+        )
+    check_finite(name, matrix)
+    if not np.allclose(matrix, matrix.T, rtol=SYMMETRIC, atol=SYMMETRIC * abs(matrix).max()):
+        raise TrainingError(
+            f"{name} is not symmetric. Its entries are inner products of two samples. "
+            f"Give ({name} + {name}.T) / 2 if only rounding made the difference."
+        )
+    return matrix
+
+
+def check_ridge(ridge: float) -> float:
+    r"""The ridge of training: how strongly each training output is relieved by an offset.
+
+    Each training output is $z_{i\alpha} + \sqrt\rho\, \xi_{i\alpha}$ with the ridge ρ and a
+    parameter $\xi_{i\alpha}$ of its own, which starts at 0 and learns at the rate 1. Its NTK is
+    $H_{\alpha\alpha'} + \rho\,\delta_{\alpha\alpha'}$. As outputs are linear in ξ, higher
+    differentials do not know of it.
+
+    Raises:
+        InputError: if it is no number.
+        TrainingError: if it is negative or not finite.
+    """
+    require(ridge, Real, "a ridge", "Give 0 or a positive number.")
+    if not 0.0 <= float(ridge) < np.inf:
+        raise TrainingError(
+            f"ridge is {ridge}. It is added to the eigenvalues of the training NTK. "
+            "Give 0 or a positive number."
+        )
+    return float(ridge)
+
+
+def check_finite(name: str, table: Array) -> Array:
+    """The table, if all of its numbers are finite.
+
+    Raises:
+        TrainingError: if not, with the place of the first that is not.
+    """
+    bad = ~np.isfinite(table)
+    if bad.any():
+        place: Any = tuple(int(k) for k in np.argwhere(bad)[0])
+        raise TrainingError(
+            f"{name} is {short_repr(table[place].item())} at {place}. Numbers are finite. "
+            "Leave out or repair that sample."
+        )
+    return table
+
+
+def check_result(what: str, value: Array) -> Array:
+    """A result, if all of its numbers are finite.
+
+    Raises:
+        TrainingError: if training or data were so extreme that numbers overflow.
+    """
+    if not np.isfinite(value).all():
+        raise TrainingError(
+            f"The {what} overflows. Training diverges at these step sizes, or the numbers given "
+            "are too large or too small. Give smaller steps, or rescale inputs and targets."
+        )
+    return value

@@ -1,0 +1,139 @@
+"""LaTeX: golden text, definitions, first layers, conventions, and what notebooks show."""
+
+from pathlib import Path
+
+import pytest
+
+from symdlt import BOOK, Forest, derive, derive_system, forward_equation
+from symdlt.derivation import RecursionSystem
+from symdlt.formats.latex import Conventions, document, golden_files, to_latex
+from symdlt.kernels import regenerate
+
+ROOT = Path(__file__).parents[2]
+PLAIN = Conventions(layers=False, sample="")
+
+
+def test_golden_files_are_what_is_generated():
+    drifts = regenerate(ROOT, check=True, providers=(golden_files,))
+    assert not drifts, "".join(map(str, drifts))
+
+
+def test_a_recursion_in_the_shortest_notation():
+    assert to_latex(derive("F", form="z", inputs="one"), conventions=PLAIN) == (
+        "\\begin{align*}\n"
+        "F &= C_W^{2} \\left\\langle \\sigma\\sigma\\sigma'\\sigma'\\right\\rangle_{K} \\Theta "
+        "+ \\left(\\frac{n_{\\ell}}{n_{\\ell-1}}\\right) C_W^{2} "
+        "\\left\\langle z\\sigma\\sigma'\\right\\rangle_{K}^{2} \\frac{F}{K^{2}}\n"
+        "\\end{align*}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        ("G", r"\mathbb{E}\bigl[z_{i_1;1}z_{i_2;2}\bigr] &= \delta_{i_1i_2}\,K_{12} + O"),
+        ("H", r"\mathbb{E}\bigl[\widehat{H}_{i_1i_2;12}\bigr] &= \delta_{i_1i_2}\,\Theta_{12}"),
+        ("V", r"\bigr]_{\text{connected}} &= \frac{1}{n_{\ell-1}} \Bigl[\delta_{i_1i_2}\,"),
+        ("V", r"\delta_{i_1i_4}\,\delta_{i_2i_3}\,V_{(14)(23)} + O\bigl(1/n_{\ell-1}\bigr)\Bigr]"),
+        ("A", r"\widehat{\Delta H}_{i_1i_2;12}\widehat{\Delta H}_{i_3i_4;34}\bigr]"),
+        ("B", r"A_{(12)(34)} + \delta_{i_1i_3}\,\delta_{i_2i_4}\,B_{1324} + \delta_{i_1i_4}"),
+        ("D", r"\mathbb{E}\bigl[z_{i_1;1}z_{i_2;2}\widehat{\Delta H}_{i_3i_4;34}\bigr]"),
+        ("F", r"\delta_{i_1i_2}\,\delta_{i_3i_4}\,D_{1234} + \delta_{i_1i_3}\,\delta_{i_2i_4}\,F"),
+        ("P", r"\mathbb{E}\bigl[\widehat{\mathrm{d}H}_{i_0i_1i_2;012}z_{i_3;3}\bigr]"),
+        ("P", r"\delta_{i_0i_3}\,\delta_{i_1i_2}\,P_{0123}"),
+        ("Q", r"\delta_{i_0i_1}\,\delta_{i_2i_3}\,Q_{0123} + \delta_{i_0i_2}\,\delta_{i_1i_3}"),
+        ("R", r"\mathbb{E}\bigl[\widehat{\mathrm{dd}_{\mathrm{I}}H}_{i_0i_1i_2i_3;0123}\bigr]"),
+        ("R", r"\delta_{i_0i_1}\,\delta_{i_2i_3}\,R_{0123}"),
+        ("S", r"\mathbb{E}\bigl[\widehat{\mathrm{dd}_{\mathrm{II}}H}_{i_1i_2i_3i_4;1234}\bigr]"),
+        ("T", r"S_{1234} + \delta_{i_1i_3}\,\delta_{i_2i_4}\,T_{1342} + \delta_{i_1i_4}"),
+        ("U", r"\delta_{i_1i_4}\,\delta_{i_2i_3}\,U_{1423} + O\bigl(1/n_{\ell-1}\bigr)\Bigr]"),
+        ("G.1", r"\left(K_{12} + \frac{1}{n_{\ell-1}} G_{12}^{\{1\}}\right)"),
+        ("G.1", r"\right) + O\bigl(1/n_{\ell-1}^{2}\bigr)"),
+        ("X6", r"\frac{1}{n_{\ell-1}^{2}} \Bigl[\delta_{i_1i_2}\,\delta_{i_3i_4}\,\delta_{i_5i_6}"),
+        ("X6", r"\text{(14 other matchings)}"),
+    ],
+)
+def test_documents_say_how_the_tensor_is_defined(name, right):
+    wide = Conventions(layers=False, sample="", width=2000.0)
+    source = document(derive(name), conventions=wide).source.replace("&= ", "= ")
+    assert right.replace("&= ", "= ") in source
+
+
+def test_documents_give_the_first_layer():
+    source = document(derive_system(BOOK), conventions=PLAIN).source
+    assert source.count("In the first layer") == 2
+    assert source.count("It vanishes in the first layer") == 11
+    overlap = r"\frac{1}{n_0} \sum_{j} x_{j;1}\,x_{j;2}"
+    assert rf"K_{{12}} &= C_b + C_W {overlap}" in source
+    assert rf"\Theta_{{12}} &= \lambda_b + \lambda_W {overlap}" in source
+
+
+def test_documents_explain_only_what_occurs():
+    assert "Wick-ordered" not in document(derive("V", form="z")).source
+    assert "Wick-ordered" in document(derive("X6", form="z")).source
+    assert "inverse" not in document(derive("V")).source
+    assert "inverse" in document(derive("V", form="z")).source
+    assert "number in braces" not in document(derive("V")).source
+    assert "number in braces" in document(derive("G.1")).source
+    path_of_six = Forest(6, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5)))
+    assert "lists the edges" in document(forward_equation(path_of_six)).source
+
+
+def test_sums_over_neurons_name_every_neuron():
+    text = to_latex(forward_equation(Forest(6, ((0, 1), (0, 2), (1, 3), (1, 4), (2, 5)))))
+    assert r"\sum_{j_0,j_1,j_2,j_3,j_4,j_5}" in text
+    assert r"\sum_{j_0,j_2,j_3,j_4,j_5}" in text
+    assert "ldots" not in text
+
+
+def test_conventions():
+    recursion = derive("H")
+    text = to_latex(recursion, conventions=Conventions(kernel="G", frozen_ntk="H"))
+    assert text.count("H_") == 2
+    assert r"\rangle_{G^{(\ell)}}" in text
+    assert "K" not in text
+    assert "Theta" not in text
+    assert r"H_{12} &=" in to_latex(
+        recursion, conventions=Conventions(layers=False, sample="", frozen_ntk="H")
+    )
+
+
+def test_pieces_and_larger_tensors_have_readable_names():
+    plain = Conventions(layers=False)
+    assert to_latex(derive("G.1", inputs="one"), conventions=plain).count(r"G^{\{1\}}") == 3
+    assert r"X_{6}^{[02,14]}" in to_latex(derive("X6_02_14", inputs="one"), conventions=plain)
+
+
+def test_tensors_without_a_letter_differ_for_one_input():
+    text = to_latex(derive("X8", inputs="one"))
+    assert r"X_{8}^{(\ell)}" in text
+    assert r"X_{6}^{(\ell)}" in text
+    assert r"X^" not in text
+
+
+def test_display_is_bounded():
+    shown = derive("X6")._repr_latex_()
+    assert shown.startswith("$\\displaystyle")
+    assert "380 more terms" in shown
+    assert len(shown) < 10_000
+    assert "more terms" not in derive("R")._repr_latex_()
+    assert derive_system(["R"])._repr_latex_().count(r"\begin{aligned}") == 5
+    system = RecursionSystem((derive("R"),) * 40)
+    assert "27 more recursions" in system._repr_latex_()
+    assert len(system._repr_latex_()) < 50_000
+
+
+def test_the_repr_of_a_document_is_short():
+    paper = document(derive("X6"))
+    assert repr(paper) == f"LatexDocument({paper.source.count(chr(10))} lines)"
+    assert str(paper) == paper.source
+
+
+def test_a_forward_equation_shows_itself():
+    from symdlt import Forest, forward_equation
+
+    small = forward_equation(Forest(2, ((0, 1),)))._repr_latex_()
+    assert small.startswith(r"$\displaystyle \begin{aligned}\widehat{H}")
+    assert "more terms" not in small
+    path = forward_equation(Forest(5, ((0, 1), (1, 2), (2, 3), (3, 4))))
+    assert f"({len(path.terms) - 12} more terms)" in path._repr_latex_()

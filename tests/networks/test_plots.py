@@ -1,0 +1,86 @@
+"""Plots are drawn into the Axes they are given and carry the numbers."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from symdlt import MLP
+from symdlt.errors import InputError, KernelError, MissingLibraryError, UnknownTensorError
+from symdlt.networks import Comparison, plot_comparison, plot_depth, plot_ratio
+
+HYPER = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
+NETWORK = MLP(activation="sin", widths=[20, 50], **HYPER)
+RESULT = NETWORK.propagate([[1.0, 0.5]], ["G", "H", "V"])
+V = np.arange(16.0).reshape((2,) * 4)
+COMPARISON = Comparison(NETWORK, {"V": V}, {"V": V + 1}, {"V": np.ones_like(V)}, 100, True)
+
+
+@pytest.fixture
+def ax():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot.figure().add_subplot()
+    pyplot.close("all")
+
+
+def test_depth(ax):
+    assert plot_depth(RESULT, ["V", "G"], ax, measured=[COMPARISON]) is ax
+    lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
+    np.testing.assert_array_equal(lines["$G$"], np.c_[[1, 2, 3], RESULT["G"].ravel()])
+    np.testing.assert_array_equal(lines["$V$"], np.c_[[1, 2, 3], RESULT["V"].ravel()])
+    (points,) = ax.containers
+    assert points.lines[0].get_xydata().tolist() == [[3, 1]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$G$", "$V$"]
+
+
+def test_ratio(ax):
+    plot_ratio(RESULT, "V", ["G", "G"], ax)
+    (line,) = ax.get_lines()
+    np.testing.assert_allclose(line.get_ydata(), (RESULT["V"].ravel() / RESULT["G"].ravel() ** 2))
+    assert line.get_label() == "$V$ / ($G$ $G$)"
+    plot_ratio(RESULT, "H", "V", ax)
+    assert np.isnan(ax.get_lines()[1].get_ydata()).tolist() == [True, False, False]
+
+
+def test_comparison_draws_different_entries_only(ax):
+    plot_comparison(COMPARISON, "V", ax)
+    assert ax.get_lines()[0].get_ydata().tolist() == [0.0, 1.0, 3.0, 5.0, 7.0, 15.0]
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert labels == ["0000", "0001", "0011", "0101", "0111", "1111"]
+
+
+@pytest.mark.usefixtures("ax")
+def test_a_new_figure_is_made_if_no_axes_are_given():
+    assert plot_depth(RESULT).get_xlabel() == "layer"
+
+
+@pytest.mark.usefixtures("ax")
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: plot_depth(3), InputError, "3 is not a result of propagate"),
+        (lambda: plot_depth(RESULT, ax=3), InputError, "3 is not an Axes"),
+        (lambda: plot_depth(RESULT, "A"), UnknownTensorError, "There is no 'A' here"),
+        (lambda: plot_depth(RESULT, samples=(0, 1)), KernelError, r"G has no entry \(0, 1\)"),
+        (lambda: plot_depth(RESULT, "V", samples=(0, 0)), KernelError, r"V has no entry \(0, 0\)"),
+        (lambda: plot_depth(RESULT, samples=3), InputError, "3 is not a list of positions"),
+        (lambda: plot_depth(RESULT, measured=3), InputError, "3 is not a list of comparisons"),
+        (lambda: plot_depth(RESULT, measured=[3]), InputError, "3 is not a result of check"),
+        (lambda: plot_ratio(RESULT, "V", 3), InputError, "3 is not"),
+        (lambda: plot_ratio(RESULT, 3, "V"), InputError, "3 is not the name"),
+        (lambda: plot_comparison(RESULT, "V"), InputError, "is not a result of check"),
+        (lambda: plot_comparison(COMPARISON, "A"), KernelError, "A was not compared. There are V"),
+    ],
+)
+def test_what_cannot_be_drawn(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingLibraryError, match=r"pip install 'symdlt\[plot\]'"):
+        plot_depth(RESULT)

@@ -1,0 +1,127 @@
+"""The packages import downwards only, and heavy libraries only where they are needed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import symdlt
+
+ROOT = Path(symdlt.__file__).parent
+ORDER = (
+    "_version",
+    "errors",
+    "equality",
+    "memory",
+    "files",
+    "progress",
+    "precision",
+    "combinatorics",
+    "display",
+    "activations",
+    "algebra",
+    "definitions",
+    "derivation",
+    "formats",
+    "means",
+    "fixed_points",
+    "asymptotics",
+    "sampling",
+    "kernels",
+    "networks",
+    "training",
+    "pipeline",
+    "_api",
+    "cli",
+    "__main__",
+)
+CONSUMERS = ("asymptotics", "sampling", "kernels")
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def package_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return parts[0]
+
+
+def imported(path):
+    """Every imported module, wherever the import statement stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_a_package_imports_only_those_below_it(path):
+    here = package_of(path)
+    if here == "__init__":
+        return
+    for module in imported(path):
+        if not module.startswith("symdlt."):
+            continue
+        there = module.split(".")[1]
+        assert ORDER.index(there) <= ORDER.index(here), module
+        assert here == there or not any(part.startswith("_") for part in module.split(".")[2:])
+        assert not (here in CONSUMERS and there in CONSUMERS and here != there), module
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_heavy_libraries_stay_where_they_are_needed(path):
+    here = package_of(path)
+    found = {module.split(".")[0] for module in imported(path)} & {"sympy", "mpmath", "numpy"}
+    if here in ("asymptotics", "fixed_points", "precision") or "precise" in path.parts:
+        return
+    if here == "kernels" and {"generator", "activations"} & {*path.parts}:
+        return  # they write source, and load what they need when they do
+    if here in ("means", "sampling", "kernels", "networks"):
+        assert found <= {"numpy"}
+    elif here == "training":
+        assert found <= {"numpy", "sympy"}
+    elif here not in ("activations", "kernels", "algebra"):
+        assert not found
+
+
+def test_generated_kernels_import_means_and_what_kernels_share():
+    for path in (ROOT / "kernels/generated").glob("*.py"):
+        for module in imported(path):
+            ours = module == "symdlt.means" or module.startswith("symdlt.kernels.numpy_target.")
+            assert ours or not module.startswith("symdlt"), (path, module)
+
+
+def test_a_kernel_that_runs_loads_no_generator():
+    code = (
+        "import sys, symdlt.kernels.many_inputs, symdlt.kernels.single_input; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("symdlt.")}
+    rooms = {name.split(".")[1] for name in loaded}
+    assert rooms == {"kernels", "means"}
+    assert not any(name.startswith("symdlt.kernels.generator") for name in loaded)
+
+
+def test_means_import_only_numpy_the_standard_library_and_each_other():
+    for path in (ROOT / "means").glob("*.py"):
+        for module in imported(path):
+            top = module.split(".")[0]
+            ours = module.startswith("symdlt.means.")
+            assert ours or top == "numpy" or top in sys.stdlib_module_names, module
+
+
+def test_no_module_is_named_after_nothing_or_grows_without_end():
+    for path in MODULES:
+        assert path.stem not in ("utils", "helpers", "misc", "common")
+        assert package_of(path) == "kernels" or len(path.read_text().splitlines()) <= 400, path
+
+
+@pytest.mark.parametrize("name", ["", ".activations", ".kernels", ".definitions"])
+def test_importing_symdlt_is_light(name):
+    import subprocess
+
+    module = f"symdlt{name}"
+    code = f"import sys, {module}; print(sorted({{'sympy', 'numpy', 'mpmath'}} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
