@@ -23,7 +23,7 @@ SMOKE = (
     "tests/algebra/test_canonical.py",
     "tests/means/test_closed.py",
     "tests/networks/test_result.py",
-    "tests/networks/test_networks.py",
+    "tests/definitions/test_tensors.py",
     "tests/derivation/test_against_book.py",
     "tests/derivation/test_json_fields.py",
     "tests/test_api.py",
