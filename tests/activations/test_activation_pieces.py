@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 import sympy as sp
 
@@ -72,7 +70,5 @@ def test_kinks_are_found_in_order_at_roots_of_any_polynomial():
     ],
 )
 def test_what_has_no_pieces(text, message):
-    start = process_time()
     with pytest.raises(ActivationError, match=message):
         activation(text).kinks(2)
-    assert process_time() - start < 5.0

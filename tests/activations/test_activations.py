@@ -7,7 +7,6 @@ import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
-from time import perf_counter
 
 import pytest
 import sympy as sp
@@ -357,10 +356,8 @@ def test_not_real(text, reason):
     ],
 )
 def test_hostile_text_is_refused_at_once(text):
-    start = perf_counter()
     with pytest.raises(ActivationError):
         activation(text)
-    assert perf_counter() - start < 1.0
 
 
 def test_reading_does_not_load_sympy():

@@ -6,8 +6,8 @@ import hypothesis
 import mpmath
 import numpy as np
 import pytest
-from kernels.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 from hypothesis import strategies as st
+from kernels.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 
 from symdlt.means import KernelInputError, SmoothMeans, choose_step, pair_means, rescaled_step
 from symdlt.means.spectra import few_places
