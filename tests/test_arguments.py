@@ -6,24 +6,16 @@ import numpy as np
 import pytest
 
 import symdlt
-from symdlt import (
-    expansion,
-    forward,
-    kernels,
-    networks,
-    recursions,
-    sampling,
-    training,
-    typesetting,
-)
+from symdlt import activations, definitions, derivation, formats, kernels, sampling, training
 from symdlt.derivation import contract_matching
 from symdlt.errors import SymdltError
+from symdlt.formats import latex
 from symdlt.kernels import single_input
 
 BAD = (None, 2, "x", 1.5, [])
 
 U = symdlt.derive("U", inputs="one")
-NTK = networks.NTK
+NTK = definitions.NTK
 MOMENT = contract_matching(symdlt.forward_equation(NTK), symdlt.BOOK["H"])
 SINE = (np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z))
 ENSEMBLE = sampling.NetworkEnsemble.of((2, 3, 2))
@@ -79,29 +71,29 @@ CALLS = {
     symdlt.Forest: {"vertices": 2, "edges": ((0, 1),)},
     symdlt.Correlator: {"forest": NTK, "matching": ((0, 1),), "labels": (1, 2)},
     SYSTEM.__getitem__: {"name": "U"},
-    networks.activation: {"what": "tanh"},
-    networks.Activation: {"name": "tanh", "text": "tanh(z)"},
-    networks.activation("sin").taylor: {"order": 2},
-    networks.activation("sin").derivatives: {"order": 2},
-    networks.split_subleading: {"name": "G.1"},
-    recursions.replay: {
+    activations.activation: {"what": "tanh"},
+    activations.Activation: {"name": "tanh", "text": "tanh(z)"},
+    activations.activation("sin").taylor: {"order": 2},
+    activations.activation("sin").derivatives: {"order": 2},
+    definitions.split_subleading: {"name": "G.1"},
+    derivation.replay: {
         "diagram": U.terms[0].origins[0],
         "term": U.terms[0],
         "samples": U.samples,
         "form": "derivative",
     },
-    recursions.to_dict: {"recursion": U},
-    forward.forward_equation: {"forest": NTK},
-    expansion.expand_in_width: {"moment": MOMENT, "piece": 0},
-    typesetting.Conventions: {
+    formats.to_dict: {"recursion": U},
+    derivation.forward_equation: {"forest": NTK},
+    derivation.expand_in_width: {"moment": MOMENT, "piece": 0},
+    latex.Conventions: {
         "layers": True,
         "kernel": "K",
         "frozen_ntk": "H",
         "sample": "d",
         "width": 400,
     },
-    typesetting.document: {"what": U, "conventions": None},
-    typesetting.to_latex: {"what": U, "conventions": None},
+    latex.document: {"what": U, "conventions": None},
+    latex.to_latex: {"what": U, "conventions": None},
     kernels.generate_kernel: {"system": SYSTEM, "name": "u"},
     kernels.kernel_for: {"tensors": ["G"], "name": "g"},
     kernels.lower: {"system": SYSTEM},

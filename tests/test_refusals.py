@@ -7,8 +7,9 @@ import pytest
 
 import symdlt
 from symdlt import MLP, GradientDescent, Propagation, RecursionSystem, derive, phase
+from symdlt.activations import activation
 from symdlt.cli import main
-from symdlt.definitions import Forest, activation
+from symdlt.definitions import Forest
 from symdlt.errors import (
     ActivationError,
     GraphError,

@@ -210,9 +210,3 @@ def test_source_is_the_same_whatever_the_hash_seed():
         for seed in ("1", "2")
     }
     assert len(found) == 1
-
-
-def test_gelu_is_generated_quickly():
-    activation_source("tanh", 0)
-    error_function_source.cache_clear()
-    activation_source("gelu", 5)

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from symdlt import indices, wick
+from symdlt import algebra
 from symdlt.algebra import (
     Delta,
     Expression,
@@ -17,6 +17,7 @@ from symdlt.algebra import (
     Term,
     activation,
     as_expression,
+    averages,
     biases,
     canonicalize,
     constant,
@@ -142,5 +143,5 @@ def test_the_arguments_that_are_spoilt_above_fit(call, args, fitting):
 
 
 def test_no_public_function_is_left_out():
-    public = [getattr(package, name) for package in (indices, wick) for name in package.__all__]
+    public = [getattr(package, name) for package in (algebra, averages) for name in package.__all__]
     assert {each for each in public if inspect.isfunction(each)} <= {call for call, _, _ in CALLS}

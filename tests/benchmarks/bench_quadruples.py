@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from symdlt.means import _quadruples, quadruple_means
+from symdlt.means import quadruple_means, quadruples
 from symdlt.means.blocks import block_means, last_rows
 
 TOLERANCE = 1e-6
@@ -70,9 +70,9 @@ def counted(work: Callable) -> tuple[int, int]:
         products += width * terms * others * (len(orders) * nodes + rows * others)
         return block_means(model, block, left, given, inner)
 
-    _quadruples.block_means = counting
+    quadruples.block_means = counting
     work()
-    _quadruples.block_means = block_means
+    quadruples.block_means = block_means
     return evaluations, products
 
 

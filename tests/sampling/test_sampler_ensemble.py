@@ -10,10 +10,10 @@ from symdlt.sampling import (
     SamplingError,
     TensorPattern,
     Tree,
-    _observables,
     draw_parameters,
     evaluate_networks,
     measure,
+    observables,
     sample_networks,
 )
 
@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_numbers():
 
 
 def test_batches_are_drawn_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(_observables, "LARGEST_ARRAY", 2000)
+    monkeypatch.setattr(observables, "LARGEST_ARRAY", 2000)
     ensemble = NetworkEnsemble.of((2, 4, 2))
     found = sample_networks(ensemble, TANH, np.eye(2), ["dH"], 50, np.random.default_rng(4))
     rng = np.random.default_rng(4)
