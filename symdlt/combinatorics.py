@@ -71,6 +71,22 @@ def partition_types(
         yield blocks, total // (alike * inside)
 
 
+def deal_places(blocks: tuple[Counts, ...], classes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Give each block of a type the first places of each class that are left.
+
+    >>> deal_places(((1, 1), (1, 0)), (0, 0, 1))
+    [(0, 2), (1,)]
+    """
+    supply = [
+        iter([place for place, number in enumerate(classes) if number == wanted])
+        for wanted in range(max(classes, default=-1) + 1)
+    ]
+    return [
+        tuple([next(places) for places, n in zip(supply, block, strict=True) for _ in range(n)])
+        for block in blocks
+    ]
+
+
 def _vector_partitions(
     left: Counts, largest: Counts, allowed: Callable[[int], bool]
 ) -> Iterator[tuple[Counts, ...]]:
@@ -94,22 +110,15 @@ def connected_components(
     >>> connected_components(range(5), [(0, 2), (1, 3, 4)])
     ((0, 2), (1, 3, 4))
     """
-    leader = {node: node for node in nodes}
-
-    def find(node: int) -> int:
-        while leader[node] != node:
-            node = leader[node]
-        return node
-
+    group_of = {node: [node] for node in nodes}
     for link in links:
         first, *rest = link
-        root = find(first)
+        group = group_of[first]
         for node in rest:
-            other = find(node)
-            if other != root:
-                low, high = sorted((root, other))
-                leader[high] = root = low
-    groups: dict[int, list[int]] = {}
-    for node in sorted(leader):
-        groups.setdefault(find(node), []).append(node)
-    return tuple(tuple(group) for group in groups.values())
+            other = group_of[node]
+            if other is not group:
+                group += other
+                for member in other:
+                    group_of[member] = group
+    groups = {id(group): group for group in group_of.values()}
+    return tuple(sorted([tuple(sorted(group)) for group in groups.values()]))

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import symdlt
-from symdlt import MLP, GradientDescent, GradientFlow, derive, networks, sampling, training
+from symdlt import (
+    MLP,
+    GradientDescent,
+    GradientFlow,
+    definitions,
+    derive,
+    sampling,
+    training,
+)
 from symdlt.algebra import Index, Species
 from symdlt.derivation import contract_matching, expand_in_width
 from symdlt.formats.latex import Conventions
@@ -40,11 +48,11 @@ MAKERS = {
     "activation": lambda k: symdlt.activation(["gelu", "relu"][k]),
     "kinks": lambda k: symdlt.activation("relu").kinks(1 + k),
     "functions": lambda k: numpy_activation("tanh", 1 + k),
-    "forest": lambda k: networks.Forest(2 + k, ((0, 1),)),
+    "forest": lambda k: definitions.Forest(2 + k, ((0, 1),)),
     "correlator": lambda k: symdlt.tensor("RS"[k]),
     "recursion": lambda k: derive("RS"[k]),
     "system": lambda k: symdlt.derive_system("UH"[k], inputs="one"),
-    "forward equation": lambda k: symdlt.forward_equation([networks.NTK, networks.DNTK][k]),
+    "forward equation": lambda k: symdlt.forward_equation([definitions.NTK, definitions.DNTK][k]),
     "contraction": contracted,
     "expansion": lambda k: expand_in_width(contracted(k), 0),
     "exponents": lambda k: symdlt.exponents(["tanh", "sin"][k], ["H"]),

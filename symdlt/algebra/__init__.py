@@ -11,6 +11,7 @@ Declare indices and tensors, write a formula, and print it or compare it:
 True
 """
 
+from symdlt.algebra.evaluation import evaluate
 from symdlt.algebra.expression import Expression, as_expression, delta
 from symdlt.algebra.factors import Delta, Tensor
 from symdlt.algebra.heads import Head, Kind, Slot
@@ -24,17 +25,19 @@ from symdlt.algebra.laws import (
     truncated_normal,
     uniform,
 )
+from symdlt.algebra.matrix_forms import MatrixForm, matrix_form
 from symdlt.algebra.model import (
     activation,
     biases,
     constant,
+    gaussian_vector,
     preactivations,
     symbol,
     symbols,
     weights,
 )
 from symdlt.algebra.polynomial import Polynomial, falling_factorial
-from symdlt.algebra.symmetry import Symmetry, generated, symmetric
+from symdlt.algebra.symmetry import Symmetry, antisymmetric, generated, symmetric
 from symdlt.algebra.term import Term
 from symdlt.algebra.verbs import (
     canonicalize,
@@ -52,6 +55,7 @@ __all__ = [
     "Index",
     "Kind",
     "Law",
+    "MatrixForm",
     "Polynomial",
     "Slot",
     "Species",
@@ -59,18 +63,22 @@ __all__ = [
     "Tensor",
     "Term",
     "activation",
+    "antisymmetric",
     "as_expression",
     "biases",
     "canonicalize",
     "constant",
     "contract",
     "delta",
+    "evaluate",
     "falling_factorial",
     "from_cumulants",
     "from_moments",
     "gaussian",
+    "gaussian_vector",
     "generated",
     "hazard_value",
+    "matrix_form",
     "neuron",
     "neurons",
     "preactivations",

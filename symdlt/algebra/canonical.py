@@ -7,10 +7,13 @@ from symdlt.algebra.contraction import contract_term
 from symdlt.algebra.factors import Delta, Factor, Tensor, trusted_tensor
 from symdlt.algebra.heads import Head
 from symdlt.algebra.index import Index, Species
-from symdlt.algebra.labelling import Edge, Piece, certificate, number_dummies
+from symdlt.algebra.labelling import Edge, Piece, certificate, number_dummies, sign_of
 from symdlt.algebra.polynomial import Polynomial
 from symdlt.algebra.term import Term, trusted_term
+from symdlt.combinatorics import connected_components
 
+# Convention: the letters in which dummies are read most easily; those of widths, layers and
+# other quantities of the theory (n, m, ℓ, o, δ, λ, σ) are left out.
 _LETTERS = {
     Species.NEURON: "ijklpqrstuvw",
     Species.SAMPLE: "αβγεζηθκμνρτ",
@@ -25,11 +28,15 @@ class Part(NamedTuple):
         key: what decides equality and order.
         dummies: one index of the right species and size for each number; its name is idle.
         factors: each head with its indices, dummies given by number.
+        sign: what the tensors gathered where their indices were exchanged.
+        vanishes: whether the piece is its own negative.
     """
 
     key: tuple[object, ...]
     dummies: tuple[Index, ...]
     factors: tuple[tuple[Head, tuple[Index | int, ...]], ...]
+    sign: int
+    vanishes: bool
 
 
 class Shape(NamedTuple):
@@ -51,11 +58,11 @@ def canonical_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
 def collect_shapes(terms: Iterable[Term]) -> list[tuple[Shape, Polynomial]]:
     """Add up the coefficients of terms of one shape and sort the shapes that are left."""
     memo: Memo = {}
-    found: dict[tuple[object, ...], tuple[Shape, list[Polynomial]]] = {}
+    by_key: dict[tuple[object, ...], tuple[Shape, list[Polynomial]]] = {}
     for term in terms:
         shape, coefficient = shape_of(term, memo)
-        found.setdefault(shape.key, (shape, []))[1].append(coefficient)
-    collected = [(shape, add_up(values)) for shape, values in found.values()]
+        by_key.setdefault(shape.key, (shape, []))[1].append(coefficient)
+    collected = [(shape, add_up(values)) for shape, values in by_key.values()]
     kept = [(shape, value) for shape, value in collected if value]
     kept.sort(key=lambda item: item[0].key)
     return kept
@@ -78,39 +85,38 @@ def shape_of(term: Term, memo: Memo) -> tuple[Shape, Polynomial]:
     bound = set(term.sums)
     deltas = tuple(factor for factor in term.factors if isinstance(factor, Delta))
     parts = []
+    sign = 1
     for piece in connected_pieces(term.factors, bound):
         key = (piece, tuple(index in bound for tensor in piece for index in tensor.indices))
         part = memo.get(key)
         if part is None:
             part = memo[key] = canonical_part(piece, bound)
         parts.append(part)
+        sign *= 0 if part.vanishes else part.sign
     parts.sort(key=lambda part: part.key)
     shape_key = (
         tuple((delta.left.sort_key, delta.right.sort_key) for delta in deltas),
         tuple(part.key for part in parts),
     )
-    return Shape(shape_key, deltas, tuple(parts)), term.coefficient
+    coefficient = term.coefficient if sign == 1 else term.coefficient * sign
+    return Shape(shape_key, deltas, tuple(parts)), coefficient
 
 
 def connected_pieces(factors: Iterable[Factor], bound: set[Index]) -> Iterator[tuple[Tensor, ...]]:
     """Group the tensors of a term that hang together by dummies."""
     tensors = [factor for factor in factors if isinstance(factor, Tensor)]
-    label = list(range(len(tensors)))
-    members = [[place] for place in label]
-    owner: dict[Index, int] = {}
-    for place, tensor in enumerate(tensors):
-        for index in tensor.indices:
-            if index not in bound:
-                continue
-            old, new = label[place], label[owner.setdefault(index, place)]
-            if old != new:
-                for member in members[old]:
-                    label[member] = new
-                members[new] += members[old]
-                members[old] = []
-    for group in members:
-        if group:
-            yield tuple([tensors[place] for place in sorted(group)])
+    if len(tensors) < 2:
+        yield from [tuple(tensors)] if tensors else []
+        return
+    holder: dict[Index, int] = {}
+    links = [
+        (holder.setdefault(index, place), place)
+        for place, tensor in enumerate(tensors)
+        for index in tensor.indices
+        if index in bound
+    ]
+    for group in connected_components(range(len(tensors)), links):
+        yield tuple([tensors[place] for place in group])
 
 
 def canonical_part(
@@ -128,15 +134,23 @@ def canonical_part(
     code = {index: place for place, index in enumerate(free + dummies)}
     ranges = [(i in nameless, i.species.value, str(i.size)) for i in dummies]
     colour = {each: place for place, each in enumerate(sorted(set(ranges)))}
+    symmetries = [tensor.head.symmetry for tensor in tensors]
     piece = Piece(
         tuple(
-            Edge(rank[t.head], tuple([code[i] for i in t.indices]), t.head.symmetry.least)
-            for t in tensors
+            [
+                Edge(
+                    rank[t.head],
+                    tuple([code[i] for i in t.indices]),
+                    s.least,
+                    s.sign if s.signs else (),
+                )
+                for t, s in zip(tensors, symmetries, strict=True)
+            ]
         ),
-        tuple(colour[each] for each in ranges),
+        tuple([colour[each] for each in ranges]),
         len(free),
     )
-    numbers = number_dummies(piece) if dummies else []
+    numbers, odd = number_dummies(piece)
     by_number = dict(zip(numbers, dummies, strict=True))
     place: dict[int, int] = {}
     factors: list[tuple[Head, tuple[Index | int, ...]]] = []
@@ -147,7 +161,8 @@ def canonical_part(
         factors.append((heads[label], tuple(row)))
     ordered = tuple(by_number[number] for number in place)
     key = _part_key(factors, [ranges[dummies.index(dummy)] for dummy in ordered])
-    return Part(key, ordered, tuple(factors))
+    sign = sign_of(piece, numbers) if any(s.signs for s in symmetries) else 1
+    return Part(key, ordered, tuple(factors), sign, odd or not sign)
 
 
 def _part_key(
@@ -209,12 +224,9 @@ def _supply(
 ) -> Index:
     known = supply.setdefault((dummy.species, dummy.size), [])
     while len(known) <= place:
-        known.append(Index(dummy_name(dummy.species, len(known), taken), *_range(dummy)))
+        name = dummy_name(dummy.species, len(known), taken)
+        known.append(Index(name, dummy.species, dummy.size))
     return known[place]
-
-
-def _range(index: Index) -> tuple[Species, int | str | None]:
-    return index.species, index.size
 
 
 def dummy_name(species: Species, place: int, taken: set[str]) -> str:

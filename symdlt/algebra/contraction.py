@@ -1,16 +1,23 @@
 """Contraction: Kronecker deltas carried out, and empty sums turned into widths."""
 
-from symdlt.algebra.factors import Delta, Factor, Tensor, trusted_tensor
+from symdlt.algebra.factors import Delta, Factor, Tensor, trusted_tensor, unsized
 from symdlt.algebra.index import Index
+from symdlt.algebra.polynomial import ZERO
 from symdlt.algebra.term import Term, size_polynomial, trusted_term
+
+NOTHING = trusted_term((), ZERO, ())
 
 
 def contract_term(term: Term) -> Term:
     """Carry out the deltas of a term and count the sums that no factor needs.
 
-    What is left of the deltas ties free indices to the first of their class.
+    What is left of the deltas ties free indices to the first of their class, which is a number
+    if there is one; two numbers in one class make the term zero.
     """
     names = delta_names(term)
+    numbers = [index for index in names if index.number is not None]
+    if any(names[index] != index for index in numbers):
+        return NOTHING
     tensors: list[Factor] = []
     seen: set[Index] = set()
     for factor in term.factors:
@@ -18,6 +25,7 @@ def contract_term(term: Term) -> Term:
             moved = factor
             if names:
                 indices = tuple([names.get(i, i) for i in factor.indices])
+                indices = unsized(factor.head, indices) if numbers else indices
                 moved = trusted_tensor(factor.head, indices)
             tensors.append(moved)
             seen.update(moved.indices)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from symdlt.algebra.canonical import canonical_terms
 from symdlt.algebra.factors import Delta, Tensor
-from symdlt.algebra.index import Index
+from symdlt.algebra.index import Index, as_index
 from symdlt.algebra.names import refusal
 from symdlt.algebra.polynomial import ONE, Number, Polynomial, as_polynomial
 from symdlt.algebra.term import Term, check_names, multiply_terms, scale_term, sum_term
@@ -41,8 +41,8 @@ class Expression:
     @property
     def free_indices(self) -> tuple[Index, ...]:
         """List the indices that are free in some term, in order."""
-        found = {i for term in self.terms for i in term.free_indices}
-        return tuple(sorted(found, key=lambda i: i.sort_key))
+        free = {i for term in self.terms for i in term.free_indices}
+        return tuple(sorted(free, key=lambda i: i.sort_key))
 
     @property
     def canonical_terms(self) -> tuple[Term, ...]:
@@ -67,16 +67,18 @@ class Expression:
             terms = tuple(sum_term(term, index) for term in terms)
         return Expression(terms)
 
-    def relabel(self, names: Mapping[Index, Index]) -> "Expression":
-        """Rename free indices; dummies step aside.
+    def relabel(self, names: Mapping[Index, Index | int]) -> "Expression":
+        """Rename free indices, or fix them to numbers; dummies step aside.
 
         Raises:
             IndexStructureError: an index would get another species or size.
         """
         if not isinstance(names, Mapping):
             raise refusal(names, "a mapping of indices", "`relabel`", "Give one such as {i: j}.")
-        for old, new in names.items():
+        moves: dict[Index, Index] = {}
+        for old, value in names.items():
             check_index(old, "`relabel`")
+            moves[old] = new = as_index(value, old.species, old.size)
             check_index(new, "`relabel`")
             if (old.species, old.size) != (new.species, new.size):
                 raise IndexStructureError(
@@ -84,7 +86,7 @@ class Expression:
                     "The two indices run over different ranges. "
                     "Rename an index to one of the same species and size."
                 )
-        return Expression(tuple(relabel_term(term, names) for term in self.terms))
+        return Expression(tuple(relabel_term(term, moves) for term in self.terms))
 
     def __add__(self, other: "Expression | Polynomial | Number") -> "Expression":
         if not is_operand(other):
@@ -203,15 +205,21 @@ def single(factor: Delta | Tensor) -> Expression:
     return Expression((Term((), ONE, (factor,)),))
 
 
-def delta(left: Index, right: Index) -> Expression:
-    """Make a Kronecker delta.
+def delta(left: Index | int, right: Index | int) -> Expression:
+    """Make a Kronecker delta of two indices, or of an index and a number.
 
     >>> from symdlt.algebra import neurons
     >>> i, j = neurons("i j", "n")
     >>> print(delta(i, j) * delta(j, i))
     δ_{i j}
+    >>> print(delta(1, i) + delta(1, i).relabel({i: 2}) + delta(1, i).sum(i))
+    1 + δ_{1 i}
     """
-    return single(Delta(left, right))
+    if isinstance(right, Index):
+        left = as_index(left, right.species, right.size)
+    if isinstance(left, Index):
+        right = as_index(right, left.species, left.size)
+    return single(Delta(left, right))  # type: ignore[arg-type]  # Delta refuses two numbers
 
 
 def relabel_term(term: Term, names: Mapping[Index, Index]) -> Term:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from symdlt.algebra.heads import Head
-from symdlt.algebra.index import Index
+from symdlt.algebra.heads import Head, wrong_count
+from symdlt.algebra.index import Index, fixed
 from symdlt.algebra.names import refusal
 from symdlt.errors import IndexStructureError
 
@@ -51,6 +51,9 @@ class Delta:
 class Tensor:
     """A head with one index in each slot.
 
+    A number in a slot that takes every size has no size either, so that it is one and the same
+    wherever it came from.
+
     Raises:
         IndexStructureError: the number, species or size of the indices does not fit.
     """
@@ -68,11 +71,7 @@ class Tensor:
                 "Call the head instead, as in x(i, j).",
             )
         if len(indices) != len(head.slots):
-            raise IndexStructureError(
-                f"{head.name} takes {len(head.slots)} indices and was given {len(indices)}. "
-                f"The indices were ({', '.join(str(i) for i in indices)}). "
-                f"Give one for each of {', '.join(s.species for s in head.slots) or 'no slot'}."
-            )
+            raise wrong_count(head, indices)
         for place, (slot, index) in enumerate(zip(head.slots, indices, strict=True)):
             if not isinstance(index, Index) or not slot.takes(index):
                 raise IndexStructureError(
@@ -81,6 +80,7 @@ class Tensor:
                     f"{'' if slot.size is None else f' of size {slot.size}'}. "
                     "Use an index declared so, or declare the tensor with other slots."
                 )
+        _set(self, "indices", unsized(head, indices))
 
     def __repr__(self) -> str:
         return f"Tensor({self.head.name}, {', '.join(str(index) for index in self.indices)})"
@@ -93,6 +93,16 @@ class Tensor:
 Factor = Delta | Tensor
 
 _set = object.__setattr__
+
+
+def unsized(head: Head, indices: tuple[Index, ...]) -> tuple[Index, ...]:
+    """Drop the size of a number that stands in a slot without one."""
+    if not any(i.number is not None and i.size is not None for i in indices):
+        return indices
+    return tuple(
+        i if i.number is None or slot.size is not None else fixed(i.number, i.species, None)
+        for slot, i in zip(head.slots, indices, strict=True)
+    )
 
 
 def trusted_tensor(head: Head, indices: tuple[Index, ...]) -> Tensor:

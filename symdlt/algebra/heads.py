@@ -4,7 +4,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from symdlt.algebra.index import Index, Size, Species, check_size, check_species
+from symdlt.algebra.index import (
+    Index,
+    Size,
+    Species,
+    as_index,
+    check_size,
+    check_species,
+)
 from symdlt.algebra.laws import Law
 from symdlt.algebra.layer_labels import Layer, split_layer
 from symdlt.algebra.symmetry import NO_SYMMETRY, Symmetry
@@ -18,11 +25,12 @@ class Kind(IntEnum):
     """What kind of quantity a head is; the order is the order of factors in print."""
 
     CONSTANT = 0
-    WEIGHT = 1
-    BIAS = 2
-    PREACTIVATION = 3
-    ACTIVATION = 4
-    AVERAGE = 5
+    VECTOR = 1
+    WEIGHT = 2
+    BIAS = 3
+    PREACTIVATION = 4
+    ACTIVATION = 5
+    AVERAGE = 6
 
     @property
     def noun(self) -> str:
@@ -55,17 +63,19 @@ class Slot:
 class Head:
     """A tensor without its indices; call it with indices to get an expression.
 
-    Make one with `constant`, `weights`, `biases`, `preactivations` or `activation`.
+    Make one with `constant`, `gaussian_vector`, `weights`, `biases`, `preactivations` or
+    `activation`.
 
     Attributes:
-        kind: constant, weight, bias, preactivation, activation or average.
+        kind: constant, vector, weight, bias, preactivation, activation or average.
         name: the letter in print.
         slots: which indices it takes.
         layer: the layer of the network it belongs to, if any.
-        symmetry: permutations of the slots that leave it unchanged.
+        symmetry: permutations of the slots that leave it unchanged or change its sign.
         order: how often an activation is differentiated.
         law: how a weight or bias is distributed.
         members: the functions inside an average ⟨…⟩.
+        moments: the mean and covariance of a Gaussian vector.
     """
 
     kind: Kind
@@ -76,6 +86,7 @@ class Head:
     order: int = 0
     law: Law | None = None
     members: tuple["Head", ...] = ()
+    moments: "Moments | None" = None
     sort_key: tuple[object, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,8 +99,9 @@ class Head:
             self.order,
             tuple(member.sort_key for member in self.members),
             tuple(slot.sort_key for slot in self.slots),
-            (self.symmetry.blocks, self.symmetry.elements),
+            (self.symmetry.blocks, self.symmetry.elements, self.symmetry.signs),
             () if self.law is None else self.law.sort_key,
+            () if self.moments is None else self.moments.sort_key,
         )
         object.__setattr__(self, "sort_key", key)
 
@@ -101,12 +113,15 @@ class Head:
     def __hash__(self) -> int:
         return hash((self.name, self.order, len(self.slots)))
 
-    def __call__(self, *indices: Index) -> "Expression":
-        """Put indices into the slots."""
+    def __call__(self, *indices: Index | int) -> "Expression":
+        """Put indices, or the numbers they are fixed to, into the slots."""
         from symdlt.algebra.expression import single
         from symdlt.algebra.factors import Tensor
 
-        return single(Tensor(self, indices))
+        if len(indices) != len(self.slots):
+            raise wrong_count(self, indices)
+        slots = zip(self.slots, indices, strict=True)
+        return single(Tensor(self, tuple(as_index(i, s.species, s.size) for s, i in slots)))
 
     def derivative(self, times: int = 1) -> "Head":
         """Differentiate an activation.
@@ -131,6 +146,28 @@ class Head:
     def rank(self) -> int:
         """Count the slots."""
         return len(self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What a Gaussian vector is known by: its covariance, and its mean unless that is zero."""
+
+    covariance: Head
+    mean: Head | None
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Order moments by their tensors."""
+        return (self.covariance.sort_key, () if self.mean is None else self.mean.sort_key)
+
+
+def wrong_count(head: Head, indices: tuple[Index | int, ...]) -> IndexStructureError:
+    """Say that a tensor was given more or fewer indices than it takes."""
+    return IndexStructureError(
+        f"{head.name} takes {len(head.slots)} indices and was given {len(indices)}. "
+        f"The indices were ({', '.join(str(i) for i in indices)}). "
+        f"Give one for each of {', '.join(s.species for s in head.slots) or 'no slot'}."
+    )
 
 
 def check_symmetry(head: Head) -> None:

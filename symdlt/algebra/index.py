@@ -28,7 +28,8 @@ class Species(StrEnum):
 class Index:
     """An index by name; two indices are the same when name, species and size all agree.
 
-    Its `sort_key` orders by species, then by name with its numbers read as numbers.
+    Its `sort_key` orders by species, then by name with its numbers read as numbers. An index with
+    a `number` is fixed to that value, counted from 1; its name is the number.
 
     Raises:
         IndexStructureError: the name is reserved or malformed, or the size is not a width.
@@ -40,12 +41,17 @@ class Index:
     name: str
     species: Species
     size: Size = None
+    # Its name says the number too, so comparing goes without it.
+    number: int | None = field(default=None, compare=False)
     sort_key: tuple[object, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name, "an index")
+        if self.number is None:
+            check_name(self.name, "an index")
         check_species(self.species, f"the index {self.name!r}")
         check_size(self.size, f"the index {self.name!r}")
+        if self.number is not None:
+            check_number(self)
         check_unreserved(self.name, "index", f"a {self.species} index of size {self.size}")
         if self.name == self.size:
             raise IndexStructureError(
@@ -63,7 +69,36 @@ class Index:
         return self.name
 
     def __repr__(self) -> str:
-        return f"Index({self.name!r}, {self.species}, {self.size})"
+        number = "" if self.number is None else f", number={self.number}"
+        return f"Index({self.name!r}, {self.species}, {self.size}{number})"
+
+
+def fixed(number: int, species: Species, size: Size) -> Index:
+    """Make the index that has one value of its range, counted from 1."""
+    return Index(str(number), species, size, number)
+
+
+def as_index(value: Index | int, species: Species, size: Size) -> Index:
+    """Read a number as the index that is fixed to it."""
+    return fixed(value, species, size) if isinstance(value, int) else value
+
+
+def check_number(index: Index) -> None:
+    """Refuse a number that is not one of the range, as far as its size is known."""
+    number, size = index.number, index.size
+    if (
+        not isinstance(number, int)
+        or isinstance(number, bool)
+        or number < 1
+        or (isinstance(size, int) and number > size)
+        or index.name != str(number)
+    ):
+        reach = "from 1 up" if size is None else f"from 1 to {size}"
+        raise IndexStructureError(
+            f"An index cannot be fixed to {number!r}. "
+            f"It is a {index.species} index, whose values run {reach}. "
+            "Give one of them, or declare a larger range."
+        )
 
 
 def check_species(species: object, place: str) -> None:

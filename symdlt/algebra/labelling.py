@@ -1,10 +1,12 @@
 """Canonical numbering of the dummies of one connected piece of a term.
 
-Colour refinement with branching on ties, and pruning by the symmetries met on the way.
+Colour refinement with branching on ties, and pruning by the symmetries met on the way, after
+B. D. McKay, Practical graph isomorphism, Congressus Numerantium 30 (1981), 45.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 
 Codes = tuple[int, ...]
 Arrange = Callable[[Codes], Codes]
@@ -15,12 +17,14 @@ Certificate = tuple[tuple[int, Codes], ...]
 class Edge:
     """One factor as the numbering sees it: a label and codes in its slots.
 
-    Codes below `Piece.fixed` stand for free indices, the rest for dummies.
+    Codes below `Piece.fixed` stand for free indices, the rest for dummies. `sign` tells how the
+    factor changes where its codes are arranged, and is empty if it never does.
     """
 
     label: int
     codes: Codes
     arrange: Arrange
+    sign: "Callable[[Codes], int] | tuple[()]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,19 @@ class _Search:
     best: tuple[Certificate, list[int], tuple[int, ...]] | None = None
     first: tuple[Certificate, list[int], tuple[int, ...]] | None = None
     symmetries: list[list[int]] = field(default_factory=list)
+    odd: bool = False
 
 
-def number_dummies(piece: Piece) -> list[int]:
-    """Return the number of each dummy in the smallest certificate of the piece."""
+def number_dummies(piece: Piece) -> tuple[list[int], bool]:
+    """Number the dummies as in the smallest certificate of the piece.
+
+    Also tells whether an exchange of dummies turns the piece into its negative. Those that the
+    search meets generate all its symmetries (McKay, as above), and the
+    sign of a product of exchanges is the product of their signs.
+    """
     count = len(piece.colours)
-    if count == 1:
-        return [0]
+    if count <= 1:
+        return [0] * count, False
     incidence: list[list[Edge]] = [[] for _ in range(count)]
     for edge in piece.edges:
         for vertex in sorted({code - piece.fixed for code in edge.codes if code >= piece.fixed}):
@@ -53,7 +63,16 @@ def number_dummies(piece: Piece) -> list[int]:
     search = _Search(piece, incidence)
     _explore(search, refine(piece, incidence, list(piece.colours)), ())
     assert search.best is not None
-    return search.best[1]
+    return search.best[1], search.odd
+
+
+def sign_of(piece: Piece, numbers: list[int]) -> int:
+    """Return the sign that the factors gather on their way into the certificate."""
+    signed = [edge for edge in piece.edges if edge.sign]
+    if not signed:
+        return 1
+    codes = list(range(piece.fixed)) + [piece.fixed + number for number in numbers]
+    return prod(e.sign(tuple([codes[c] for c in e.codes])) for e in signed if e.sign)
 
 
 def refine(piece: Piece, incidence: list[list[Edge]], colours: list[int]) -> list[int]:
@@ -118,20 +137,21 @@ def _first_tie(colours: list[int]) -> list[int]:
 
 
 def _reach_leaf(search: _Search, numbers: list[int], path: tuple[int, ...]) -> int:
-    found = (certificate(search.piece, numbers), numbers, path)
+    leaf = (certificate(search.piece, numbers), numbers, path)
     if search.first is None or search.best is None:
-        search.first = search.best = found
+        search.first = search.best = leaf
         return len(path)
     for known in (search.first, search.best):
-        if known[0] == found[0]:
+        if known[0] == leaf[0]:
             places = {number: vertex for vertex, number in enumerate(known[1])}
             search.symmetries.append([places[number] for number in numbers])
+            search.odd |= sign_of(search.piece, known[1]) != sign_of(search.piece, numbers)
             common = 0
             while common < len(path) and path[common] == known[2][common]:
                 common += 1
             return common
-    if found[0] < search.best[0]:
-        search.best = found
+    if leaf[0] < search.best[0]:
+        search.best = leaf
     return len(path)
 
 

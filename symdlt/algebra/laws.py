@@ -127,14 +127,17 @@ def check_not_negative(value: Polynomial, what: str, place: str) -> None:
 
 
 def cumulant_from_moments(moment: Callable[[int], Polynomial], order: int) -> Polynomial:
-    r"""Solve $m_k = \sum_j \binom{k-1}{j-1} \kappa_j m_{k-j}$ for the last cumulant."""
-    found: dict[int, Polynomial] = {}
+    r"""Solve $m_k = \sum_j \binom{k-1}{j-1} \kappa_j m_{k-j}$ for the last cumulant.
+
+    The recursion is that of P. J. Smith, The American Statistician 49 (1995), 217.
+    """
+    cumulants: dict[int, Polynomial] = {}
     for k in range(2, order + 1, 2):
         rest = moment(k)
         for j in range(2, k, 2):
-            rest = rest - found[j] * moment(k - j) * math.comb(k - 1, j - 1)
-        found[k] = rest
-    return found[order]
+            rest = rest - cumulants[j] * moment(k - j) * math.comb(k - 1, j - 1)
+        cumulants[k] = rest
+    return cumulants[order]
 
 
 def gaussian(variance: Polynomial | Number) -> Law:
@@ -175,6 +178,7 @@ def truncated_normal(scale: Polynomial | Number, cutoff: Number = 2, hazard: str
 
 def check_cutoff(cutoff: object, place: str) -> None:
     """Refuse a cut that is no positive number, or one at which the hazard is 0 or infinite."""
+    # Convention: far wider than any cut in use, and far from where floats over- or underflow.
     if not isinstance(cutoff, int | float | Fraction) or not 1e-6 <= cutoff <= 1e6:
         raise IndexStructureError(
             f"A normal law cannot be cut at {cutoff!r} standard deviations. "

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from symdlt.algebra.heads import Head, Kind, Slot
+from symdlt.algebra.heads import Head, Kind, Moments, Slot
 from symdlt.algebra.index import Index, Species
 from symdlt.algebra.laws import Law, gaussian
 from symdlt.algebra.layer_labels import Layer, shift_layer, width_of
@@ -176,6 +176,55 @@ def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) 
             "Make one, as in symmetric(2) or generated((1, 0)).",
         )
     return Head(Kind.CONSTANT, name, taken, symmetry=symmetry)
+
+
+def gaussian_vector(
+    name: str, *slots: Slot | Index, covariance: Head, mean: Head | None = None
+) -> Head:
+    r"""Make a Gaussian vector $x_i$ with $E[x_i x_j] = C_{ij} + m_i m_j$.
+
+    Args:
+        name: the letter in print.
+        slots: one slot, or one index that fits it, for each leg.
+        covariance: a constant with the legs of the vector twice, the same when the two are
+            exchanged.
+        mean: a constant with the legs of the vector; zero unless told.
+
+    Raises:
+        IndexStructureError: the legs do not fit, or the covariance is not symmetric.
+
+    >>> from symdlt.algebra import neurons, symmetric
+    >>> from symdlt.algebra.averages import expectation
+    >>> i, j = neurons("i j", "n")
+    >>> C, m = constant("C", i, j, symmetry=symmetric(2)), constant("m", i)
+    >>> x = gaussian_vector("x", i, covariance=C, mean=m)
+    >>> print(expectation(x(i) * x(j)), "and", expectation((x(i) ** 2).sum(i)))
+    C_{i j} + m_i m_j and Σ_i C_{i i} + Σ_i m_i²
+    """
+    plain = constant(name, *slots)
+    legs = plain.slots
+    for head, wanted, what in ((covariance, legs * 2, "covariance"), (mean, legs, "mean")):
+        if head is None and what == "mean":
+            continue
+        if not isinstance(head, Head) or head.kind is not Kind.CONSTANT or head.slots != wanted:
+            raise refusal(
+                head,
+                f"a constant with {len(wanted)} legs that fit",
+                f"`gaussian_vector` as the {what} of {name}",
+                "Make one with `constant`: the covariance has the legs of the vector twice, the "
+                "mean once.",
+            )
+    there = tuple(range(2 * len(legs)))
+    back = (*there[len(legs) :], *there[: len(legs)])
+    symmetry = covariance.symmetry
+    alike = symmetry.least(there) == symmetry.least(back)
+    if not alike or (symmetry.signs and symmetry.sign(there) != symmetry.sign(back)):
+        raise IndexStructureError(
+            f"The covariance {covariance.name} may change when its two legs are exchanged. "
+            f"It was given to `gaussian_vector` for {name}. "
+            f"Declare it with a symmetry, as in symmetric(2) or generated({back})."
+        )
+    return Head(Kind.VECTOR, name, legs, moments=Moments(covariance, mean))
 
 
 def slot_of(index: Index) -> Slot:

@@ -1,6 +1,6 @@
 """Exact coefficients: Laurent polynomials in named constants and widths."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -212,10 +212,10 @@ def as_exact(value: Number) -> Number:
 
 def gather(terms: Iterable[tuple[Monomial, Number]]) -> Polynomial:
     """Add up the values of equal monomials and sort what is left."""
-    found: dict[Monomial, Number] = {}
+    values: dict[Monomial, Number] = {}
     for monomial, value in terms:
-        found[monomial] = found.get(monomial, 0) + value
-    kept = [(monomial, as_exact(value)) for monomial, value in found.items() if value]
+        values[monomial] = values.get(monomial, 0) + value
+    kept = [(monomial, as_exact(value)) for monomial, value in values.items() if value]
     if len(kept) > 1:
         kept.sort(key=_term_key)
     return Polynomial(tuple(kept))
@@ -276,14 +276,21 @@ def magnitude(value: Number) -> Number:
 
 def write_monomial(monomial: Monomial, value: Number) -> str:
     """Write a positive multiple of a monomial as one fraction."""
+    above, below = split_fraction(monomial, value, lambda name, power: name + superscript(power))
+    if not below:
+        return above
+    return f"{above}/{below[0]}" if len(below) == 1 else f"{above}/({' '.join(below)})"
+
+
+def split_fraction(
+    monomial: Monomial, value: Number, power: Callable[[str, int], str]
+) -> tuple[str, list[str]]:
+    """Write what is above the bar of a positive multiple of a monomial, and list what is below."""
     above = [str(value.numerator)] if value.numerator != 1 else []
     below = [str(value.denominator)] if value.denominator != 1 else []
-    for name, power in monomial:
-        (above if power > 0 else below).append(name + superscript(abs(power)))
-    top = " ".join(above) or "1"
-    if not below:
-        return top
-    return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({' '.join(below)})"
+    for name, degree in monomial:
+        (above if degree > 0 else below).append(power(name, abs(degree)))
+    return " ".join(above) or "1", below
 
 
 def superscript(power: int) -> str:

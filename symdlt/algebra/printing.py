@@ -1,11 +1,11 @@
 """Text and LaTeX of expressions, from their canonical form."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from symdlt.algebra.expression import Expression
-from symdlt.algebra.factors import Delta, Factor, Tensor
+from symdlt.algebra.factors import Delta, Factor
 from symdlt.algebra.heads import Head, Kind
 from symdlt.algebra.index import Index, Species
 from symdlt.algebra.layer_labels import Layer, split_layer
@@ -16,16 +16,44 @@ from symdlt.algebra.polynomial import (
     Polynomial,
     join_signed,
     magnitude,
+    split_fraction,
     superscript,
 )
 from symdlt.algebra.term import Term
 
+# Convention: what a `repr` shows stays on one line, and beyond so many terms is a number.
 _SHORT = 100
+_MANY_TERMS = 200
+
+# Convention: f''' is still easy to count, f'''' is not.
+_MOST_PRIMES = 3
 
 
 def to_text(expression: Expression) -> str:
     """Write an expression in plain characters."""
-    return join_signed(term_text(term) for term in printed_terms(expression))
+    return Writer().expression(expression)
+
+
+def to_latex(expression: Expression) -> str:
+    """Write an expression in LaTeX."""
+    return LatexWriter().expression(expression)
+
+
+def to_short_text(expression: Expression) -> str:
+    """Write at most a line, and only the number of terms when there are many."""
+    if len(expression.terms) > _MANY_TERMS:
+        return f"Expression({len(expression.terms)} terms)"
+    return f"Expression({shortened(to_text(expression))})"
+
+
+def short_term_text(term: Term) -> str:
+    """Write a term as it stands, not brought into canonical form, in at most a line."""
+    return f"Term({shortened(join_signed([Writer().term(term)]))})"
+
+
+def shortened(text: str) -> str:
+    """Cut a text that is longer than a line."""
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
 def printed_terms(expression: Expression) -> Iterator[Term]:
@@ -37,54 +65,57 @@ def printed_terms(expression: Expression) -> Iterator[Term]:
             yield from (Term((), Polynomial((piece,))) for piece in term.coefficient.terms)
 
 
-def to_short_text(expression: Expression) -> str:
-    """Write at most a line, and only the number of terms when there are many."""
-    if len(expression.terms) > 200:
-        return f"Expression({len(expression.terms)} terms)"
-    text = to_text(expression)
-    return f"Expression({text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'})"
-
-
-def short_term_text(term: Term) -> str:
-    """Write a term as it stands, not brought into canonical form, in at most a line."""
-    negative, text = term_text(term)
-    text = "-" + text if negative else text
-    return f"Term({text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'})"
-
-
-def to_latex(expression: Expression) -> str:
-    """Write an expression in LaTeX."""
-    writer = LatexWriter()
-    return join_signed(writer.term(term) for term in printed_terms(expression))
-
-
 @dataclass(slots=True)
-class LatexWriter:
-    """Writes terms in LaTeX and remembers the pieces that come back in later terms."""
+class Writer:
+    """Writes terms in plain characters, and remembers pieces that come back in later terms."""
 
     factors: dict[tuple[object, ...], str] = field(default_factory=dict)
     coefficients: dict[Polynomial, tuple[bool, str]] = field(default_factory=dict)
     sums: dict[tuple[Index, ...], str] = field(default_factory=dict)
 
+    def expression(self, expression: Expression) -> str:
+        """Write an expression."""
+        return join_signed(self.term(term) for term in printed_terms(expression))
+
     def term(self, term: Term) -> tuple[bool, str]:
         """Write a term without its sign, and tell the sign."""
-        known = self.coefficients.get(term.coefficient)
-        if known is None:
-            known = self.coefficients[term.coefficient] = coefficient_latex(term.coefficient)
-        negative, coefficient = known
-        pieces = [] if coefficient == "1" and term.factors else [coefficient]
-        if term.sums:
-            pieces.append(self.sum(term.sums))
-        pieces += powers(term.factors, self.factor, latex_power)
-        return negative, " ".join(pieces)
+        pieces = self.summed(term.sums, term.factors)
+        return self.product(term.coefficient, pieces, bool(term.factors))
 
-    def sum(self, indices: tuple[Index, ...]) -> str:
-        """Write the sum sign with its indices."""
-        text = self.sums.get(indices)
+    def product(
+        self, coefficient: Polynomial, pieces: list[str], follows: bool
+    ) -> tuple[bool, str]:
+        """Write pieces behind a coefficient; a coefficient 1 is left out if a factor follows."""
+        known = self.coefficients.get(coefficient)
+        if known is None:
+            known = self.coefficients[coefficient] = self.coefficient(coefficient)
+        negative, number = known
+        return negative, " ".join(pieces if number == "1" and follows else [number, *pieces])
+
+    def summed(self, sums: tuple[Index, ...], factors: Iterable[Factor]) -> list[str]:
+        """Write factors behind a sum sign, equal neighbours as one power."""
+        written = self.powers([self.factor(factor) for factor in factors])
+        if not sums:
+            return written
+        text = self.sums.get(sums)
         if text is None:
-            names = " ".join([name_latex(index.name) for index in indices])
-            text = self.sums[indices] = rf"\sum_{{{names}}}"
-        return text
+            text = self.sums[sums] = self.sum_sign(sums)
+        return [text, *written]
+
+    def powers(self, texts: Iterable[str]) -> list[str]:
+        """Write equal neighbours as one power."""
+        written: list[str] = []
+        counts: list[int] = []
+        for text in texts:
+            if written and written[-1] == text:
+                counts[-1] += 1
+            else:
+                written.append(text)
+                counts.append(1)
+        return [
+            text if count == 1 else text + self.power(count)
+            for text, count in zip(written, counts, strict=True)
+        ]
 
     def factor(self, factor: Factor) -> str:
         """Write a factor, known by its head object and the names of its indices."""
@@ -94,77 +125,127 @@ class LatexWriter:
             key = (id(factor.head), *[index.name for index in factor.indices])
         text = self.factors.get(key)
         if text is None:
-            text = self.factors[key] = factor_latex(factor)
+            text = self.factors[key] = self.new_factor(factor)
         return text
 
-
-def term_text(term: Term) -> tuple[bool, str]:
-    """Write a term without its sign, and tell the sign."""
-    negative, coefficient = coefficient_text(term.coefficient)
-    pieces = [] if coefficient == "1" and term.factors else [coefficient]
-    if term.sums:
-        pieces.append(f"Σ_{braced(' '.join(index.name for index in term.sums))}")
-    pieces += powers(term.factors, factor_text, superscript)
-    return negative, " ".join(pieces)
-
-
-def powers(
-    factors: tuple[Factor, ...],
-    write: Callable[[Factor], str],
-    raised: Callable[[int], str],
-) -> list[str]:
-    """Write equal neighbours among the factors as one power."""
-    written: list[str] = []
-    counts: list[int] = []
-    for factor in factors:
-        text = write(factor)
-        if written and written[-1] == text:
-            counts[-1] += 1
-        else:
-            written.append(text)
-            counts.append(1)
-    return [
-        text if count == 1 else text + raised(count)
-        for text, count in zip(written, counts, strict=True)
-    ]
-
-
-def coefficient_text(coefficient: Polynomial) -> tuple[bool, str]:
-    """Write a coefficient that may have several terms, with a sign only for one."""
-    if len(coefficient.terms) != 1:
-        return False, f"({coefficient})"
-    negative = coefficient.terms[0][1] < 0
-    return negative, str(-coefficient if negative else coefficient)
-
-
-def factor_text(factor: Factor) -> str:
-    """Write one factor in plain characters."""
-    if isinstance(factor, Delta):
-        return f"δ_{braced(subscript(factor.indices))}"
-    head = factor.head
-    if head.kind is Kind.AVERAGE:
+    def new_factor(self, factor: Factor) -> str:
+        """Write a factor that has not been met before."""
+        if isinstance(factor, Delta):
+            return self.letter("δ", 0, None, factor.indices)
+        head = factor.head
+        if head.kind is not Kind.AVERAGE:
+            return self.letter(head.name, head.order, head.layer, factor.indices)
         legs = iter(factor.indices)
-        inside = " ".join(
-            member_text(m, tuple(next(legs) for _ in m.slots[1:])) for m in head.members
-        )
-        return f"⟨{inside}⟩{layer_text(head)}"
-    name = head_name(head) + layer_text(head)
-    return name + (f"_{braced(subscript(factor.indices))}" if factor.indices else "")
+        inside = [
+            self.letter(m.name, m.order, None, tuple(next(legs) for _ in m.slots[1:]))
+            for m in head.members
+        ]
+        return self.bracket(" ".join(inside), head.layer)
+
+    def coefficient(self, coefficient: Polynomial) -> tuple[bool, str]:
+        """Write a coefficient, with a sign only if it is one monomial."""
+        if len(coefficient.terms) != 1:
+            return False, f"({coefficient})"
+        negative = coefficient.terms[0][1] < 0
+        return negative, str(-coefficient if negative else coefficient)
+
+    def sum_sign(self, sums: tuple[Index, ...]) -> str:
+        """Write the sum sign with its indices."""
+        return f"Σ_{braced(' '.join(index.name for index in sums))}"
+
+    def power(self, power: int) -> str:
+        """Write the power of what stands before."""
+        return superscript(power)
+
+    def letter(
+        self,
+        name: str,
+        order: int,
+        layer: Layer | None,
+        indices: tuple[Index, ...],
+        transposed: bool = False,
+    ) -> str:
+        """Write a name with its derivative, its layer and its indices."""
+        foot = f"_{braced(subscript(indices))}" if indices else ""
+        return f"{name}{primes(order)}{layer_text(layer)}{foot}{'ᵀ' if transposed else ''}"
+
+    def bracket(self, inside: str, layer: Layer | None) -> str:
+        """Write an average with its layer."""
+        return f"⟨{inside}⟩{layer_text(layer)}"
+
+    def trace(self, inside: str) -> str:
+        """Write a trace."""
+        return f"tr({inside})"
+
+    def group(self, inside: str, indices: tuple[Index, ...] = ()) -> str:
+        """Write a product in parentheses, with indices."""
+        return f"({inside})" + (f"_{braced(subscript(indices))}" if indices else "")
 
 
-def member_text(member: Head, legs: tuple[Index, ...]) -> str:
-    """Write one function inside an average."""
-    return head_name(member) + (f"_{braced(subscript(legs))}" if legs else "")
+@dataclass(slots=True)
+class LatexWriter(Writer):
+    """Writes terms in LaTeX."""
+
+    def coefficient(self, coefficient: Polynomial) -> tuple[bool, str]:
+        """Write a coefficient, with a sign only if it is one monomial."""
+        pieces = [(v < 0, monomial_latex(m, magnitude(v))) for m, v in coefficient.terms]
+        return pieces[0] if len(pieces) == 1 else (False, rf"\left({join_signed(pieces)}\right)")
+
+    def sum_sign(self, sums: tuple[Index, ...]) -> str:
+        """Write the sum sign with its indices."""
+        return rf"\sum_{{{' '.join([name_latex(index.name) for index in sums])}}}"
+
+    def power(self, power: int) -> str:
+        """Write the power of what stands before."""
+        return f"{{}}^{{{power}}}"
+
+    def letter(
+        self,
+        name: str,
+        order: int,
+        layer: Layer | None,
+        indices: tuple[Index, ...],
+        transposed: bool = False,
+    ) -> str:
+        """Write a name with its derivative and layer raised, and its indices lowered."""
+        above = r"\prime" * order if order <= _MOST_PRIMES else primes(order)
+        above += "" if layer is None else f"({layer_latex(layer)})"
+        above += r"\top" if transposed else ""
+        stem = f"{{{name_latex(name)}}}" if "_" in name or "'" in name else name_latex(name)
+        foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
+        return stem + (f"^{{{above}}}" if above else "") + foot
+
+    def bracket(self, inside: str, layer: Layer | None) -> str:
+        """Write an average with its layer."""
+        raised = "" if layer is None else f"^{{({layer_latex(layer)})}}"
+        return rf"\left\langle {inside} \right\rangle{raised}"
+
+    def trace(self, inside: str) -> str:
+        """Write a trace."""
+        return rf"\operatorname{{tr}}\left({inside}\right)"
+
+    def group(self, inside: str, indices: tuple[Index, ...] = ()) -> str:
+        """Write a product in parentheses, with indices."""
+        foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
+        return rf"\left({inside}\right){foot}"
 
 
-def head_name(head: Head) -> str:
-    """Write the letter of a head with the primes of its derivative."""
-    return head.name + ("'" * head.order if head.order <= 3 else f"[{head.order}]")
+def primes(order: int) -> str:
+    """Write the order of a derivative."""
+    return "'" * order if order <= _MOST_PRIMES else f"[{order}]"
 
 
-def layer_text(head: Head) -> str:
-    """Write the layer of a head as a raised bracket."""
-    return "" if head.layer is None else f"^({head.layer})"
+def head_label(head: Head) -> str:
+    """Write a tensor without its indices."""
+    if head.kind is Kind.AVERAGE:
+        inside = " ".join(m.name + primes(m.order) for m in head.members)
+        return f"⟨{inside}⟩{layer_text(head.layer)}"
+    return head.name + primes(head.order) + layer_text(head.layer)
+
+
+def layer_text(layer: Layer | None) -> str:
+    """Write a layer as a raised bracket."""
+    return "" if layer is None else f"^({layer})"
 
 
 def subscript(indices: tuple[Index, ...], write: Callable[[str], str] = str) -> str:
@@ -176,40 +257,6 @@ def subscript(indices: tuple[Index, ...], write: Callable[[str], str] = str) -> 
 def braced(text: str) -> str:
     """Put braces around all but single characters."""
     return text if len(text) == 1 else f"{{{text}}}"
-
-
-def factor_latex(factor: Factor) -> str:
-    """Write one factor in LaTeX."""
-    if isinstance(factor, Delta):
-        return rf"\delta_{{{subscript(factor.indices, name_latex)}}}"
-    head = factor.head
-    if head.kind is Kind.AVERAGE:
-        return average_latex(factor)
-    return head_latex(head, head.layer) + (
-        f"_{{{subscript(factor.indices, name_latex)}}}" if factor.indices else ""
-    )
-
-
-def average_latex(factor: Tensor) -> str:
-    """Write an average as angle brackets with its layer raised."""
-    legs = iter(factor.indices)
-    inside = []
-    for member in factor.head.members:
-        indices = tuple(next(legs) for _ in member.slots[1:])
-        foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
-        inside.append(head_latex(member, None) + foot)
-    layer = factor.head.layer
-    raised = "" if layer is None else f"^{{({layer_latex(layer)})}}"
-    return rf"\left\langle {' '.join(inside)} \right\rangle{raised}"
-
-
-def head_latex(head: Head, layer: Layer | None) -> str:
-    """Write the letter of a head with its derivative and layer raised."""
-    above = r"\prime" * head.order if head.order <= 3 else f"[{head.order}]"
-    above += "" if layer is None else f"({layer_latex(layer)})"
-    name = name_latex(head.name)
-    name = f"{{{name}}}" if "_" in name or "'" in name else name
-    return name + (f"^{{{above}}}" if above else "")
 
 
 def layer_latex(layer: Layer) -> str:
@@ -224,17 +271,14 @@ def layer_latex(layer: Layer) -> str:
     return name_latex(symbol) + (f"{offset:+d}" if offset else "")
 
 
-def latex_power(power: int) -> str:
-    """Write a power in LaTeX; the first power is not written."""
-    return "" if power == 1 else f"{{}}^{{{power}}}"
-
-
 def name_latex(name: str) -> str:
     """Write a name in LaTeX, with its digits and what follows '_' lowered.
 
     >>> print(name_latex("i1"), name_latex("n_{ℓ-1}"), name_latex("C_W"), name_latex("x1_a'"))
     i_{1} n_{\\ell-1} C_{W} x_{1,a}'
     """
+    if name.isdigit():
+        return name
     bare = name.rstrip("'")
     stem, *below = bare.split("_")
     letters = stem.rstrip("0123456789")
@@ -251,28 +295,14 @@ def greek(text: str) -> str:
     return spelled.replace(r"\ell -", r"\ell-").replace(r"\ell +", r"\ell+")
 
 
-def coefficient_latex(coefficient: Polynomial) -> tuple[bool, str]:
-    """Write a coefficient in LaTeX, with a sign only if it is one monomial."""
-    if len(coefficient.terms) != 1:
-        return False, rf"\left({polynomial_latex(coefficient)}\right)"
-    ((monomial, value),) = coefficient.terms
-    return value < 0, monomial_latex(monomial, magnitude(value))
-
-
-def polynomial_latex(coefficient: Polynomial) -> str:
-    """Write a Laurent polynomial in LaTeX."""
-    return join_signed((v < 0, monomial_latex(m, magnitude(v))) for m, v in coefficient.terms)
-
-
 def monomial_latex(monomial: Monomial, value: Number) -> str:
     """Write a positive multiple of a monomial as one fraction."""
-    above = [str(value.numerator)] if value.numerator != 1 else []
-    below = [str(value.denominator)] if value.denominator != 1 else []
-    for name, power in monomial:
+
+    def power(name: str, degree: int) -> str:
         letter = name_latex(name)
-        raised = f"^{{{abs(power)}}}" if abs(power) != 1 else ""
-        if raised and letter.endswith("'"):
-            letter = f"{{{letter}}}"
-        (above if power > 0 else below).append(letter + raised)
-    top = " ".join(above) or "1"
-    return rf"\frac{{{top}}}{{{' '.join(below)}}}" if below else top
+        if degree == 1:
+            return letter
+        return (f"{{{letter}}}" if letter.endswith("'") else letter) + f"^{{{degree}}}"
+
+    above, below = split_fraction(monomial, value, power)
+    return rf"\frac{{{above}}}{{{' '.join(below)}}}" if below else above

@@ -5,10 +5,9 @@ from typing import Any
 
 from symdlt.algebra.expression import Expression
 from symdlt.algebra.factors import Delta, Factor, Tensor
-from symdlt.algebra.heads import Head, Kind
 from symdlt.algebra.index import Index
 from symdlt.algebra.polynomial import Polynomial
-from symdlt.algebra.printing import head_name, layer_text
+from symdlt.algebra.printing import head_label
 from symdlt.algebra.term import Term
 from symdlt.errors import IndexStructureError
 
@@ -54,11 +53,12 @@ def _labelled(terms: Iterable[Term]) -> Iterator[tuple[str, object]]:
         for monomial, _ in term.coefficient.terms:
             yield from ((name, "a symbol") for name, _ in monomial)
         for index in term.indices():
-            yield index.name, "an index"
+            if index.number is None:
+                yield index.name, "an index"
         yield from ((i.size, "a symbol") for i in term.sums if isinstance(i.size, str))
         for factor in term.factors:
             if isinstance(factor, Tensor):
-                yield _label(factor.head), factor.head
+                yield head_label(factor.head), factor.head
 
 
 def _term(term: Term, sympy: Any) -> Any:
@@ -71,19 +71,15 @@ def _term(term: Term, sympy: Any) -> Any:
 def _factor(factor: Factor, sympy: Any) -> Any:
     if isinstance(factor, Delta):
         return sympy.KroneckerDelta(_index(factor.left, sympy), _index(factor.right, sympy))
-    name = _label(factor.head)
+    name = head_label(factor.head)
     if not factor.indices:
         return sympy.Symbol(name)
     return sympy.IndexedBase(name)[tuple(_index(i, sympy) for i in factor.indices)]
 
 
-def _label(head: Head) -> str:
-    if head.kind is Kind.AVERAGE:
-        return f"⟨{' '.join(head_name(m) for m in head.members)}⟩{layer_text(head)}"
-    return head_name(head) + layer_text(head)
-
-
 def _index(index: Index, sympy: Any) -> Any:
+    if index.number is not None:
+        return sympy.Integer(index.number)
     return sympy.Symbol(index.name, integer=True)
 
 

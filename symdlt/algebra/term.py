@@ -44,9 +44,10 @@ class Term:
 
     @property
     def free_indices(self) -> tuple[Index, ...]:
-        """List the indices that are not summed, in order."""
-        found = dict.fromkeys(i for factor in self.factors for i in factor.indices)
-        return tuple(sorted((i for i in found if i not in self.sums), key=lambda i: i.sort_key))
+        """List the indices that are neither summed nor fixed to a number, in order."""
+        present = dict.fromkeys(i for factor in self.factors for i in factor.indices)
+        free = (i for i in present if i.number is None and i not in self.sums)
+        return tuple(sorted(free, key=lambda i: i.sort_key))
 
     @property
     def deltas(self) -> tuple[Delta, ...]:
@@ -80,6 +81,12 @@ def not_parts(term: Term) -> IndexStructureError:
 def check_sums(sums: tuple[Index, ...]) -> None:
     """Refuse a sum that occurs twice or whose range is not known."""
     for index in sums:
+        if index.number is not None:
+            raise IndexStructureError(
+                f"Cannot sum over the number {index.number}. "
+                f"It stands where a {index.species} index is summed. "
+                "Sum over an index, and fix it to a number in another expression."
+            )
         if index.size is None:
             raise IndexStructureError(
                 f"Cannot sum over {index.name}, whose range has no size. "
@@ -99,7 +106,7 @@ def check_names(indices: Iterable[Index]) -> None:
     known: dict[str, Index] = {}
     for index in indices:
         other = known.setdefault(index.name, index)
-        if other is not index and other != index:
+        if other is not index and other != index and index.number is None:
             raise IndexStructureError(
                 f"The name {index.name!r} stands for two different indices. "
                 f"They are {other!r} and {index!r}. "

@@ -6,7 +6,7 @@ from dataclasses import replace as replace_fields
 from symdlt.algebra.contraction import contract_term
 from symdlt.algebra.expression import Expression, add_all, as_expression, single
 from symdlt.algebra.factors import Delta, Factor, Tensor
-from symdlt.algebra.heads import Head
+from symdlt.algebra.heads import Head, Moments
 from symdlt.algebra.index import Index, Size
 from symdlt.algebra.names import refusal
 from symdlt.algebra.polynomial import Number, Polynomial, as_polynomial, check_values
@@ -193,4 +193,14 @@ def _substitute_head(
         head.order,
         head.law and head.law.substitute(values),
         tuple(_substitute_head(member, values, resize) for member in head.members),
+        head.moments and _substitute_moments(head.moments, values, resize),
     )
+
+
+def _substitute_moments(
+    moments: Moments,
+    values: Mapping[str, Polynomial | Number],
+    resize: Callable[[Size], Size],
+) -> Moments:
+    mean = moments.mean and _substitute_head(moments.mean, values, resize)
+    return Moments(_substitute_head(moments.covariance, values, resize), mean)

@@ -342,7 +342,8 @@ CASES = [
     (
         lambda: expectation(W(r1, c1), over=u),
         "Cannot average over u, which is not random. It was given as `over` for "
-        "Expression(W^(1)_{r1 c1}). Average over weights, biases or preactivations; those of an "
+        "Expression(W^(1)_{r1 c1}). Average over weights, biases, Gaussian vectors or "
+        "preactivations; those of an "
         "activation are the ones it was made from.",
     ),
     (
@@ -409,7 +410,7 @@ CASES = [
     (
         lambda: expectation_terms(W(r1, c1), over=u),
         "Cannot list pairings of Head('u', constant, rank 1). It was given as `over` to "
-        "`expectation_terms`. Give one head of weights or biases.",
+        "`expectation_terms`. Give one head of weights, biases or a Gaussian vector.",
     ),
     (
         lambda: expectation_orbits(W(r1, c1), over=u),

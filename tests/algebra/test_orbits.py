@@ -1,5 +1,7 @@
+import contextlib
 import math
 import pickle
+import random
 from itertools import islice
 
 import pytest
@@ -11,9 +13,11 @@ from symdlt.algebra import (
     preactivations,
     product,
     samples,
+    symbol,
+    uniform,
     weights,
 )
-from symdlt.algebra.averages import Orbit, expectation, expectation_orbits
+from symdlt.algebra.averages import ExpectationError, Orbit, expectation, expectation_orbits
 
 W = weights(2)
 J = neurons("j", "n_1")[0]
@@ -128,3 +132,38 @@ def test_orbits_do_not_depend_on_the_order_of_legs_or_on_names():
         split = expectation_orbits(expectation_orbits(product(factors), over=W), over=z)
         results.append((split, str(split), hash(split)))
     assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_legs_that_share_indices_and_numbers_are_told_apart(seed):
+    """Rows and samples come from few names, so legs share some and own others."""
+    rng = random.Random(seed)
+    head, z = weights(2, law=rng.choice([None, uniform(symbol("v"))])), preactivations(1)
+    σ = activation("σ", z)
+    rows, marks = neurons("p q a b c d", "n_2"), samples("α β γ δ ε")
+    (column,) = neurons("j", "n_1")
+    functions = [σ, σ, σ.derivative(), z]
+    legs = []
+    for _ in range(rng.choice([4, 4, 4, 6])):
+        row, mark = rng.choice([*rows[: rng.choice([2, 3, 6])], 1, 2]), rng.choice([*marks, 1])
+        legs.append((head(row, column) * rng.choice(functions)(column, mark)).sum(column))
+    pairs = expectation_orbits(product(legs), over=head)
+    assert pairs.expand() == expectation(product(legs), over=head)
+    with contextlib.suppress(ExpectationError):
+        split = expectation_orbits(pairs, over=z)
+        assert split.expand() == expectation(product(legs))
+
+
+def test_pairs_that_hang_on_different_shared_rows_are_different():
+    head, z = weights(2), preactivations(1)
+    σ = activation("σ", z)
+    (column,) = neurons("j", "n_1")
+    p, q, a, b = neurons("p q a b", "n_2")
+    α, γ, δ = samples("α γ δ")
+    legs = product(
+        (head(row, column) * σ(column, mark)).sum(column)
+        for row, mark in ((p, α), (p, α), (q, α), (q, α), (a, γ), (b, δ))
+    )
+    pairs = expectation_orbits(legs, over=head)
+    assert pairs.expand() == expectation(legs, over=head)
+    assert expectation_orbits(pairs, over=z).expand() == expectation(legs)

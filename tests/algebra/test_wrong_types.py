@@ -16,6 +16,7 @@ from symdlt.algebra import (
     Tensor,
     Term,
     activation,
+    antisymmetric,
     as_expression,
     averages,
     biases,
@@ -23,12 +24,15 @@ from symdlt.algebra import (
     constant,
     contract,
     delta,
+    evaluate,
     falling_factorial,
     from_cumulants,
     from_moments,
     gaussian,
+    gaussian_vector,
     generated,
     hazard_value,
+    matrix_form,
     neuron,
     neurons,
     preactivations,
@@ -62,6 +66,7 @@ i, j = neurons("i j", "n")
 α = sample("α")
 n = symbol("n")
 x, W, law = constant("x", i), weights(1, "n", "n"), gaussian(1)
+C = constant("C", i, j, symmetry=symmetric(2))
 σ = activation("σ", preactivations(1, "n"))
 
 LAYER, NAME, SIZE = (3, "x"), ("x",), (None, 3, "x")
@@ -76,7 +81,9 @@ CALLS = [
     (lambda symmetry: constant("x", i, j, symmetry=symmetry), (symmetric(2),), ((),)),
     (contract, (x(i),), ((3,),)),
     (contract_matching, (forward_equation(NTK), tensor("H")), ((), ())),
-    (delta, (i, j), ((), ())),
+    (antisymmetric, (2,), ((3, []),)),
+    (delta, (i, j), ((3,), (3,))),
+    (evaluate, (x(1), {"x": [1, 2], "n": 2}), ((3,), ())),
     (expectation, (W(i, j), "all"), ((3,), ([],))),
     (lambda over: connected(W(i, j), over=over), ("all",), (([],),)),
     (expectation_orbits, (W(i, j), W), ((3,), ())),
@@ -85,6 +92,14 @@ CALLS = [
     (from_cumulants, ({2: 1},), ((),)),
     (from_moments, ({2: 1},), ((),)),
     (gaussian, (1,), ((3,),)),
+    (
+        lambda name, slot, covariance, mean: gaussian_vector(
+            name, slot, covariance=covariance, mean=mean
+        ),
+        ("y", i, C, x),
+        (NAME, (), (), (None,)),
+    ),
+    (matrix_form, (x(i),), ((3,),)),
     (generated, ((1, 0),), (([],),)),
     (hazard_value, (2,), ((3, 1.5),)),
     (neuron, ("i", "n"), (NAME, SIZE)),
@@ -102,7 +117,7 @@ CALLS = [
     (truncated_normal, (1, 2, "q"), ((3,), (3, 1.5), NAME)),
     (uniform, (1,), ((3,),)),
     (weights, (1, "n", "n", law), (LAYER, SIZE, SIZE, (None,))),
-    (x, (i,), ((),)),
+    (x, (i,), ((3,),)),
     (x(i).sum, (j,), ((),)),
     (x(i).relabel, ({i: j},), ((),)),
     (x(i).__pow__, (2,), ((3,),)),
@@ -144,4 +159,5 @@ def test_the_arguments_that_are_spoilt_above_fit(call, args, fitting):
 
 def test_no_public_function_is_left_out():
     public = [getattr(package, name) for package in (algebra, averages) for name in package.__all__]
-    assert {each for each in public if inspect.isfunction(each)} <= {call for call, _, _ in CALLS}
+    called = {call for call, _, _ in CALLS} | {gaussian_vector}
+    assert {each for each in public if inspect.isfunction(each)} <= called

@@ -4,8 +4,9 @@ import random
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from math import factorial
+from math import factorial, prod
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,16 +14,19 @@ from hypothesis import strategies as st
 from symdlt.algebra import (
     Delta,
     Expression,
+    Index,
     Kind,
     Polynomial,
     Tensor,
     Term,
     activation,
+    antisymmetric,
     canonicalize,
     constant,
     contract,
     from_moments,
     gaussian,
+    gaussian_vector,
     generated,
     neurons,
     preactivations,
@@ -32,6 +36,7 @@ from symdlt.algebra import (
     uniform,
     weights,
 )
+from symdlt.algebra import evaluate as on_arrays
 from symdlt.algebra.averages import connected, expectation, expectation_orbits, expectation_terms
 
 SQUARE = neurons("i j k o", "n")
@@ -49,12 +54,17 @@ BLOCK = constant("r", i, a)
 CUBE = constant("c", i, j, k, symmetry=symmetric(3))
 PAIRED = constant("v", i, j, k, o, symmetry=generated((1, 0, 2, 3), (2, 3, 0, 1)))
 INPUT = constant("x", i, ALPHA)
-HEADS = (*VECTORS, SHORT_VECTOR, MATRIX, METRIC, BLOCK, CUBE, PAIRED)
+FIELD = constant("f", i, j, symmetry=antisymmetric(2))
+FORM = constant("w", i, j, k, symmetry=antisymmetric(3))
+CURVATURE = constant("R", i, j, k, o, symmetry=generated((1, 0, 2, 3), (2, 3, 0, 1), signs=(-1, 1)))
+HEADS = (*VECTORS, SHORT_VECTOR, MATRIX, METRIC, BLOCK, CUBE, PAIRED, FIELD, FORM, CURVATURE)
+NUMBERS = tuple(Index(str(value), i.species, "n", number=value) for value in (1, 2))
 
 
 def array_value(head, values):
     """Give every entry of every constant a fixed small number with the head's symmetry."""
-    return entry_value(head.name, head.symmetry.least(values))
+    value = entry_value(head.name, head.symmetry.least(values))
+    return value * head.symmetry.sign(values) if head.symmetry.signs else value
 
 
 @cache
@@ -64,8 +74,13 @@ def entry_value(name, values):
 
 def evaluate_factor(factor, at, entry):
     if isinstance(factor, Delta):
-        return int(at[factor.left] == at[factor.right])
-    return entry(factor.head, tuple(at[index] for index in factor.indices))
+        return int(position(factor.left, at) == position(factor.right, at))
+    return entry(factor.head, tuple(position(index, at) for index in factor.indices))
+
+
+def position(index, at):
+    """Count from 0 where an index stands; one that is fixed counts from 1."""
+    return at[index] if index.number is None else index.number - 1
 
 
 def sizes_of(indices, widths):
@@ -96,7 +111,7 @@ def assignments(indices, widths):
 @st.composite
 def terms(draw, heads=HEADS, most=5, free=FREE):
     """Draw a raw term: sums (some idle), a polynomial coefficient, deltas and tensors."""
-    pool = {"n": (*SQUARE[:3], *free), "m": SHORT}
+    pool = {"n": (*SQUARE[:3], *free, draw(st.sampled_from(NUMBERS))), "m": SHORT}
     factors = []
     for _ in range(draw(st.integers(0, most))):
         if draw(st.integers(0, 3)) == 0:
@@ -128,26 +143,24 @@ def shuffled(expression, rng):
             old = [index for index in term.sums if (index.species, index.size) == species]
             names.update(zip(old, rng.sample(old, len(old)), strict=True))
         term = term.relabel(names)
-        factors = [move_legs(factor, rng) for factor in term.factors]
-        rng.shuffle(factors)
+        moved = [move_legs(factor, rng) for factor in term.factors]
+        rng.shuffle(moved)
         sums = tuple(rng.sample(term.sums, len(term.sums)))
-        changed.append(Term(sums, term.coefficient, tuple(factors)))
+        coefficient = term.coefficient * prod(sign for _, sign in moved)
+        changed.append(Term(sums, coefficient, tuple(factor for factor, _ in moved)))
     rng.shuffle(changed)
     return Expression(tuple(changed))
 
 
 def move_legs(factor, rng):
     if isinstance(factor, Delta):
-        return rng.choice([factor, Delta(factor.right, factor.left)])
-    symmetry = factor.head.symmetry
-    if symmetry.elements:
-        move = rng.choice(symmetry.elements)
-        return Tensor(factor.head, tuple(factor.indices[slot] for slot in move))
-    legs = list(factor.indices)
-    for block in symmetry.blocks:
-        for slot, leg in zip(block, rng.sample([legs[s] for s in block], len(block)), strict=True):
-            legs[slot] = leg
-    return Tensor(factor.head, tuple(legs))
+        return rng.choice([factor, Delta(factor.right, factor.left)]), 1
+    legs, total = factor.indices, 1
+    for move, sign in rng.choices(
+        [*factor.head.symmetry.moves(len(legs)), (range(len(legs)), 1)], k=4
+    ):
+        legs, total = tuple(legs[slot] for slot in move), total * sign
+    return Tensor(factor.head, legs), total
 
 
 @settings(max_examples=80, deadline=None)
@@ -253,7 +266,7 @@ def average_by_counting(terms_, widths, free, head, moment):
             piece, powers = scale, {}
             for factor in term.factors:
                 if isinstance(factor, Tensor) and factor.head == head:
-                    entry = tuple(at[index] for index in factor.indices)
+                    entry = tuple(position(index, at) for index in factor.indices)
                     powers[entry] = powers.get(entry, 0) + 1
                 else:
                     piece *= evaluate_factor(factor, at, array_value)
@@ -266,7 +279,7 @@ def average_by_counting(terms_, widths, free, head, moment):
 @st.composite
 def weight_terms(draw, head):
     """Draw a term with an even number of weights among other factors."""
-    rows, columns = (*SQUARE[:3], FREE[0]), SHORT
+    rows, columns = (*SQUARE[:3], FREE[0], NUMBERS[1]), SHORT
     drawn = [
         Tensor(head, (draw(st.sampled_from(rows)), draw(st.sampled_from(columns))))
         for _ in range(2 * draw(st.integers(1, 3)))
@@ -276,6 +289,93 @@ def weight_terms(draw, head):
     used = {index for factor in factors for index in factor.indices}
     sums = tuple(index for index in (*SQUARE, *SHORT) if index in used)
     return Term(sums, others.coefficient, factors)
+
+
+COVARIANCE, MEAN = constant("C", i, j, symmetry=symmetric(2)), constant("e", i)
+GAUSSIAN = gaussian_vector("x", i, covariance=COVARIANCE, mean=MEAN)
+ROOTS = [[random.Random(f"L{a}{b}").randint(-3, 3) for b in range(3)] for a in range(3)]
+
+
+def gaussian_entry(head, values):
+    """Give the covariance the value of the product of its root with itself."""
+    if head == COVARIANCE:
+        return sum(ROOTS[values[0]][b] * ROOTS[values[1]][b] for b in range(3))
+    return array_value(head, values)
+
+
+@cache
+def moment_of(entries):
+    """Multiply out x = e + L g, and average each power of the independent normal numbers g."""
+    powers = {(0, 0, 0): 1}
+    for entry in entries:
+        raised = {}
+        for power, value in powers.items():
+            raised[power] = raised.get(power, 0) + value * array_value(MEAN, (entry,))
+            for b in range(3):
+                higher = tuple(p + (place == b) for place, p in enumerate(power))
+                raised[higher] = raised.get(higher, 0) + value * ROOTS[entry][b]
+        powers = raised
+    return sum(
+        value * prod(factorial(p) // factorial(p // 2) // 2 ** (p // 2) for p in power)
+        for power, value in powers.items()
+        if all(p % 2 == 0 for p in power)
+    )
+
+
+@st.composite
+def gaussian_terms(draw):
+    """Draw a term with up to five legs of a Gaussian vector among other factors."""
+    rows = (*SQUARE[:3], FREE[0], *NUMBERS)
+    drawn = [
+        Tensor(GAUSSIAN, (draw(st.sampled_from(rows)),)) for _ in range(draw(st.integers(1, 5)))
+    ]
+    others = draw(terms(heads=(VECTORS[0], METRIC, FIELD), most=2, free=FREE[:1]))
+    factors = (*drawn, *others.factors)
+    used = {index for factor in factors for index in factor.indices}
+    return Term(tuple(x for x in (*SQUARE, *SHORT) if x in used), others.coefficient, factors)
+
+
+@settings(max_examples=40, deadline=None)
+@given(gaussian_terms())
+def test_average_over_a_gaussian_vector_has_the_value_of_its_moments(term):
+    expression = Expression((term,))
+    average = expectation(expression, over=GAUSSIAN)
+    streamed = list(expectation_terms(expression, over=GAUSSIAN))
+    widths = {"n": 3, "m": 2}
+    scale = term.coefficient.substitute(widths).as_fraction()
+    for at in assignments(FREE[:1], widths):
+        expected = Fraction(0)
+        for values in product(*sizes_of(term.sums, widths)):
+            where = {**at, **dict(zip(term.sums, values, strict=True))}
+            entries, piece = [], scale
+            for factor in term.factors:
+                if isinstance(factor, Tensor) and factor.head == GAUSSIAN:
+                    entries.append(position(factor.indices[0], where))
+                else:
+                    piece *= evaluate_factor(factor, where, gaussian_entry)
+            expected += piece * moment_of(tuple(sorted(entries)))
+        assert evaluate(average.terms, widths, at, gaussian_entry) == expected
+        assert evaluate(streamed, widths, at, gaussian_entry) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(expressions(most=4))
+def test_values_on_arrays_are_those_of_explicit_sums(expression):
+    widths = {"n": 3, "m": 2}
+    arrays = {
+        head: np.array(
+            [array_value(head, at) for at in product(*(range(widths[s.size]) for s in head.slots))]
+        ).reshape([widths[s.size] for s in head.slots])
+        for head in HEADS
+    }
+    for form in (expression, canonicalize(expression)):
+        values = np.broadcast_to(
+            on_arrays(form, {**widths, **arrays}), [3] * len(form.free_indices)
+        )
+        for at in assignments(FREE, widths):
+            expected = float(evaluate(expression.terms, widths, at))
+            entry = values[tuple(at[index] for index in form.free_indices)]
+            assert entry == pytest.approx(expected, rel=1e-12, abs=1e-9)
 
 
 @pytest.mark.parametrize(("head", "moment"), LAWS)

@@ -64,7 +64,7 @@ def split_neurons(term: Term, head: Head) -> NeuronSplit:
     bound = set(term.sums)
     elsewhere = {index for factor in rest for index in factor.indices}
     sorted_functions = {
-        neuron: tuple(sorted(found, key=function_key)) for neuron, found in functions.items()
+        neuron: tuple(sorted(unsorted, key=function_key)) for neuron, unsorted in functions.items()
     }
     alone = {i: f for i, f in sorted_functions.items() if i in bound and i not in elsewhere}
     tied = {i: f for i, f in sorted_functions.items() if i not in alone}
@@ -118,7 +118,7 @@ def _fill_blocks(
     for block in blocks:
         inside = [(each, count) for each, count in zip(classes, block, strict=True) if count]
         held.append(tuple(neuron for (neuron, _), _ in inside if neuron is not None))
-        functions = tuple(f for (_, found), count in inside for f in found * count)
+        functions = tuple(f for (_, alike), count in inside for f in alike * count)
         if functions not in averages:
             averages[functions] = bracket_of(functions)
         brackets.append(averages[functions])

@@ -17,12 +17,14 @@ from symdlt.errors import ExpectationError
 
 Over = Head | Iterable[Head] | str
 DRAWN = (Kind.WEIGHT, Kind.BIAS)
+RANDOM = (Kind.VECTOR, *DRAWN, Kind.PREACTIVATION)
 
 
 def expectation(expression: Expression | Polynomial | Number, over: Over = "all") -> Expression:
     r"""Average over random tensors of the network.
 
-    Weights and biases are independent with the law of their head; preactivations are
+    Weights and biases are independent with the law of their head; Gaussian vectors have the mean
+    and covariance of theirs; preactivations are
     independent and alike from neuron to neuron, and averaging over them leaves angle brackets
     ⟨…⟩ of one neuron, coincident neurons being split exactly:
     $E[\sigma_i \sigma_j] = \delta_{ij}\langle\sigma\sigma\rangle
@@ -53,7 +55,7 @@ def expectation(expression: Expression | Polynomial | Number, over: Over = "all"
     result = Expression(tuple(contract_term(term) for term in result.terms))
     for head in random_heads(result, over):
         check_independence(result.terms, head)
-        if head.kind in DRAWN:
+        if head.kind is not Kind.PREACTIVATION:
             result = average_weights(result, head)
         else:
             result = average_preactivations(result, head)
@@ -111,12 +113,12 @@ def random_heads(expression: Expression, over: Over) -> tuple[Head, ...]:
     else:
         heads = listed_heads(over)
     for head in heads:
-        if head.kind not in (*DRAWN, Kind.PREACTIVATION):
+        if head.kind not in RANDOM:
             raise ExpectationError(
                 f"Cannot average over {head.name}, which is not random. "
                 f"It was given as `over` for {expression!r}. "
-                "Average over weights, biases or preactivations; those of an activation are "
-                "the ones it was made from."
+                "Average over weights, biases, Gaussian vectors or preactivations; those of an "
+                "activation are the ones it was made from."
             )
     check_meant(present, heads)
     return tuple(sorted(dict.fromkeys(heads), key=_averaging_order))
@@ -138,7 +140,9 @@ def listed_heads(over: Head | Iterable[Head]) -> tuple[Head, ...]:
 def check_meant(present: set[Head], heads: tuple[Head, ...]) -> None:
     """Refuse a head that prints like one in the expression and differs from it."""
     for head in heads:
-        alike = [o for o in present if (o.kind, o.layer) == (head.kind, head.layer)]
+        alike = [
+            o for o in present if (o.kind, o.name, o.layer) == (head.kind, head.name, head.layer)
+        ]
         if head.kind is Kind.PREACTIVATION:
             wrong = [other for other in alike if other.slots[0] != head.slots[0]]
         else:
@@ -146,12 +150,16 @@ def check_meant(present: set[Head], heads: tuple[Head, ...]) -> None:
         if wrong:
             other = min(wrong, key=lambda each: each.sort_key)
             raise ExpectationError(
-                f"{head.name} of layer {head.layer} differs from the {head.name} of layer "
-                f"{head.layer} in the expression. "
+                f"{described(head)} differs from the {described(head)} in the expression. "
                 f"One runs over {_ranges(head)}, the other over {_ranges(other)}; their laws may "
                 "differ too. "
                 "Average over the very tensor that stands in the expression."
             )
+
+
+def described(head: Head) -> str:
+    """Name a tensor with its layer, if it has one."""
+    return head.name if head.layer is None else f"{head.name} of layer {head.layer}"
 
 
 def _ranges(head: Head) -> str:
@@ -161,13 +169,13 @@ def _ranges(head: Head) -> str:
 def heads_in(terms: Iterable[Term]) -> set[Head]:
     """Find the random tensors of terms, with the preactivations of each activation."""
     tensors = (f for term in terms for f in term.factors if isinstance(f, Tensor))
-    found: set[Head] = set()
+    heads: set[Head] = set()
     for head in {id(tensor.head): tensor.head for tensor in tensors}.values():
         if head.kind is Kind.ACTIVATION:
-            found.add(Head(Kind.PREACTIVATION, "z", head.slots, head.layer))
-        elif head.kind in (*DRAWN, *FUNCTIONS):
-            found.add(head)
-    return found
+            heads.add(Head(Kind.PREACTIVATION, "z", head.slots, head.layer))
+        elif head.kind in RANDOM:
+            heads.add(head)
+    return heads
 
 
 def _averaging_order(head: Head) -> tuple[object, ...]:

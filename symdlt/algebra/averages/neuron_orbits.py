@@ -1,6 +1,6 @@
 """Orbits of coincidences: alike neurons put together, one orbit for each type of pattern."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from symdlt.algebra.averages.averages import (
@@ -20,15 +20,13 @@ from symdlt.algebra.averages.orbits import (
     shape_of_tree,
     sorted_shape,
 )
-from symdlt.algebra.averages.weight_orbits import deal_places, linked_groups, refuse
+from symdlt.algebra.averages.weight_orbits import Marks, Owners, linked_groups, mark, refuse
 from symdlt.algebra.factors import Factor, Tensor
 from symdlt.algebra.heads import Head
 from symdlt.algebra.index import Index
 from symdlt.algebra.polynomial import Polynomial, falling_factorial
 from symdlt.algebra.term import Term, size_polynomial, trusted_term
-from symdlt.combinatorics import Counts, partition_types
-
-Owners = dict[Index, int]
+from symdlt.combinatorics import Counts, deal_places, partition_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def neuron_orbits(orbit: Orbit, head: Head) -> Iterator[Orbit]:
     base = trusted_term(sums, term.coefficient, split.rest)
     tied = _tied_nodes(orbit, base, owners)
     width = size_polynomial(head.slots[0].size)
-    yield from _split_types(orbit, base, items, classes, tied, width)
+    yield from _split_types(orbit, base, items, classes, tied, width, owners)
 
 
 def _split_types(
@@ -72,8 +70,23 @@ def _split_types(
     classes: tuple[int, ...],
     tied: set[Tree],
     width: Polynomial,
+    owners: Owners,
 ) -> Iterator[Orbit]:
     visible = any(item.node is not None for item in items)
+    marks = Marks(-min([0, *marks_in(orbit.tree)]))
+    alone = {
+        item.neuron: marks.number(number)
+        for item, number in zip(items, classes, strict=True)
+        if item.node is None
+    }
+
+    def released(node: tuple[Tree, ...]) -> Iterator[Tree]:
+        """Go through what is left of a group: the smaller ones that the other factors tie."""
+        places = tuple(child for child in node if isinstance(child, int) and child >= 0)
+        for members in linked_groups(base, owners, places):
+            yield mark(members, marks.of_group(base, owners, members))
+        yield from (child for child in node if not isinstance(child, int))
+
     known: dict[Counts, Tensor | None] = {}
     scales: dict[int, Polynomial] = {}
     memo: Measures = {}
@@ -85,7 +98,7 @@ def _split_types(
         brackets = _brackets(blocks, groups, known)
         if brackets is None:
             continue
-        tree = _regroup(orbit, groups, tied) if visible else orbit.tree
+        tree = _regroup(orbit, groups, tied, alone, released) if visible else orbit.tree
         after = whole // measure_tree(tree, orbit.classes, memo)[1]
         if len(groups) not in scales:
             scales[len(groups)] = base.coefficient * falling_factorial(width, len(groups))
@@ -116,7 +129,7 @@ def _find_items(orbit: Orbit, split: NeuronSplit, owners: Owners) -> list[_Item]
     items = []
     busy: set[Tree] = set()
     for neuron, functions in split.alone:
-        leaves = {owners[i] for _, found in functions for i in found if i in owners}
+        leaves = {owners[i] for _, samples in functions for i in samples if i in owners}
         nodes = {node_of[leaf] for leaf in leaves}
         if len(nodes) > 1 or nodes & busy:
             raise refuse(term, f"the neuron {neuron.name} does not belong to one group of legs")
@@ -137,13 +150,18 @@ def _item_key(orbit: Orbit, item: _Item, owners: Owners) -> tuple[object, ...]:
                 (0, orbit.classes[owners[i]], orbit.legs[owners[i]].index(i))
                 if i in owners
                 else (1, i.sort_key, 0)
-                for i in found
+                for i in samples
             ),
         )
-        for head, found in item.functions
+        for head, samples in item.functions
     )
-    shape = () if item.node is None else sorted_shape(shape_of_tree(item.node, orbit.classes))
-    return (shape, tuple(functions))
+    if item.node is None:
+        return ((), tuple(functions))
+    plain, marked = (
+        sorted_shape(shape_of_tree(tree, orbit.classes))
+        for tree in (without_marks(item.node), item.node)
+    )
+    return (plain, tuple(functions), marked)
 
 
 def _tied_nodes(orbit: Orbit, base: Term, owners: Owners) -> set[Tree]:
@@ -161,8 +179,34 @@ def _tied_nodes(orbit: Orbit, base: Term, owners: Owners) -> set[Tree]:
     }
 
 
-def _regroup(orbit: Orbit, groups: list[list[_Item]], tied: set[Tree]) -> tuple[Tree, ...]:
-    """Put the groups of legs whose neurons coincide into one larger group."""
+def without_marks(tree: Tree) -> Tree:
+    """Leave the marks of a tree out."""
+    if isinstance(tree, int):
+        return tree
+    children = [without_marks(child) for child in tree if child not in set(marks_in(child))]
+    return children[0] if len(children) == 1 else tuple(children)
+
+
+def marks_in(tree: Tree) -> Iterator[int]:
+    """Go through the marks of a tree."""
+    if isinstance(tree, int):
+        yield from [tree] if tree < 0 else []
+    else:
+        for child in tree:
+            yield from marks_in(child)
+
+
+def _regroup(
+    orbit: Orbit,
+    groups: list[list[_Item]],
+    tied: set[Tree],
+    alone: dict[Index, int],
+    released: Callable[[tuple[Tree, ...]], Iterator[Tree]],
+) -> tuple[Tree, ...]:
+    """Put the groups of legs whose neurons coincide into one larger group.
+
+    Neurons without legs that coincide with them leave a mark there.
+    """
     tree: list[Tree] = []
     used: set[Tree] = set()
     for group in groups:
@@ -170,7 +214,9 @@ def _regroup(orbit: Orbit, groups: list[list[_Item]], tied: set[Tree]) -> tuple[
         used.update(nodes)
         children: list[Tree] = []
         for node in nodes:
-            children.extend([node] if isinstance(node, int) or node in tied else node)
+            children.extend([node] if isinstance(node, int) or node in tied else released(node))
+        if nodes:
+            children.extend(alone[item.neuron] for item in group if item.node is None)
         tree.extend([tuple(children)] if len(children) > 1 else children)
     tree.extend(node for node in orbit.tree if node not in used)
     return tuple(tree)

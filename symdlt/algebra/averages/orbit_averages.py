@@ -44,14 +44,14 @@ def expectation_orbits(source: Expression | OrbitSum, over: Head) -> OrbitSum:
             "It was given as `over` to `expectation_orbits`. "
             "Give one head of weights, biases or preactivations."
         )
-    found: list[Orbit] = []
+    averaged: list[Orbit] = []
     orbits = list(start_orbits(source))
     check_meant(heads_in(orbit.representative for orbit in orbits), (over,))
     for orbit in orbits:
         check_independence((orbit.representative,), over)
         average = weight_orbits if over.kind in DRAWN else neuron_orbits
-        found.extend(average(orbit, over))
-    return OrbitSum(tuple(found))
+        averaged.extend(average(orbit, over))
+    return OrbitSum(tuple(averaged))
 
 
 def start_orbits(source: Expression | OrbitSum) -> Iterator[Orbit]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 from typing import TypeAlias
@@ -28,7 +28,8 @@ class Orbit:
         legs: the free indices that each leg carries.
         classes: a number for each leg; only legs of one number are exchanged.
         tree: how the representative groups the legs; what is left unchanged when members of a
-            group, or equal groups, are exchanged.
+            group, or equal groups, are exchanged. A negative leaf -1-c marks a group that hangs on
+            what a leg of class c shares with others: it tells groups apart and stays in place.
 
     >>> from symdlt.algebra import neurons, delta
     >>> i, j, k, l = neurons("i j k l", "n")
@@ -135,9 +136,10 @@ class OrbitSum:
 
 
 def leaves_of(tree: Tree) -> Iterator[int]:
-    """Go through the leaves of a tree from left to right."""
+    """Go through the leaves of a tree that can be exchanged, from left to right."""
     if isinstance(tree, int):
-        yield tree
+        if tree >= 0:
+            yield tree
     else:
         for child in tree:
             yield from leaves_of(child)
@@ -146,7 +148,7 @@ def leaves_of(tree: Tree) -> Iterator[int]:
 def shape_of_tree(tree: Tree, classes: tuple[int, ...]) -> Shape:
     """Replace each leaf by the number of its class, keeping the order of children."""
     if isinstance(tree, int):
-        return classes[tree]
+        return classes[tree] if tree >= 0 else tree
     return tuple(shape_of_tree(child, classes) for child in tree)
 
 
@@ -169,14 +171,15 @@ def tree_multiplicity(tree: tuple[Tree, ...], classes: tuple[int, ...]) -> int:
 def measure_tree(tree: Tree, classes: tuple[int, ...], memo: Measures) -> Measure:
     """Find the sorted shape of a tree and the order of its symmetry, group by group."""
     if isinstance(tree, int):
-        return ((0, classes[tree]), 1)
+        return ((0, classes[tree] if tree >= 0 else tree), 1)
     known = memo.get(tree)
     if known is None:
         children = [memo.get(child) or measure_tree(child, classes, memo) for child in tree]
         children.sort()
         order = math.prod([child[1] for child in children])
-        for _, run in groupby(children):
-            order *= math.factorial(len(list(run)))
+        for (shape, _), run in groupby(children):
+            if shape[0] or shape[1] >= 0:  # type: ignore[operator]  # a class or a mark
+                order *= math.factorial(len(list(run)))
         known = memo[tree] = ((1, *[child[0] for child in children]), order)
     return known
 
@@ -190,14 +193,16 @@ def label_trees(shape: Shape, pools: dict[int, tuple[int, ...]]) -> Iterator[Tre
     if isinstance(shape, int):
         yield pools[shape][0]
         return
-    yield from _label_children(shape, tuple(range(len(shape))), pools, {})
+    marks = {k: each for k, each in enumerate(shape) if isinstance(each, int) and each < 0}
+    places = tuple(k for k in range(len(shape)) if k not in marks)
+    yield from _label_children(shape, places, pools, marks)
 
 
 def _label_children(
     shapes: tuple[Shape, ...],
     open_places: tuple[int, ...],
     pools: dict[int, tuple[int, ...]],
-    done: dict[int, Tree],
+    done: "Mapping[int, Tree]",
 ) -> Iterator[Tree]:
     """Fill the child that takes the first leg of the first class left, then the others."""
     if not open_places:

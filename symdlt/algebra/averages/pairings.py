@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from symdlt.algebra.averages.expectation import DRAWN, check_independence, check_meant, heads_in
+from symdlt.algebra.averages.linear_pieces import Leg, concatenate, join_legs, law_of, split_legs
 from symdlt.algebra.averages.moments import contract_first, count_factors
-from symdlt.algebra.averages.random_pieces import Leg, concatenate, join_legs, law_of, split_legs
 from symdlt.algebra.canonical import dummy_name
 from symdlt.algebra.contraction import contract_term
 from symdlt.algebra.expression import Expression, as_expression
 from symdlt.algebra.factors import Factor
-from symdlt.algebra.heads import Head
+from symdlt.algebra.heads import Head, Kind
 from symdlt.algebra.index import Index, Species
 from symdlt.algebra.polynomial import ONE, Polynomial
 from symdlt.algebra.term import (
@@ -25,17 +25,20 @@ from symdlt.errors import ExpectationError
 Pairs = dict[tuple[int, int], tuple[Factor, ...]]
 Places = tuple[int, ...]
 
+# Measured on the 135 135 pairings of 14 legs: 6 and 8 are quickest, 4 takes half as long again,
+# and 6 keeps less in memory.
 _TAIL = 6
 
 
 def expectation_terms(expression: Expression, over: Head) -> Iterator[Term]:
-    """Average over one weight or bias tensor, yielding plain terms that add up to the result.
+    """Average over one tensor of weights or biases, or a Gaussian vector, term by term.
 
-    Nothing is collected, so each pairing (or each partition into even blocks) gives a term of
-    its own, and only a few thousand pieces are kept in memory.
+    The plain terms add up to the average. Nothing is collected, so each pairing (or each
+    partition into even blocks) gives a term of its own, and only a few thousand pieces are kept
+    in memory.
 
     Raises:
-        ExpectationError: the tensor is no weight or bias, or other factors depend on it.
+        ExpectationError: the tensor is none of these, or other factors depend on it.
 
     >>> from symdlt.algebra import constant, neurons, weights
     >>> W = weights(1)
@@ -46,11 +49,11 @@ def expectation_terms(expression: Expression, over: Head) -> Iterator[Term]:
     >>> sum(1 for _ in expectation_terms(legs[0] * legs[1] * legs[2] * legs[3], over=W))
     3
     """
-    if not isinstance(over, Head) or over.kind not in DRAWN:
+    if not isinstance(over, Head) or over.kind not in (*DRAWN, Kind.VECTOR):
         raise ExpectationError(
             f"Cannot list pairings of {over!r}. "
             "It was given as `over` to `expectation_terms`. "
-            "Give one head of weights or biases."
+            "Give one head of weights, biases or a Gaussian vector."
         )
     contracted = [contract_term(term) for term in as_expression(expression).terms]
     check_meant(heads_in(contracted), (over,))
@@ -59,18 +62,26 @@ def expectation_terms(expression: Expression, over: Head) -> Iterator[Term]:
 
 
 def _term_pairings(term: Term, head: Head) -> Iterator[Term]:
+    if head.moments:
+        return without_zeros(_one_by_one(term, head))
     count = count_factors(term, head)
     if count % 2:
         return iter(())
     split = split_legs(term, head)
     if split is None or not split.legs:
-        return _one_by_one(term, head)
+        return without_zeros(_one_by_one(term, head))
     legs = split.legs
     if law_of(head).is_gaussian:
         table = tabulate_pairs(legs, split.apart)
         if table is not None:
             return stream_pairings(len(legs), *table)
-    return (concatenate([split.apart, piece]) for piece in _join_blocks(legs, head))
+    pieces = (concatenate([split.apart, piece]) for piece in _join_blocks(legs, head))
+    return without_zeros(pieces)
+
+
+def without_zeros(terms: Iterator[Term]) -> Iterator[Term]:
+    """Leave out terms in which two different numbers were to be equal."""
+    return (term for term in terms if term.coefficient)
 
 
 def _one_by_one(term: Term, head: Head) -> Iterator[Term]:
@@ -113,6 +124,8 @@ def tabulate_pairs(legs: tuple[Leg, ...], apart: Term) -> tuple[list[Pairs], Ter
     if len(patterns) != 1:
         return None
     ((coefficient, ranges),) = patterns
+    if not coefficient:
+        return None
     taken = {index.name for index in apart.indices()}
     taken.update(index.name for piece in pairs.values() for index in piece.free_indices)
     taken.update(str(size) for _, size in ranges)
@@ -172,12 +185,12 @@ def _endings(
 ) -> list[tuple[Factor, ...]]:
     if not places:
         return [()]
-    found = known.get(places)
-    if found is None:
+    endings = known.get(places)
+    if endings is None:
         pairs = table[len(table) - len(places) // 2]
-        found = known[places] = [
+        endings = known[places] = [
             pairs[places[0], places[k]] + ending
             for k in range(1, len(places))
             for ending in _endings(places[1:k] + places[k + 1 :], table, known)
         ]
-    return found
+    return endings

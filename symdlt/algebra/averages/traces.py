@@ -10,11 +10,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from symdlt.algebra.averages.matrix_products import Alphabet, Word, read_piece, write_words
+from symdlt.algebra.averages.trace_words import Alphabet, Word, write_words
 from symdlt.algebra.canonical import connected_pieces
-from symdlt.algebra.factors import Delta, Factor
+from symdlt.algebra.factors import Delta, Factor, Tensor
 from symdlt.algebra.heads import Head
 from symdlt.algebra.index import Size
+from symdlt.algebra.matrix_chains import read_chain, summed_slots
 from symdlt.algebra.polynomial import Polynomial, gather
 from symdlt.algebra.term import Term
 
@@ -76,17 +77,17 @@ class TraceAlgebra:
         known = self.cuts.get(number)
         if known is None:
             rest = self.openings(number)[0]
-            found: Counter[tuple[State, int]] = Counter()
+            counts: Counter[tuple[State, int]] = Counter()
             for place, letter in enumerate(rest):
                 before, after = rest[:place], rest[place + 1 :]
                 if letter == 1:
                     scale = (1 if before else self.columns) * (1 if after else self.rows)
                     state = tuple(sorted(self.number(w) for w in (before, after) if w))
-                    found[state, scale] += 1
+                    counts[state, scale] += 1
                 elif letter == 0:
                     joined = before + self.transpose(after)
-                    found[self._closed(joined)] += 1
-            known = self.cuts[number] = [(s, scale * n) for (s, scale), n in found.items()]
+                    counts[self._closed(joined)] += 1
+            known = self.cuts[number] = [(s, scale * n) for (s, scale), n in counts.items()]
         return known
 
     def join(self, number: int, other: int) -> list[tuple[State, int]]:
@@ -94,10 +95,10 @@ class TraceAlgebra:
         known = self.joins.get((number, other))
         if known is None:
             rest = self.openings(number)[0]
-            found = Counter(
+            counts = Counter(
                 self._closed(rest + self.transpose(piece)) for piece in self.openings(other)
             )
-            known = [(s, scale * n) for (s, scale), n in found.items()]
+            known = [(s, scale * n) for (s, scale), n in counts.items()]
             self.joins[number, other] = known
         return known
 
@@ -146,13 +147,17 @@ def average_traces(term: Term, head: Head) -> list[Term]:
     bound = set(term.sums)
     alphabet = Alphabet(head)
     words: list[Word] = []
+
+    def open_slots(tensor: Tensor) -> tuple[int, ...]:
+        return (0, 1) if tensor.head == head else summed_slots(tensor, bound)
+
     apart: list[Factor] = [f for f in term.factors if isinstance(f, Delta)]
     for piece in connected_pieces(term.factors, bound):
         if any(tensor.head == head for tensor in piece):
-            word = read_piece(piece, bound, alphabet)
-            if word is None:
+            chain = read_chain(piece, bound, open_slots)
+            if chain is None:
                 return [term]
-            words.append(word)
+            words.append(alphabet.word(chain))
         else:
             apart.extend(piece)
     count = sum(letter >> 1 == 0 for word in words for letter in word)
@@ -173,7 +178,7 @@ def average_words(base: Term, words: list[Word], alphabet: Alphabet, pairs: int)
     symmetric = frozenset(alphabet.symmetric)
     algebra = TraceAlgebra(packing.rows, packing.columns, symmetric)
     state = tuple(sorted([algebra.number(word) for word in words]))
-    taken = {index.name for index in base.indices()} | alphabet.free_names()
+    taken = {index.name for index in base.indices()} | alphabet.index_names()
     results = []
     for left, packed in algebra.average(state).items():
         sums, factors = write_words([algebra.words[word] for word in left], alphabet, taken)

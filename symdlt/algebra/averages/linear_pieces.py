@@ -1,4 +1,4 @@
-"""Legs: the connected pieces of a term that carry one random tensor each."""
+"""Legs: the connected pieces of a term that are linear in the random tensor, one factor each."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -69,14 +69,14 @@ def _make_leg(
     piece: tuple[Tensor, ...], drawn: Tensor, bound: set[Index], used: Counter[Index]
 ) -> Leg:
     indices = dict.fromkeys(index for tensor in piece for index in tensor.indices)
-    own = frozenset(index for index in indices if index not in bound and used[index] == 1)
+    own = frozenset(i for i in indices if i not in bound and used[i] == 1 and i.number is None)
     part = canonical_part(piece, bound | own, own)
     return Leg(
         drawn,
         tuple(tensor for tensor in piece if tensor is not drawn),
         tuple(index for index in indices if index in bound),
         tuple(index for index in part.dummies if index in own),
-        part.key,
+        (part.key, part.sign),
     )
 
 
