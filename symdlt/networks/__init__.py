@@ -14,6 +14,7 @@ from symdlt.networks.evaluation import propagate as propagate
 from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
 from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
 from symdlt.networks.exponent_check import check_exponents as check_exponents
+from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
 from symdlt.networks.mlp import MLP as MLP
 from symdlt.networks.plots import plot_comparison as plot_comparison
 from symdlt.networks.plots import plot_depth as plot_depth
