@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:
     from symdlt.formats.latex import document as document
     from symdlt.formats.latex import to_latex as to_latex
     from symdlt.kernels import kernel_for as kernel_for
+    from symdlt.means.precise import gaussian_mean as gaussian_mean
     from symdlt.networks import MLP as MLP
     from symdlt.networks import Propagation as Propagation
     from symdlt.networks import check as check
@@ -61,6 +62,7 @@ _LATER = {
     "criticality": "symdlt.fixed_points",
     "document": "symdlt.formats.latex",
     "exponents": "symdlt.asymptotics",
+    "gaussian_mean": "symdlt.means.precise",
     "kernel_for": "symdlt.kernels",
     "kernel_gradient": "symdlt.networks",
     "measure": "symdlt.sampling",
