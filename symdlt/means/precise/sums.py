@@ -15,7 +15,7 @@ from symdlt.activations.pieces import pieces
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.means.precise.gaussian import DOUBLE, MeanError, nodes, segments
-from symdlt.precision import mp
+from symdlt.precision import mp, number
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ ROUNDS = (1, 3, 8)
 GUARD = 6
 # Beyond so many standard deviations a Gaussian is less than rounding, 1e-17 of its largest value.
 FAR = 9.0
-# The least 1 - rho^2 that two samples may have: the work grows as one over its root, to ten seconds.
+# The least 1 - rho^2 of two samples: the work grows as one over its root, to ten seconds there.
 LEAST_APART = 1e-8
 # Numbers that are worked on at once.
 TOGETHER = 1 << 20
@@ -74,7 +74,7 @@ def _summed(parts: Sequence[SmoothPiece], variance: Any, digits: int) -> tuple[A
     the reach and the segments for one function: each factor has half of the Gaussian.
     """
     with mp.workdps(2 * digits + GUARD):
-        K = mp.mpf(variance.p) / variance.q if variance.is_Rational else _number(variance)
+        K = number(variance)
         half = float(K) / 2
         laid = segments(parts, (half * (1 - NEAR), half * (1 + NEAR)), 2 * digits)
         z, lengths, values = nodes(parts, laid, max(2 * digits, DOUBLE + 1))
@@ -84,12 +84,6 @@ def _summed(parts: Sequence[SmoothPiece], variance: Any, digits: int) -> tuple[A
         ]
         norm = mp.sqrt(2 * mp.pi * K)
         return mp.fsum(terms) / norm, mp.fsum(terms, absolute=True) / norm
-
-
-def _number(exact: Any) -> Any:
-    from symdlt.precision import number
-
-    return number(exact)
 
 
 def two_samples(functions: tuple[Node, Node], K: tuple[float, float, float]) -> float:
