@@ -124,9 +124,9 @@ def kernel_gradient(
         "Give fewer samples, fewer tensors or fewer layers.",
     )
     system = derive_system(names)
-    steps = _steps(mlp, overlap, system.recursions, with_respect_to, tolerance)
     try:
         with np.errstate(all="ignore"):
+            steps = _steps(mlp, overlap, system.recursions, with_respect_to, tolerance)
             found = {name: np.array([step[name] for step in steps]) for name in names}
     except KernelInputError as reason:
         raise KernelError(str(reason)) from reason

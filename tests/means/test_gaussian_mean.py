@@ -6,9 +6,11 @@ import pytest
 import sympy as sp
 
 import symdlt
+from symdlt.activations.grammar import parse
 from symdlt.cli import main
 from symdlt.errors import ActivationError, InputError, SolutionError
 from symdlt.means.precise import gaussian_mean
+from symdlt.means.precise.sums import moved, one_sample
 
 mp = mpmath.mp.clone()
 mp.dps = 30
@@ -92,6 +94,24 @@ def test_more_digits_agree():
     many = gaussian_mean("tanh", mean="3/10", variance=2, digits=45)
     assert few.is_Float
     assert abs(few - many) < 1e-19
+
+
+@pytest.mark.parametrize(
+    ("function", "m", "v"),
+    [
+        ("erf(1000*z + 3)", 0.1, 1e-4),
+        ("exp(-1e6*(z - 0.3)**2)", 0.2, 0.7),
+        ("relu(z - 5)*exp(z)", 0.3, 0.5),
+        ("sin(30*z)*z", 0.1, 0.01),
+        ("z**6", 0.0, 1e-3),
+        ("exp(z**2/3 + 2*z)", 0.0, 1.0),
+    ],
+)
+def test_sums_and_formulas_agree(function, m, v):
+    """Two ways that share nothing but the text of the function."""
+    shifted = moved(parse(function), parse(repr(m)))
+    summed = one_sample(shifted, sp.Rational(repr(v)), 15)
+    assert float(summed) == pytest.approx(gaussian_mean(function, mean=m, variance=v), rel=1e-14)
 
 
 def test_small_means_keep_their_digits():
@@ -199,6 +219,7 @@ def test_formulas_of_pairs():
         ({"functions": "tanh", "variance": True}, InputError, "finite real numbers"),
         ({"functions": "tanh", "variance": sp.oo}, InputError, "finite real numbers"),
         ({"functions": "tanh", "variance": "2*m"}, InputError, "finite real numbers"),
+        ({"functions": "tanh", "variance": "1/0"}, InputError, "finite real numbers"),
         ({"functions": "tanh", "variance": 1, "digits": 0}, InputError, "digits is 0"),
         ({"functions": "1/z", "variance": 1}, ActivationError, "not finite|pole"),
         ({"functions": "exp(z**2)", "variance": 1}, SolutionError, "diverges"),

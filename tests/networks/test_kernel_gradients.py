@@ -189,6 +189,23 @@ def test_equal_samples_have_gradients_where_they_stay_equal():
     assert np.isfinite(kernel_gradient(mlp, twice, "G", with_respect_to="x")["G"]).all()
 
 
+def test_parallel_samples_have_gradients_where_their_angle_stays():
+    """H is homogeneous of degree one in each sample, as relu is and there are no biases."""
+    mlp = MLP(activation="relu", widths=[40, 30], C_b=0, C_W=1.5, lambda_b=0, lambda_W=1)
+    found = kernel_gradient(mlp, [[1.0, 0.5], [2.0, 1.0]], "H", with_respect_to="C_W")["H"]
+    assert found[:, 0, 1] == pytest.approx(2 * found[:, 0, 0], rel=1e-13)
+    # H_00 = (x.x)/n_0 (C_1 C_2 + C_1 C_3 + C_2 C_3)/4 at the third layer, and 2 C/4 = 0.75
+    assert found[2, 0, 0] == pytest.approx(np.full(3, 0.625 * 0.75), rel=1e-13)
+    with pytest.raises(ActivationError, match="Samples 0 and 1 meet"):
+        kernel_gradient(mlp, [[1.0, 0.5], [2.0, 1.0]], "H", with_respect_to="x")
+
+
+def test_a_zero_sample_at_a_kink_is_refused():
+    mlp = MLP(activation="relu", widths=[40], C_b=0, C_W=1.5)
+    with pytest.raises(KernelError, match="variance zero"):
+        kernel_gradient(mlp, [[0.0, 0.0], [2.0, 1.0]], "G", with_respect_to="x")
+
+
 def test_what_has_no_gradient_is_refused():
     mlp = MLP(activation="relu", widths=[40], C_b=0.0, C_W=2.0)
     with pytest.raises(InputError, match="It says what is varied"):

@@ -146,7 +146,7 @@ def _exact(what: str, given: Any) -> Any:
             found = expression(parse(text))
         except ActivationError:
             found = None
-        if found is not None and not found.free_symbols:
+        if found is not None and found.is_finite and not found.free_symbols:
             return found
     elif isinstance(given, bool):
         pass
