@@ -1,5 +1,6 @@
 """Differentiated recursions, against SymPy's derivatives of recursions whose means are exact."""
 
+import pickle
 from functools import cache
 from itertools import product
 
@@ -103,6 +104,12 @@ def test_every_term_tells_where_it_comes_from():
         assert str(term) in lines[0]
         assert len(lines) == 1 + len(term.sources)
     assert found.explain().count(", term ") == len(found.terms)
+
+
+def test_pickles_are_equal():
+    found = sensitivity(derive("F"))
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert repr(found) == "Sensitivity(F, terms=44)"
 
 
 def test_what_cannot_be_differentiated_is_refused():
