@@ -37,6 +37,7 @@ from symdlt.networks.requests import (
     check_learning_rates,
     overlaps,
 )
+from symdlt.progress import track
 
 Array: TypeAlias = NDArray[np.float64]
 Orders: TypeAlias = tuple[int, ...]
@@ -75,6 +76,7 @@ def kernel_gradient(
     *,
     with_respect_to: str,
     tolerance: float = 1e-7,
+    progress: bool | None = None,
 ) -> dict[str, Array]:
     r"""The derivatives of tensors at every layer, by inputs or by a hyperparameter of each layer.
 
@@ -88,6 +90,7 @@ def kernel_gradient(
             samples take N^4 numbers for each parameter.
         with_respect_to: "x", "C_b", "C_W", "lambda_b" or "lambda_W".
         tolerance: of means over four samples.
+        progress: True or False, or None to show it on a terminal only.
 
     Returns:
         For each tensor an array with its own axes first, (L, N, N) for G and H, and then those of
@@ -106,6 +109,7 @@ def kernel_gradient(
     ((2, 1, 1, 2), array([0.625, 0.   ]))
     """
     require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    require(progress, bool | None, "a choice", "Give True, False or None.")
     names = asked_tensors(tensors)
     if with_respect_to not in ("x", *HYPERPARAMETERS):
         raise InputError(
@@ -126,7 +130,7 @@ def kernel_gradient(
     system = derive_system(names)
     try:
         with np.errstate(all="ignore"):
-            steps = _steps(mlp, overlap, system.recursions, with_respect_to, tolerance)
+            steps = _steps(mlp, overlap, system.recursions, with_respect_to, tolerance, progress)
             found = {name: np.array([step[name] for step in steps]) for name in names}
     except KernelInputError as reason:
         raise KernelError(str(reason)) from reason
@@ -159,6 +163,7 @@ def _steps(
     recursions: Sequence[Recursion],
     varied: str,
     tolerance: float,
+    progress: bool | None,
 ) -> list[dict[str, Array]]:
     """The derivatives of all tensors, layer by layer, parameters along axis 0."""
     sensitivities = {recursion.name: sensitivity(recursion) for recursion in recursions}
@@ -174,7 +179,7 @@ def _steps(
     changes: dict[str, Array] = {"x": _varied_overlaps(overlap, mlp.depth, varied)}
     values: dict[str, Array] = {"x": overlap}
     steps: list[dict[str, Array]] = []
-    for number in range(mlp.depth):
+    for number in track(range(mlp.depth), "layer", progress):
         changes |= {
             name: _at_layer(changes["x"].shape[0], number, name == varied)
             for name in HYPERPARAMETERS
