@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 NEAR = 1e-6
 # Digits with which a sum that nearly cancels is done again, as multiples of those asked for.
 ROUNDS = (1, 3, 8)
+# Sums over some thousand nodes round away about four digits.
 GUARD = 6
 # Beyond so many standard deviations a Gaussian is less than rounding, 1e-17 of its largest value.
 FAR = 9.0
@@ -48,7 +49,7 @@ def moved(node: Node, by: Node, scale: Node | None = None) -> Node:
 def one_sample(node: Node, variance: Any, digits: int) -> Any:
     """The mean of f(z) for z ~ N(0, K), K an exact number, to so many digits of its own.
 
-    A mean below 10^-(4 digits) of that of |f| is zero.
+    A mean below 10^-(7 digits) of that of |f| is zero.
 
     Raises:
         MeanError: if it diverges, or takes too many nodes.
