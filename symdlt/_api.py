@@ -16,6 +16,7 @@ from symdlt.derivation import derive as derive
 from symdlt.derivation import derive_system as derive_system
 from symdlt.derivation import explain as explain
 from symdlt.derivation import forward_equation as forward_equation
+from symdlt.derivation import sensitivity as sensitivity
 from symdlt.derivation import to_derivative_form as to_derivative_form
 from symdlt.derivation import to_z_form as to_z_form
 from symdlt.errors import SymdltError as SymdltError
@@ -31,10 +32,12 @@ if _typing.TYPE_CHECKING:
     from symdlt.formats.latex import document as document
     from symdlt.formats.latex import to_latex as to_latex
     from symdlt.kernels import kernel_for as kernel_for
+    from symdlt.means.precise import gaussian_mean as gaussian_mean
     from symdlt.networks import MLP as MLP
     from symdlt.networks import Propagation as Propagation
     from symdlt.networks import check as check
     from symdlt.networks import check_exponents as check_exponents
+    from symdlt.networks import kernel_gradient as kernel_gradient
     from symdlt.networks import propagate as propagate
     from symdlt.sampling import NetworkEnsemble as NetworkEnsemble
     from symdlt.sampling import measure as measure
@@ -59,7 +62,9 @@ _LATER = {
     "criticality": "symdlt.fixed_points",
     "document": "symdlt.formats.latex",
     "exponents": "symdlt.asymptotics",
+    "gaussian_mean": "symdlt.means.precise",
     "kernel_for": "symdlt.kernels",
+    "kernel_gradient": "symdlt.networks",
     "measure": "symdlt.sampling",
     "nearby": "symdlt.fixed_points",
     "phase": "symdlt.fixed_points",

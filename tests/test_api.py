@@ -27,6 +27,7 @@ def test_every_verb_of_the_command_line_is_a_function_at_the_top():
         "latex": "to_latex",
         "list": "correlators",
         "kernel": "kernel_for",
+        "mean": "gaussian_mean",
     }
     for command in EXAMPLES.keys() - {"regenerate"}:
         assert callable(getattr(symdlt, other_names.get(command, command)))

@@ -29,6 +29,7 @@ EXAMPLES = {
     "--format json",
     "nearby": "symdlt nearby tanh",
     "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json",
+    "mean": "symdlt mean 'sin(z)' --mean 0.3 --variance 2\nsymdlt mean relu --mean m --variance v",
     "recipe": "symdlt recipe tanh --widths 784,256,256,10",
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",

@@ -11,7 +11,7 @@ from symdlt.cli.options import Commands, add_command, add_format, number, whole_
 
 
 def register(commands: Commands) -> None:
-    """Add exponents, criticality, nearby, phase and recipe."""
+    """Add exponents, criticality, nearby, phase, recipe and mean."""
     command = _about(commands, "exponents", _exponents, "critical exponents and ratios", "latex")
     command.add_argument(
         "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
@@ -34,6 +34,12 @@ def register(commands: Commands) -> None:
     command.add_argument(
         "--widths", required=True, type=whole_numbers, help="of the input and of each layer"
     )
+
+    command = add_command(commands, "mean", _mean, "Gaussian mean, as a number or a formula")
+    command.add_argument("activation", metavar="FUNCTION", help="a name or an expression in z")
+    command.add_argument("--mean", default="0", metavar="X", help="of z: a number or a letter")
+    command.add_argument("--variance", required=True, metavar="X", help="of z, likewise")
+    command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
 
 
 def _about(
@@ -86,6 +92,15 @@ def _recipe(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import recipe
 
     return _shown(recipe(options.activation, options.widths), options)
+
+
+def _mean(options: argparse.Namespace) -> str:
+    from symdlt.means.precise import gaussian_mean
+
+    found = gaussian_mean(
+        options.activation, mean=options.mean, variance=options.variance, digits=options.digits
+    )
+    return str(found)
 
 
 def _shown(found: Any, options: argparse.Namespace) -> str:

@@ -29,6 +29,9 @@ from symdlt.derivation.recursion import Recursion as Recursion
 from symdlt.derivation.recursion import derive as derive
 from symdlt.derivation.recursion import piece_name as piece_name
 from symdlt.derivation.recursion import replay as replay
+from symdlt.derivation.sensitivities import Sensitivity as Sensitivity
+from symdlt.derivation.sensitivities import SensitivityTerm as SensitivityTerm
+from symdlt.derivation.sensitivities import sensitivity as sensitivity
 from symdlt.derivation.system import RecursionSystem as RecursionSystem
 from symdlt.derivation.system import derive_system as derive_system
 from symdlt.derivation.terms import Bracket as Bracket

@@ -14,7 +14,14 @@ from symdlt.networks.evaluation import propagate as propagate
 from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
 from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
 from symdlt.networks.exponent_check import check_exponents as check_exponents
+from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
 from symdlt.networks.mlp import MLP as MLP
+from symdlt.networks.parametrisations import PARAMETRISATIONS as PARAMETRISATIONS
+from symdlt.networks.parametrisations import FrameworkLayer as FrameworkLayer
+from symdlt.networks.parametrisations import framework_layers as framework_layers
+from symdlt.networks.parametrisations import from_framework as from_framework
+from symdlt.networks.parametrisations import network_parameters as network_parameters
+from symdlt.networks.parametrisations import to_framework as to_framework
 from symdlt.networks.plots import plot_comparison as plot_comparison
 from symdlt.networks.plots import plot_depth as plot_depth
 from symdlt.networks.plots import plot_exponents as plot_exponents

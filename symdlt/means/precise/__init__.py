@@ -11,3 +11,4 @@ from symdlt.means.precise.gaussian import log_sizes as log_sizes
 from symdlt.means.precise.gaussian import nodes as nodes
 from symdlt.means.precise.gaussian import segments as segments
 from symdlt.means.precise.lengths import lengths as lengths
+from symdlt.means.precise.named import gaussian_mean as gaussian_mean
