@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from symdlt.cli.options import Commands, add_command, add_format, say
+from symdlt.cli.options import Commands, add_command, add_format, add_layer, say
 from symdlt.definitions import (
-    DENSE,
     Correlator,
     correlator_from,
     correlators,
@@ -43,9 +42,7 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--match", help="the matching of its vertices, as 03,12")
     command.add_argument("--inputs", choices=("one", "many"), default="many")
     command.add_argument("--form", choices=FORMS, default="derivative")
-    command.add_argument(
-        "--layer", default=str(DENSE), help=f'the layer, as "{DENSE}" (the default)'
-    )
+    add_layer(command)
     command.add_argument("--at", type=int, help="2 for the second layer alone")
     command.add_argument(
         "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"

@@ -50,6 +50,12 @@ class Branch:
     rate: Polynomial
 
     @property
+    def variance(self) -> Polynomial:
+        """The second cumulant of its random tensor's entries, zero where it has none."""
+        law = None if self.tensor is None else self.tensor.law
+        return Polynomial.number(0) if law is None else law.cumulant(2)
+
+    @property
     def summed(self) -> bool:
         """Whether it is a sum over the neurons of layer ℓ."""
         return self.tensor is not None and self.function is not None
@@ -164,11 +170,11 @@ class Layer:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The constants: of the laws, then the learning rates, then the others."""
-        laws = [b.tensor.law.cumulant(2) for b in self.branches if b.tensor and b.tensor.law]
+        laws = [b.variance for b in self.branches]
         rates = [b.rate for b in self.branches]
         others = [b.coefficient for b in self.branches]
-        names = [name for p in (*laws, *rates, *others) for m, _ in p.terms for name, _ in m]
-        return tuple(name for name in dict.fromkeys(names) if name != WIDTH)
+        names = [name for factor in (*laws, *rates, *others) for name in names_in(factor)]
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def ways(self) -> Mapping[str, Way]:
@@ -179,9 +185,7 @@ class Layer:
                 continue
             name = ascii_name(branch.tensor.name)
             square = branch.coefficient * branch.coefficient
-            assert branch.tensor.law is not None
-            variance = square * branch.tensor.law.cumulant(2)
-            both = (number, number)
+            both, variance = (number, number), square * branch.variance
             ways[name.upper()] = self._way(name.upper(), "contracted", both, variance)
             ways[name.lower()] = self._way(name.lower(), "edge", both, square * branch.rate)
         kept = [number for number, branch in enumerate(self.branches) if branch.kept]
@@ -255,6 +259,11 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"Layer({str(self)!r})"
+
+
+def names_in(factor: Polynomial) -> tuple[str, ...]:
+    """The symbols of a constant, but for the width."""
+    return tuple(name for m, _ in factor.terms for name, _ in m if name != WIDTH)
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import factorial
 
 from symdlt.derivation import Bracket, Recursion, TensorFactor, Term
-from symdlt.kernels.generator.representation import Mean, powers_of
+from symdlt.kernels.generator.representation import Mean
 
 WIDTH = 92
 
@@ -64,7 +64,7 @@ def equation(recursion: Recursion) -> tuple[str, ...]:
 def _term_text(term: Term, number: Fraction) -> str:
     parts = [] if number == 1 else [str(number)]
     parts += _powers([("r", term.width_ratio)])
-    parts += _powers(powers_of(term).items())
+    parts += _powers(term.hyperparameters.named)
     parts += _powers(Counter(mean_of(b)[0].text for b in term.brackets).items())
     parts += _powers(Counter(tensor_name(t) for t in term.tensors).items())
     return " ".join(parts) or "1"

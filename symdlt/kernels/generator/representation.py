@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
+from operator import attrgetter
 
-from symdlt.derivation import Term, differentiate
+from symdlt.definitions import Branch, Layer, ascii_name, names_in
+from symdlt.derivation import differentiate
 from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
 
 METRIC = "G"
@@ -86,35 +88,69 @@ class Hyperparameter:
     """A number, or one for each layer, that a kernel is called with.
 
     Attributes:
-        name: its identifier.
+        name: its identifier, that of a symbol of the layer.
         meaning: what it is, for docstrings.
-        variance: whether it is a variance, so that it must be given and is never negative; a
-            learning rate may be left out where no recursion contains it.
+        role: "variance", which is never negative, "rate", which may be left out where no recursion
+            contains it, or "constant".
         example: its value in the example of a kernel's docstring.
-        pair: what a mean of two σ's times it is called, before the name of the mean.
+        pair: what a mean of two σ's times it is called, before the name of the mean; empty for
+            those that no sum over neurons comes with.
     """
 
     name: str
     meaning: str
-    variance: bool
+    role: str
     example: float
     pair: str = ""
 
-
-HYPERPARAMETERS = (
-    Hyperparameter("C_b", "variance of the biases, a number or one for each layer.", True, 0.0),
-    Hyperparameter("C_W", "variance of the weights times the width below.", True, 1.0, "chi_"),
-    Hyperparameter("lambda_b", "learning rate of the biases.", False, 0.0),
-    Hyperparameter(
-        "lambda_W", "learning rate of the weights times the width below.", False, 1.0, "lambda_"
-    ),
-)
-NAMES = tuple(one.name for one in HYPERPARAMETERS)
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.role != "rate"
 
 
-def powers_of(term: Term) -> dict[str, int]:
-    """The hyperparameters of a term; nothing else here asks a term for them."""
-    return dict(zip(NAMES, term.hyperparameters.powers, strict=True))
+def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
+    """The symbols of a layer as what its kernels are called with.
+
+    >>> [(one.name, one.role, one.pair) for one in hyperparameters_of(Layer("z' = xi W s(z)"))]
+    [('C_W', 'variance', 'chi_'), ('lambda_W', 'rate', 'lambda_'), ('xi', 'constant', '')]
+    """
+    drawn = [branch for branch in layer.branches if branch.tensor is not None]
+    owners = {
+        role: {
+            symbol: [b for b in drawn if symbol in names_in(factor(b))] for symbol in layer.symbols
+        }
+        for role, factor in (("variance", attrgetter("variance")), ("rate", attrgetter("rate")))
+    }
+    found = []
+    for symbol in layer.symbols:
+        role = next((role for role in owners if owners[role][symbol]), "constant")
+        name = ascii_name(symbol)
+        if role == "constant":
+            found.append(Hyperparameter(name, "constant factor in the layer", role, 1.0))
+            continue
+        branches = owners[role][symbol]
+        summed = branches[0].summed
+        alike = [s for s, of in owners[role].items() if of and of[0].summed]
+        short = {"variance": "chi_", "rate": "lambda_"}[role]
+        pair = "" if not summed else short if alike == [symbol] else f"{name}_"
+        what = {"variance": "variance", "rate": "learning rate"}[role]
+        meaning = f"{what} of the {_told(branches, drawn)}"
+        found.append(Hyperparameter(name, meaning, role, float(summed), pair))
+    each = ", a number or one for each layer"  # said once, of the first
+    return tuple(
+        replace(one, meaning=f"{one.meaning}{each * (number == 0)}.")
+        for number, one in enumerate(found)
+    )
+
+
+def _told(branches: Sequence[Branch], drawn: Sequence[Branch]) -> str:
+    """Random tensors in words, by their letters where a layer has several of the kind."""
+    summed = branches[0].summed
+    several = sum(branch.summed is summed for branch in drawn) > 1
+    letters = " and ".join(ascii_name(b.tensor.name) for b in branches if b.tensor)
+    what = f"{'weights' if summed else 'biases'}{f' {letters}' if several else ''}"
+    return f"{what} times the width below" if summed else what
 
 
 def variable(name: str) -> str:
@@ -243,7 +279,8 @@ class KernelModule:
         functions: one for each tensor, the kernel K first, then in dependency order.
         means: what is integrated, each once: for many inputs these are tables.
         factors: for one input, the intermediates made of them.
-        parameters: the hyperparameters of its layers.
+        layer: how its layers are made.
+        parameters: their hyperparameters.
         hyperparameters: the names of those that occur.
     """
 
@@ -251,6 +288,7 @@ class KernelModule:
     functions: tuple[TensorFunction, ...]
     means: tuple[Mean, ...]
     factors: tuple[SharedFactor, ...]
+    layer: Layer
     parameters: tuple[Hyperparameter, ...]
     hyperparameters: tuple[str, ...]
 

@@ -16,9 +16,9 @@ from typing import Any
 from symdlt._version import VERSION
 from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
-from symdlt.definitions import BOOK, Correlator
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.derivation import RecursionSystem, derive_system
-from symdlt.errors import KernelError, require
+from symdlt.errors import KernelError, LayerError, require
 from symdlt.formats import to_dict
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
@@ -92,6 +92,7 @@ def generate_kernel(
         standalone: whether it needs nothing but NumPy; otherwise it imports what kernels share.
 
     Raises:
+        LayerError: for a layer that reads anything but s(z).
         KernelError: for a name that is no identifier or a system that is not closed, not linear,
             or needs means over more than four samples.
         ActivationError: for an activation that cannot be read or differentiated.
@@ -159,6 +160,7 @@ def kernel_for(
     tensors: Iterable[str | Correlator] = tuple(BOOK),
     *,
     inputs: str = "many",
+    layer: str | Layer = DENSE,
     activation: Any = None,
     name: str = "kernel",
     standalone: bool = True,
@@ -168,6 +170,7 @@ def kernel_for(
     Args:
         tensors: names or correlators, the thirteen of the book if left out.
         inputs: "one" (all layers at once) or "many".
+        layer: how layer ℓ+1 is made of layer ℓ; its symbols are the kernel's parameters.
         activation: as for `generate_kernel`.
         name: the name of the module.
         standalone: as for `generate_kernel`.
@@ -183,7 +186,7 @@ def kernel_for(
             f"inputs={short_repr(inputs)} is not known. A kernel is for 'one' input, all layers "
             "at once, or for 'many'. Choose one of these."
         )
-    system = derive_system(tensors, inputs=inputs, form=FORMS[inputs])
+    system = derive_system(tensors, inputs=inputs, form=FORMS[inputs], layer=layer)
     return generate_kernel(system, activation=activation, name=name, standalone=standalone)
 
 
@@ -216,7 +219,9 @@ def _provenance(
     activation = "" if brought is None else brought.name or brought.text
     option = f" --activation {quote(activation)}" if activation else ""
     recipe = f"symdlt kernel {listed} --inputs {module.inputs}{option} -o {name}.py"
-    if forms != FORMS[module.inputs]:
+    if module.layer != DENSE:
+        recipe += f" --layer {quote(str(module.layer))}"
+    if forms != FORMS[module.inputs] or not _is_short(module.layer):
         recipe = "symdlt.kernels.generate_kernel"
     count = len(module.means)
     number, means = {
@@ -239,4 +244,14 @@ def _provenance(
     ]
     if activation:
         lines.insert(4, f"Activation: {activation}, with its derivatives in ACTIVATION")
+    if module.layer != DENSE:
+        lines.insert(1, f"Layer:      {module.layer}")
     return "\n".join(lines)
+
+
+def _is_short(layer: Layer) -> bool:
+    """Whether the short form of a layer says all of it."""
+    try:
+        return Layer(str(layer)) == layer
+    except LayerError:
+        return False

@@ -120,7 +120,7 @@ def located(problem: Problem, result: Tables, reason: ValueError, layer: int) ->
     return KernelInputError(
         f"{text}. This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
         f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
-        "grows or decays, C_W is not at its critical value."
+        "grows or decays, the variance of the weights is not at its critical value."
     )
 
 

@@ -238,7 +238,8 @@ def check_finite(name: str, values: Array, K: Array) -> None:
         raise KernelInputError(
             f"{name} overflows at layer {layer + 1} of {values.size}. "
             f"The variance K was {K[max(layer - 1, 0)]:.3g} in the layer before. "
-            "Give fewer layers, a C_W nearer to its critical value, or smaller learning rates."
+            "Give fewer layers, a variance of the weights nearer to its critical value, or smaller "
+            "learning rates."
         )
 
 
