@@ -199,6 +199,14 @@ class Layer:
         return ways
 
     @property
+    def short_form(self) -> str | None:
+        """The text that it is read from, or None if it has laws, rates or neurons of its own."""
+        try:
+            return str(self) if Layer(str(self)) == self else None
+        except LayerError:
+            return None
+
+    @property
     def closes(self) -> bool:
         """Whether tensors of layer ℓ+1 follow from those of layer ℓ at every depth.
 

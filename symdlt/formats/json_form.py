@@ -62,12 +62,12 @@ def to_dict(recursion: Recursion) -> dict[str, Any]:
 
 def _layer_text(layer: Layer) -> str:
     """The short form of a layer, if it says all of it."""
-    if Layer(str(layer)) != layer:
+    if layer.short_form is None:
         raise SchemaError(
             f"The layer {layer} has laws, learning rates or neurons of its own. A document holds "
             "the short form of a layer, which has the usual ones. Save its expression yourself."
         )
-    return str(layer)
+    return layer.short_form
 
 
 def _term_dict(term: Term) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from keyword import iskeyword
@@ -18,7 +18,7 @@ from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
 from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.derivation import RecursionSystem, derive_system
-from symdlt.errors import KernelError, LayerError, require
+from symdlt.errors import KernelError, require
 from symdlt.formats import to_dict
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
@@ -195,7 +195,9 @@ def canonical_text(system: RecursionSystem) -> str:
     lines = []
     for recursion in system:
         # a digest names the recursion, not the schema: 1 is the version that digests began with
-        data = to_dict(recursion) | {"version": 1}
+        # the terms have the symbols of the layer, whose laws and rates may have no short form
+        layer = recursion.layer if recursion.layer.short_form else DENSE
+        data = to_dict(replace(recursion, layer=layer)) | {"version": 1}
         for term in (*data["terms"], *data["first_layer"]):
             del term["provenance"]
         lines.append(json.dumps(data, sort_keys=True, separators=(",", ":")))
@@ -221,7 +223,7 @@ def _provenance(
     recipe = f"symdlt kernel {listed} --inputs {module.inputs}{option} -o {name}.py"
     if module.layer != DENSE:
         recipe += f" --layer {quote(str(module.layer))}"
-    if forms != FORMS[module.inputs] or not _is_short(module.layer):
+    if forms != FORMS[module.inputs] or module.layer.short_form is None:
         recipe = "symdlt.kernels.generate_kernel"
     count = len(module.means)
     number, means = {
@@ -247,11 +249,3 @@ def _provenance(
     if module.layer != DENSE:
         lines.insert(1, f"Layer:      {module.layer}")
     return "\n".join(lines)
-
-
-def _is_short(layer: Layer) -> bool:
-    """Whether the short form of a layer says all of it."""
-    try:
-        return Layer(str(layer)) == layer
-    except LayerError:
-        return False
