@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from keyword import iskeyword
 
+from symdlt.definitions import Layer, ascii_name
 from symdlt.derivation import Bracket, Recursion, RecursionSystem, Term
 from symdlt.errors import KernelError, LayerError, require
 from symdlt.kernels.generator.equations import equation, mean_of, tensor_name
@@ -77,13 +78,11 @@ def lower(system: RecursionSystem) -> KernelModule:
         means = [mean for terms in local.values() for term in terms for mean in term.means]
         known = representatives([*means, *ALWAYS_KNOWN])
         functions = [
-            linear_function(r, parameters, local[r.name], known, shared)
-            if r.name in local
-            else function(r, parameters)
+            linear_function(r, local[r.name], known, shared) if r.name in local else function(r)
             for r in system
         ]
     else:
-        functions = [function(recursion, parameters) for recursion in system]
+        functions = [function(recursion) for recursion in system]
     _check_names(parameters, functions, shared)
     factors = sorted(shared.values(), key=lambda f: (len(f.mean.orders), f.mean, f.name))
     plain = {mean for factor in factors for mean, _ in factor.mean.plain}
@@ -192,7 +191,7 @@ def _check_linear(recursion: Recursion, term: Term) -> None:
         )
 
 
-def function(recursion: Recursion, parameters: Sequence[Hyperparameter]) -> TensorFunction:
+def function(recursion: Recursion) -> TensorFunction:
     """One recursion as a polynomial in entries, with common factors taken out."""
     value, entries = polynomial(recursion.terms, recursion.single_input)
     return TensorFunction(
@@ -201,21 +200,20 @@ def function(recursion: Recursion, parameters: Sequence[Hyperparameter]) -> Tens
         equation(recursion) if recursion.single_input else tuple(str(recursion).splitlines()),
         tuple(sorted(entries, key=lambda e: (not e.orders, len(e.samples), e))),
         ZERO,
-        factored(value, rank_with(parameters)),
-        first_layer(recursion, parameters),
+        factored(value, rank_in(recursion.layer)),
+        first_layer(recursion),
         recursion.correlator.symmetries,
     )
 
 
 def linear_function(
     recursion: Recursion,
-    parameters: Sequence[Hyperparameter],
     terms: Iterable[LocalTerm],
     known: dict[Mean, Scaled],
     shared: dict[str, SharedFactor],
 ) -> TensorFunction:
     """A one-input recursion in gain and value; the intermediates it uses go into `shared`."""
-    own = Entry(recursion.name, ()).name
+    own, parameters = Entry(recursion.name, ()).name, hyperparameters_of(recursion.layer)
     parts: tuple[dict[Monomial, Fraction], ...] = ({}, {})
     for term in terms:
         powers, number = term.named(parameters, known, shared)
@@ -223,17 +221,17 @@ def linear_function(
         powers[own] = 0
         key = monomial(powers)
         part[key] = part.get(key, Fraction(0)) + number
-    gain, value = (factored(part, rank_with(parameters)) for part in parts)
+    gain, value = (factored(part, rank_in(recursion.layer)) for part in parts)
     below = {tensor_name(t): None for term in recursion.terms for t in term.tensors}
     entries = tuple(Entry(name, ()) for name in below)
-    first = first_layer(recursion, parameters)
+    first = first_layer(recursion)
     return TensorFunction(recursion.name, (), equation(recursion), entries, gain, value, first)
 
 
-def first_layer(recursion: Recursion, parameters: Sequence[Hyperparameter]) -> Expression:
+def first_layer(recursion: Recursion) -> Expression:
     """The value of a tensor at layer 1."""
     value, _ = polynomial(recursion.first_layer, recursion.single_input)
-    return factored(value, rank_with(parameters))
+    return factored(value, rank_in(recursion.layer))
 
 
 def polynomial(terms: Iterable[Term], single_input: bool) -> tuple[Polynomial, set[Entry]]:
@@ -274,9 +272,9 @@ def used_hyperparameters(
     return tuple(one.name for one in parameters if one.name in used)
 
 
-def rank_with(parameters: Iterable[Hyperparameter]) -> Callable[[str], tuple[int, str]]:
+def rank_in(layer: Layer) -> Callable[[str], tuple[int, str]]:
     """Within a product: width ratio, hyperparameters, means and factors, tensors."""
-    names = frozenset(one.name for one in parameters)
+    names = frozenset(map(ascii_name, layer.symbols))
 
     def rank(name: str) -> tuple[int, str]:
         if name == "r":

@@ -109,6 +109,7 @@ class Hyperparameter:
         return self.role != "rate"
 
 
+@lru_cache(maxsize=64)
 def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
     """The symbols of a layer as what its kernels are called with.
 

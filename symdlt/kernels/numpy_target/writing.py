@@ -65,7 +65,8 @@ def module_text(
         body = filled(template.BODY_MANY, **shared, **data_of_many(module), taken=means)
     if standalone:
         imports, definitions = linked(template.IMPORTS, body)
-        body = f"{definitions}\n\n\n{body}"
+        lead = "\n" * definitions.startswith(("def ", "class ", "@"))
+        body = f"{lead}{definitions}\n\n\n{body}"
     else:
         imports = imported(template.IMPORTS, body)
     example = _example(module, activation is not None)
