@@ -26,9 +26,9 @@ from symdlt.algebra import (
     weights,
 )
 from symdlt.algebra.names import GREEK
+from symdlt.definitions.short_form import WIDTH, read_layer
 from symdlt.errors import LayerError
 
-WIDTH = "n_ℓ"
 FIELD = -1  # the order of z itself among the derivatives of σ, whose own order is 0
 
 
@@ -144,8 +144,6 @@ class Layer:
 
     def __post_init__(self) -> None:
         if isinstance(self.expression, str):
-            from symdlt.definitions.short_form import read_layer
-
             object.__setattr__(self, "expression", read_layer(self.expression))
         if not isinstance(self.expression, Expression):
             raise LayerError(
@@ -267,6 +265,20 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"Layer({str(self)!r})"
+
+
+def function_text(order: int) -> str:
+    """A derivative of σ in plain text, or z itself.
+
+    >>> function_text(FIELD), function_text(2), function_text(5)
+    ('z', "s''", 's^(5)')
+    """
+    return "z" if order == FIELD else f"s{primes(order)}"
+
+
+def primes(order: int, number: str = "^({})") -> str:
+    """The mark of a derivative of σ: up to three primes, beyond that its number."""
+    return "'" * order if order < 4 else number.format(order)
 
 
 def names_in(factor: Polynomial) -> tuple[str, ...]:

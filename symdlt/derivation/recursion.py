@@ -15,7 +15,7 @@ from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import Term
+from symdlt.derivation.terms import Term, piece_name, sample_text, term_text
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.memory import memory_of_machine
 from symdlt.progress import track
@@ -79,19 +79,16 @@ class Recursion:
         )
 
     def __str__(self) -> str:
-        from symdlt.derivation.text import recursion_text
-
-        return recursion_text(self)
+        labels = "" if self.single_input else sample_text(self.samples)
+        lines = [f"{self.name}{labels}[{self.at or 'l+1'}] ="]
+        for text in map(term_text, self.terms):
+            lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
+        return "\n".join(lines if self.terms else [*lines, "  0"])
 
     def _repr_latex_(self) -> str:
         from symdlt.display import latex_for_display
 
         return latex_for_display(self)
-
-
-def piece_name(correlator: Correlator, piece: int) -> str:
-    """The name of a tensor's piece as the command line takes it: "V", "V.1"."""
-    return correlator.name + (f".{piece}" if piece else "")
 
 
 def derive(

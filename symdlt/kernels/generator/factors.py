@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from symdlt.derivation import Recursion
 from symdlt.kernels.generator.centring import Means, centred
-from symdlt.kernels.generator.equations import mean_of, taylor_coefficient, tensor_name
+from symdlt.kernels.generator.equations import mean_of, taylor_coefficient
 from symdlt.kernels.generator.representation import Hyperparameter, Mean, SharedFactor, variable
 
 SUSCEPTIBILITIES = {"chi_s1_s1": "chi_perp", "chi_d2_s0_s0": "chi_parallel"}
@@ -86,7 +86,7 @@ def local_terms(recursion: Recursion) -> tuple[LocalTerm, ...]:
         tuple[tuple[tuple[str, int], ...], int, tuple[str, ...]], dict[Means, Fraction]
     ] = {}
     for term in recursion.terms:
-        tensors = tuple(sorted(variable(tensor_name(t)) for t in term.tensors))
+        tensors = tuple(sorted(variable(t.name) for t in term.tensors))
         rest = (term.hyperparameters.named, term.width_ratio, tensors)
         means = tuple(sorted(mean_of(bracket)[0] for bracket in term.brackets))
         group = groups.setdefault(rest, {})

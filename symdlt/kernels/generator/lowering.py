@@ -11,7 +11,7 @@ from keyword import iskeyword
 from symdlt.definitions import Layer, ascii_name
 from symdlt.derivation import Bracket, Recursion, RecursionSystem, Term
 from symdlt.errors import KernelError, LayerError, require
-from symdlt.kernels.generator.equations import equation, mean_of, tensor_name
+from symdlt.kernels.generator.equations import equation, mean_of
 from symdlt.kernels.generator.expressions import (
     Expression,
     Monomial,
@@ -165,7 +165,7 @@ def _check_inputs(recursion: Recursion, one: bool) -> None:
 
 
 def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
-    needs = {tensor_name(t) for term in recursion.terms for t in term.tensors}
+    needs = {t.name for term in recursion.terms for t in term.tensors}
     if recursion.terms:
         needs.add(METRIC)  # every mean is taken at the kernel K
     if not needs <= set(names):
@@ -176,7 +176,7 @@ def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
 
 
 def _check_linear(recursion: Recursion, term: Term) -> None:
-    own = sum(tensor_name(t) == recursion.name for t in term.tensors)
+    own = sum(t.name == recursion.name for t in term.tensors)
     fluctuating = any(t.correlator.pairs > 1 or t.piece for t in term.tensors)
     if own > 1 or (term.width_ratio and not fluctuating):
         raise KernelError(
@@ -222,7 +222,7 @@ def linear_function(
         key = monomial(powers)
         part[key] = part.get(key, Fraction(0)) + number
     gain, value = (factored(part, rank_in(recursion.layer)) for part in parts)
-    below = {tensor_name(t): None for term in recursion.terms for t in term.tensors}
+    below = {t.name: None for term in recursion.terms for t in term.tensors}
     entries = tuple(Entry(name, ()) for name in below)
     first = first_layer(recursion)
     return TensorFunction(recursion.name, (), equation(recursion), entries, gain, value, first)
@@ -240,7 +240,7 @@ def polynomial(terms: Iterable[Term], single_input: bool) -> tuple[Polynomial, s
     entries: set[Entry] = set()
     for term in terms:
         read = [mean_entry(bracket) for bracket in term.brackets]
-        read += [Entry(tensor_name(factor), factor.samples) for factor in term.tensors]
+        read += [Entry(factor.name, factor.samples) for factor in term.tensors]
         read += [Entry(OVERLAP, term.overlap)] if term.overlap else []
         if single_input:
             read = [Entry(entry.table, (), entry.orders) for entry in read]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import factorial
 from operator import attrgetter
 
-from symdlt.definitions import Branch, Layer, ascii_name, names_in
+from symdlt.definitions import Branch, Layer, ascii_name, function_text, names_in
 from symdlt.derivation import differentiate
 from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
 
@@ -51,7 +51,7 @@ class Mean:
     def text(self) -> str:
         """The mean as it stands in equations."""
         groups = self.groups or (self.orders,)
-        body = "; ".join(" ".join(sigma(order) for order in group) for group in groups)
+        body = "; ".join(" ".join(map(function_text, group)) for group in groups)
         return f"d{self.derivatives}<{body}>" if self.derivatives else f"<{body}>"
 
     @property
@@ -76,11 +76,6 @@ def central(groups: Iterable[tuple[int, ...]]) -> Mean:
     """The joint central moment of products of σ's."""
     ordered = tuple(sorted(groups))
     return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
-
-
-def sigma(order: int) -> str:
-    """A derivative of the activation in plain text."""
-    return "s" + ("'" * order if order < 4 else f"^({order})")
 
 
 @dataclass(frozen=True, slots=True)
