@@ -33,7 +33,7 @@ def series(node: Node, order: int, centre: Any = EXACT.zero) -> list[Any]:
     Raises:
         ActivationError: if the function is not finite or has a kink at the centre.
     """
-    return Expansion(node, EXACT, order).at(centre)
+    return SeriesExpansion(node, EXACT, order).at(centre)
 
 
 def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
@@ -53,7 +53,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
 
     def values(z: Any) -> tuple[Any, ...]:
         if not hasattr(here, "expansion"):
-            here.expansion = Expansion(node, DIGITS, order)
+            here.expansion = SeriesExpansion(node, DIGITS, order)
         found = here.expansion.at(z)
         if order < 2:
             return tuple(found)
@@ -62,7 +62,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
     return values
 
 
-class Expansion:
+class SeriesExpansion:
     """A function whose Taylor series is taken at one point after the other.
 
     Args:

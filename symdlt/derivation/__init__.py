@@ -32,8 +32,8 @@ from symdlt.derivation.system import RecursionSystem as RecursionSystem
 from symdlt.derivation.system import derive_system as derive_system
 from symdlt.derivation.terms import Bracket as Bracket
 from symdlt.derivation.terms import Hyperparameters as Hyperparameters
+from symdlt.derivation.terms import RecursionTerm as RecursionTerm
 from symdlt.derivation.terms import TensorFactor as TensorFactor
-from symdlt.derivation.terms import Term as Term
 from symdlt.derivation.terms import bracket_text as bracket_text
 from symdlt.derivation.terms import piece_name as piece_name
 from symdlt.derivation.terms import powers_text as powers_text

@@ -136,7 +136,7 @@ def expand_in_width(moment: ContractedMoment, piece: int = 0) -> WidthExpansion:
 
     >>> from symdlt.derivation import forward_equation
     >>> from symdlt.definitions import tensor
-    >>> from symdlt.algebra.averages import contract_matching
+    >>> from symdlt.derivation import contract_matching
     >>> V = tensor("V")
     >>> expand_in_width(contract_matching(forward_equation(V.forest), V))
     WidthExpansion(V[0], diagrams=3)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.recursion import Recursion, collect
 from symdlt.derivation.symmetry import relabelled
-from symdlt.derivation.terms import Bracket, TensorFactor, Term
+from symdlt.derivation.terms import Bracket, RecursionTerm, TensorFactor
 from symdlt.errors import require
 
 
@@ -24,7 +24,7 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form == "derivative":
         return recursion
-    collected: dict[tuple[object, ...], Term] = {}
+    collected: dict[tuple[object, ...], RecursionTerm] = {}
     for term in recursion.terms:
         for image in _without_insertions(term):
             old = collected.get(image.key)
@@ -39,7 +39,7 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     return replace(recursion, form="derivative", terms=tuple(terms))
 
 
-def _without_insertions(term: Term) -> list[Term]:
+def _without_insertions(term: RecursionTerm) -> list[RecursionTerm]:
     """Replace the first inserted z of a term by derivatives, until there is none."""
     position = next((k for k, b in enumerate(term.brackets) if b.inserted), None)
     if position is None:

@@ -15,7 +15,7 @@ from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import Term, piece_name, sample_text, term_text
+from symdlt.derivation.terms import RecursionTerm, piece_name, sample_text, term_text
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.memory import memory_of_machine
 from symdlt.progress import track
@@ -49,8 +49,8 @@ class Recursion:
     piece: int
     samples: tuple[int, ...]
     form: str
-    terms: tuple[Term, ...]
-    first_layer: tuple[Term, ...]
+    terms: tuple[RecursionTerm, ...]
+    first_layer: tuple[RecursionTerm, ...]
     layer: Layer = DENSE
     at: int | None = None
 
@@ -215,7 +215,9 @@ def width_expansion(
     return replace(expansion, diagrams=there)
 
 
-def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) -> tuple[Term, ...]:
+def collect(
+    diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str
+) -> tuple[RecursionTerm, ...]:
     """Add up what the diagrams give and keep, for each term, the diagrams it comes from."""
     numbers: dict[Key, Fraction] = {}
     origins: dict[Key, dict[Diagram, None]] = {}
@@ -225,15 +227,17 @@ def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) ->
             numbers[key] = numbers.get(key, Fraction(0)) + number
             origins.setdefault(key, {})[diagram] = None
     terms = [
-        Term(number, *key, origins=tuple(origins[key])) for key, number in numbers.items() if number
+        RecursionTerm(number, *key, origins=tuple(origins[key]))
+        for key, number in numbers.items()
+        if number
     ]
     return tuple(sorted(terms, key=lambda term: term.sort_key))
 
 
-def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) -> Fraction:
+def replay(diagram: Diagram, term: RecursionTerm, samples: tuple[int, ...], form: str) -> Fraction:
     """What one diagram contributes to the coefficient of a term."""
     require(diagram, Diagram, "a diagram", "Give one of the `origins` of a term.")
-    require(term, Term, "a term", "Give one of the `terms` of a recursion.")
+    require(term, RecursionTerm, "a term", "Give one of the `terms` of a recursion.")
     require(samples, tuple, "a tuple of samples", "Give the `samples` of the recursion.")
     if form not in FORMS or len(samples) != diagram.contraction.correlator.axes:
         raise OrderError(
@@ -246,7 +250,7 @@ def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) ->
 
 def _first_layer(
     correlator: Correlator, piece: int, samples: tuple[int, ...], layer: Layer
-) -> tuple[Term, ...]:
+) -> tuple[RecursionTerm, ...]:
     """The diagrams that survive below the network: inputs do not fluctuate, and have no NTK.
 
     Layer 0 has no parameters and so no trees, and fixed inputs have no cumulants: of a connected
@@ -261,7 +265,9 @@ def _first_layer(
         if not contraction.lower_trees and not diagram.cumulants and not contraction.kept:
             hyper = hyperparameters(diagram)
             overlap = tuple(sorted(samples)) if diagram.groups else ()
-            terms.append(Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,)))
+            terms.append(
+                RecursionTerm(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,))
+            )
     return tuple(terms)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from symdlt.definitions import Correlator
 from symdlt.derivation.evaluation import canonical_dummies
-from symdlt.derivation.terms import Bracket, TensorFactor, Term
+from symdlt.derivation.terms import Bracket, RecursionTerm, TensorFactor
 
 
 def asymmetric_term(
-    correlator: Correlator, samples: tuple[int, ...], terms: tuple[Term, ...]
-) -> Term | None:
+    correlator: Correlator, samples: tuple[int, ...], terms: tuple[RecursionTerm, ...]
+) -> RecursionTerm | None:
     """A term whose image under a symmetry of the tensor's definition is missing, if any."""
     if len(set(samples)) == 1:
         return None
@@ -44,7 +44,7 @@ def generators(group: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...
     return tuple(chosen)
 
 
-def relabelled(term: Term, rename: dict[int, int]) -> Term:
+def relabelled(term: RecursionTerm, rename: dict[int, int]) -> RecursionTerm:
     """The term with its samples renamed, in canonical order again."""
     brackets = [
         Bracket(
@@ -62,7 +62,7 @@ def relabelled(term: Term, rename: dict[int, int]) -> Term:
     else:
         ordered = (tuple(sorted(brackets)), tuple(sorted(map(settled, tensors), key=_tensor_key)))
     overlap = tuple(sorted(rename.get(s, s) for s in term.overlap))
-    return Term(
+    return RecursionTerm(
         term.coefficient, term.hyperparameters, term.width_ratio, *ordered, overlap, term.origins
     )
 

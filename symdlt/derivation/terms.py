@@ -92,7 +92,7 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class RecursionTerm:
     r"""One term of a recursion, with the diagrams that it comes from.
 
     Attributes:
@@ -137,7 +137,7 @@ class Term:
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Term):
+        if not isinstance(other, RecursionTerm):
             return NotImplemented
         return self.coefficient == other.coefficient and self.key == other.key
 
@@ -145,10 +145,10 @@ class Term:
         return hash((self.coefficient, self.key))
 
     def __repr__(self) -> str:
-        return f"Term({term_text(self)})"
+        return f"RecursionTerm({term_text(self)})"
 
 
-def term_text(term: Term) -> str:
+def term_text(term: RecursionTerm) -> str:
     """One term with its coefficient."""
     number = term.coefficient
     parts = [] if abs(number) == 1 else [str(abs(number))]
@@ -170,7 +170,7 @@ def factor_texts(
     return ([] if number == 1 else [str(number)]) + powers_text(zip(names, exponents, strict=True))
 
 
-def is_single(term: Term) -> bool:
+def is_single(term: RecursionTerm) -> bool:
     """Whether every sample of the term is the one input 0."""
     labels = {s for b in term.brackets for s, _ in b.factors}
     labels |= {s for t in term.tensors for s in t.samples} | set(term.overlap)

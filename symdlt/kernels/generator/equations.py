@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 from math import factorial
 
-from symdlt.derivation import Bracket, Recursion, Term, powers_text
+from symdlt.derivation import Bracket, Recursion, RecursionTerm, powers_text
 from symdlt.kernels.generator.representation import Mean
 
 WIDTH = 92
@@ -26,7 +26,7 @@ def mean_of(bracket: Bracket) -> tuple[Mean, int]:
     return Mean(tuple(sorted(order for _, order in bracket.factors)), count), factorial(count)
 
 
-def taylor_coefficient(term: Term) -> Fraction:
+def taylor_coefficient(term: RecursionTerm) -> Fraction:
     """The coefficient of a term whose brackets are written as Taylor means."""
     number = term.coefficient
     for bracket in term.brackets:
@@ -55,7 +55,7 @@ def equation(recursion: Recursion) -> tuple[str, ...]:
     return tuple(lines if recursion.terms else [*lines, "  0"])
 
 
-def _term_text(term: Term, number: Fraction) -> str:
+def _term_text(term: RecursionTerm, number: Fraction) -> str:
     parts = [] if number == 1 else [str(number)]
     parts += powers_text([("r", term.width_ratio)])
     parts += powers_text(term.hyperparameters.named)

@@ -9,13 +9,13 @@ from fractions import Fraction
 from keyword import iskeyword
 
 from symdlt.definitions import Layer, ascii_name
-from symdlt.derivation import Bracket, Recursion, RecursionSystem, Term
+from symdlt.derivation import Bracket, Recursion, RecursionSystem, RecursionTerm
 from symdlt.errors import KernelError, LayerError, require
 from symdlt.kernels.generator.equations import equation, mean_of
 from symdlt.kernels.generator.expressions import (
-    Expression,
+    Coefficients,
+    Formula,
     Monomial,
-    Polynomial,
     Sum,
     factored,
     monomial,
@@ -175,7 +175,7 @@ def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
         )
 
 
-def _check_linear(recursion: Recursion, term: Term) -> None:
+def _check_linear(recursion: Recursion, term: RecursionTerm) -> None:
     own = sum(t.name == recursion.name for t in term.tensors)
     fluctuating = any(t.correlator.pairs > 1 or t.piece for t in term.tensors)
     if own > 1 or (term.width_ratio and not fluctuating):
@@ -228,13 +228,15 @@ def linear_function(
     return TensorFunction(recursion.name, (), equation(recursion), entries, gain, value, first)
 
 
-def first_layer(recursion: Recursion) -> Expression:
+def first_layer(recursion: Recursion) -> Formula:
     """The value of a tensor at layer 1."""
     value, _ = polynomial(recursion.first_layer, recursion.single_input)
     return factored(value, rank_in(recursion.layer))
 
 
-def polynomial(terms: Iterable[Term], single_input: bool) -> tuple[Polynomial, set[Entry]]:
+def polynomial(
+    terms: Iterable[RecursionTerm], single_input: bool
+) -> tuple[Coefficients, set[Entry]]:
     """Terms in the names of hyperparameters and entries, and these entries."""
     numbers: dict[Monomial, Fraction] = {}
     entries: set[Entry] = set()

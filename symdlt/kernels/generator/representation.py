@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from symdlt.definitions import Branch, Layer, ascii_name, function_text, names_in
 from symdlt.derivation import differentiate
-from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
+from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
 
 METRIC = "G"
 
@@ -224,9 +224,9 @@ class TensorFunction:
     samples: tuple[int, ...]
     equation: tuple[str, ...]
     entries: tuple[Entry, ...]
-    gain: Expression
-    value: Expression
-    first: Expression
+    gain: Formula
+    value: Formula
+    first: Formula
     symmetries: tuple[tuple[int, ...], ...] = ()
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symdlt.errors import ActivationError
 from symdlt.kernels.numpy_target.activations.calculus import Definition
-from symdlt.kernels.numpy_target.activations.code import Part, guard_function
+from symdlt.kernels.numpy_target.activations.code import PieceCode, guard_function
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ def nodes(breaks: Sequence[float] = (), start: float = -np.inf, end: float = np.
     return points[(points >= start) & (points <= end)]
 
 
-def check_domain(part: Part) -> None:
+def check_domain(part: PieceCode) -> None:
     """Refuse a piece in which a denominator vanishes or a root or logarithm has no real value.
 
     Polynomials in z are decided exactly, all else on a grid whose minima are refined.
@@ -74,7 +74,7 @@ def check_domain(part: Part) -> None:
             )
 
 
-def _exact_root(part: Part, definition: Definition) -> float | None:
+def _exact_root(part: PieceCode, definition: Definition) -> float | None:
     """A point where a polynomial in z vanishes in the interval of its piece."""
     variable = part.derivatives.variable
     argument = definition.arguments[0]
