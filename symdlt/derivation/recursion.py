@@ -21,7 +21,7 @@ from symdlt.memory import memory_of_machine
 from symdlt.progress import track
 
 FORMS = ("derivative", "z")
-LONG = 50
+LONG = 50  # a convention: fewer diagrams are done before a bar is drawn
 
 
 @dataclass(frozen=True, slots=True)

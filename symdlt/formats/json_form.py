@@ -19,7 +19,7 @@ from symdlt.derivation.terms import Bracket, Hyperparameters, RecursionTerm, Ten
 from symdlt.errors import SchemaError, SymdltError, require
 
 SCHEMA = "symdlt.recursion"
-VERSION = 2
+VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 

@@ -23,7 +23,7 @@ from symdlt.formats import to_dict
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
 
-KERNEL_SCHEMA = 1
+KERNEL_SCHEMA = 1  # raised when a kernel is called otherwise than before
 TARGET = "symdlt.kernels.numpy_target.writing"
 SMOOTH_ORDER = 12  # an activation counts as smooth if no derivative up to this one jumps
 FORMS = {"one": "z", "many": "derivative"}

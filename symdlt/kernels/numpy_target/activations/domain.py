@@ -18,7 +18,7 @@ from symdlt.kernels.numpy_target.activations.error_function import error_functio
 Array = NDArray[np.float64]
 # Activations are tried up to 1000 in size, every 0.01 where means have their weight.
 FARTHEST = 1e3
-NEAR = np.arange(-3000.0, 3001.0) / 100.0
+NEAR = np.arange(-3000.0, 3001.0) / 100.0  # 30 standard deviations of unit variance
 FAR = np.geomspace(30.0, FARTHEST, 200)
 # A minimum so far below its neighbours on the grid is taken for a double zero.
 NEGLIGIBLE = 1e-12
