@@ -25,6 +25,7 @@ def register(commands: Commands) -> None:
     command.add_argument("--inputs", choices=("one", "many"), default="many")
     add_layer(command)
     command.add_argument("--activation", help="a name or an expression, to be written into it")
+    command.add_argument("--target", default="numpy", help="what it is written for (default numpy)")
     command = add_command(commands, "regenerate", _regenerate, "the generated files of a checkout")
     command.add_argument("--check", action="store_true", help="only compare, and show what differs")
 
@@ -41,6 +42,7 @@ def _kernel(options: argparse.Namespace) -> str:
         layer=options.layer,
         activation=options.activation,
         name=name,
+        target=options.target,
     )
     return found.text
 

@@ -20,6 +20,8 @@ from symdlt.kernels.numpy_target.linking import imported, linked
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
 
+SUFFIX = ".py"
+
 
 def module_text(
     module: KernelModule,
