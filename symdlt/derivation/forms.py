@@ -7,7 +7,7 @@ from dataclasses import replace
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.recursion import Recursion, collect
 from symdlt.derivation.symmetry import relabelled
-from symdlt.derivation.terms import Bracket, RecursionTerm, TensorFactor
+from symdlt.derivation.terms import Bracket, RecursionTerm
 from symdlt.errors import require
 
 
@@ -48,7 +48,7 @@ def _without_insertions(term: RecursionTerm) -> list[RecursionTerm]:
     label, rest = bracket.inserted[0], bracket.inserted[1:]
     images = []
     for sample in sorted({sample for sample, _ in bracket.factors}):
-        tensors = tuple(_with_sample(t, label, sample) for t in term.tensors)
+        tensors = tuple(t.at({label: sample} if label < 0 else {}) for t in term.tensors)
         for factors, count in differentiate(bracket.factors, (sample,)):
             brackets = list(term.brackets)
             brackets[position] = Bracket(factors, rest)
@@ -61,11 +61,6 @@ def _without_insertions(term: RecursionTerm) -> list[RecursionTerm]:
                 )
             )
     return images
-
-
-def _with_sample(factor: TensorFactor, dummy: int, sample: int) -> TensorFactor:
-    samples = tuple(sample if s == dummy < 0 else s for s in factor.samples)
-    return TensorFactor(factor.correlator, factor.piece, samples)
 
 
 def to_z_form(recursion: Recursion) -> Recursion:

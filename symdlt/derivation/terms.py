@@ -6,7 +6,7 @@ Their text is ASCII: s is σ, primes are derivatives, z^ an inserted dual z.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,6 +37,12 @@ class Bracket:
     factors: tuple[Factor, ...]
     inserted: tuple[int, ...] = ()
 
+    def at(self, samples: Mapping[int, int]) -> Bracket:
+        """The bracket with samples renamed, in canonical order again."""
+        factors = tuple(sorted((samples.get(s, s), order) for s, order in self.factors))
+        dummies_last = sorted((samples.get(s, s) for s in self.inserted), reverse=True)
+        return Bracket(factors, tuple(dummies_last))
+
 
 def piece_name(correlator: Correlator, piece: int) -> str:
     """The name of a tensor's piece as the command line takes it: "V", "V.1"."""
@@ -56,6 +62,11 @@ class TensorFactor:
     correlator: Correlator
     piece: int
     samples: tuple[int, ...]
+
+    def at(self, samples: Mapping[int, int]) -> TensorFactor:
+        """The tensor with samples renamed, on the same axes."""
+        renamed = tuple(samples.get(s, s) for s in self.samples)
+        return TensorFactor(self.correlator, self.piece, renamed)
 
     @property
     def name(self) -> str:
