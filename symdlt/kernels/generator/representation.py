@@ -131,7 +131,7 @@ def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
         short = {"variance": "chi_", "rate": "lambda_"}[role]
         pair = "" if not summed else short if alike == [symbol] else f"{name}_"
         what = {"variance": "variance", "rate": "learning rate"}[role]
-        meaning = f"{what} of the {_told(branches, drawn)}"
+        meaning = f"{what} of the {_owners_text(branches, drawn)}"
         found.append(Hyperparameter(name, meaning, role, float(summed), pair))
     each = ", a number or one for each layer"  # said once, of the first
     return tuple(
@@ -140,7 +140,7 @@ def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
     )
 
 
-def _told(branches: Sequence[Branch], drawn: Sequence[Branch]) -> str:
+def _owners_text(branches: Sequence[Branch], drawn: Sequence[Branch]) -> str:
     """Random tensors in words, by their letters where a layer has several of the kind."""
     summed = branches[0].summed
     several = sum(branch.summed is summed for branch in drawn) > 1
