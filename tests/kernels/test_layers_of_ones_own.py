@@ -125,6 +125,20 @@ def test_symbols_of_ones_own_are_the_parameters():
         module.propagate(SINE[: module.DERIVATIVES + 1], 0.5, 2, v=-1.0)
 
 
+def test_a_symbol_may_be_shared_by_biases_and_weights():
+    """One learning rate for all parameters; H by hand at two layers of a linear function."""
+    n = symbol("n_ℓ")
+    layer = Layer(Layer("z' = b + W s(z)").expression, {"b": symbol("η"), "W": symbol("η") / n})
+    source = kernel_for(["H"], inputs="one", layer=layer)
+    text = "eta: learning rate of the biases and of the weights times the width below."
+    assert text in source.text
+    module = loaded(source)
+    assert module.HYPERPARAMETERS == ("C_b", "C_W", "eta")
+    linear = [lambda z: z, np.ones_like, np.zeros_like][: module.DERIVATIVES + 1]
+    found = module.propagate(linear, 0.5, 2, C_b=0.25, C_W=2.0, eta=3.0)
+    assert found["H"] == pytest.approx([3.0 * 1.5, 3.0 * (1 + 1.25) + 2.0 * 4.5], rel=1e-13)
+
+
 def test_a_constant_may_be_negative_and_must_be_given():
     module = loaded(kernel_for(["G"], inputs="one", layer="z' = a W s(z)", name="own"))
     sine = SINE[: module.DERIVATIVES + 1]

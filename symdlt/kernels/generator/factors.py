@@ -10,7 +10,8 @@ from fractions import Fraction
 from symdlt.derivation import Recursion
 from symdlt.kernels.generator.centring import Means, centred
 from symdlt.kernels.generator.equations import mean_of, taylor_coefficient
-from symdlt.kernels.generator.representation import Hyperparameter, Mean, SharedFactor, variable
+from symdlt.kernels.generator.hyperparameters import Hyperparameter
+from symdlt.kernels.generator.representation import Mean, SharedFactor, variable
 
 SUSCEPTIBILITIES = {"chi_s1_s1": "chi_perp", "chi_d2_s0_s0": "chi_parallel"}
 ALWAYS_KNOWN = (Mean((1, 1)), Mean((0, 0), 2))

@@ -27,15 +27,14 @@ from symdlt.kernels.generator.factors import (
     local_terms,
     representatives,
 )
+from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
-    Hyperparameter,
     KernelModule,
     Mean,
     SharedFactor,
     TensorFunction,
-    hyperparameters_of,
 )
 
 MEAN_SIZES = (2, 4)

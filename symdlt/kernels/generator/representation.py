@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
-from operator import attrgetter
 
-from symdlt.definitions import Branch, Layer, ascii_name, function_text, names_in
+from symdlt.definitions import Layer, function_text
 from symdlt.derivation import differentiate
 from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
+from symdlt.kernels.generator.hyperparameters import Hyperparameter
 
 METRIC = "G"
 
@@ -76,77 +76,6 @@ def central(groups: Iterable[tuple[int, ...]]) -> Mean:
     """The joint central moment of products of σ's."""
     ordered = tuple(sorted(groups))
     return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
-
-
-@dataclass(frozen=True, slots=True)
-class Hyperparameter:
-    """A number, or one for each layer, that a kernel is called with.
-
-    Attributes:
-        name: its identifier, that of a symbol of the layer.
-        meaning: what it is, for docstrings.
-        role: "variance", which is never negative, "rate", which may be left out where no recursion
-            contains it, or "constant".
-        example: its value in the example of a kernel's docstring.
-        pair: what a mean of two σ's times it is called, before the name of the mean; empty for
-            those that no sum over neurons comes with.
-    """
-
-    name: str
-    meaning: str
-    role: str
-    example: float
-    pair: str = ""
-
-    @property
-    def required(self) -> bool:
-        """Whether it must be given."""
-        return self.role != "rate"
-
-
-@lru_cache(maxsize=64)
-def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
-    """The symbols of a layer as what its kernels are called with.
-
-    >>> [(one.name, one.role, one.pair) for one in hyperparameters_of(Layer("z' = xi W s(z)"))]
-    [('C_W', 'variance', 'chi_'), ('lambda_W', 'rate', 'lambda_'), ('xi', 'constant', '')]
-    """
-    drawn = [branch for branch in layer.branches if branch.tensor is not None]
-    owners = {
-        role: {
-            symbol: [b for b in drawn if symbol in names_in(factor(b))] for symbol in layer.symbols
-        }
-        for role, factor in (("variance", attrgetter("variance")), ("rate", attrgetter("rate")))
-    }
-    found = []
-    for symbol in layer.symbols:
-        role = next((role for role in owners if owners[role][symbol]), "constant")
-        name = ascii_name(symbol)
-        if role == "constant":
-            found.append(Hyperparameter(name, "constant factor in the layer", role, 1.0))
-            continue
-        branches = owners[role][symbol]
-        summed = branches[0].summed
-        alike = [s for s, of in owners[role].items() if of and of[0].summed]
-        short = {"variance": "chi_", "rate": "lambda_"}[role]
-        pair = "" if not summed else short if alike == [symbol] else f"{name}_"
-        what = {"variance": "variance", "rate": "learning rate"}[role]
-        meaning = f"{what} of the {_owners_text(branches, drawn)}"
-        found.append(Hyperparameter(name, meaning, role, float(summed), pair))
-    each = ", a number or one for each layer"  # said once, of the first
-    return tuple(
-        replace(one, meaning=f"{one.meaning}{each * (number == 0)}.")
-        for number, one in enumerate(found)
-    )
-
-
-def _owners_text(branches: Sequence[Branch], drawn: Sequence[Branch]) -> str:
-    """Random tensors in words, by their letters where a layer has several of the kind."""
-    summed = branches[0].summed
-    several = sum(branch.summed is summed for branch in drawn) > 1
-    letters = " and ".join(ascii_name(b.tensor.name) for b in branches if b.tensor)
-    what = f"{'weights' if summed else 'biases'}{f' {letters}' if several else ''}"
-    return f"{what} times the width below" if summed else what
 
 
 def variable(name: str) -> str:
