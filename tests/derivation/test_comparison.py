@@ -8,7 +8,7 @@ from symdlt.derivation import RecursionSystem, derive
 
 
 def changed(recursion):
-    first, second, *others = recursion.terms
+    first, _, *others = recursion.terms
     return replace(recursion, terms=(replace(first, coefficient=7 * first.coefficient), *others))
 
 
