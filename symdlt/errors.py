@@ -84,6 +84,10 @@ class KernelError(SymdltError, ValueError):
     """Input that a kernel or the kernel generator cannot use."""
 
 
+class KernelInputError(KernelError):
+    """Input that this kernel cannot use."""
+
+
 class ExpectationError(SymdltError, ValueError):
     """An expectation that cannot be taken as asked, with the reason."""
 

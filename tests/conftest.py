@@ -38,3 +38,38 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path in chosen and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.smoke)
+
+
+def pytest_assertrepr_compare(op, left, right):
+    """Show the terms at fault where two recursions, or two systems of them, should be equal."""
+    from symdlt.derivation import Recursion, RecursionSystem
+
+    if op != "==" or type(left) is not type(right):
+        return None
+    if isinstance(left, RecursionSystem) and left.names == right.names:
+        pairs = list(zip(left, right, strict=True))
+    elif isinstance(left, Recursion):
+        pairs = [(left, right)]
+    else:
+        return None
+    lines = [f"{left!r} == {right!r}"]
+    for ours, theirs in pairs:
+        lines += difference_of(ours, theirs)
+    return lines
+
+
+def difference_of(left, right):
+    """The terms that only one of two recursions has, or that have other coefficients there."""
+    lines = []
+    for name in ("name", "samples", "form", "layer", "at"):
+        if getattr(left, name) != getattr(right, name):
+            lines.append(f"{name}: {getattr(left, name)} != {getattr(right, name)}")
+    for place in ("terms", "first_layer"):
+        ours, theirs = ({t.key: t for t in getattr(one, place)} for one in (left, right))
+        for key in dict.fromkeys([*ours, *theirs]):
+            one, other = ours.get(key), theirs.get(key)
+            if one != other:
+                lines.append(f"{left.name}, {place}: {one or 'nothing'} != {other or 'nothing'}")
+        if not lines and getattr(left, place) != getattr(right, place):
+            lines.append(f"{left.name}, {place}: equal terms in another order")
+    return lines

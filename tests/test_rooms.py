@@ -99,15 +99,15 @@ def test_a_kernel_that_runs_loads_no_generator():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("symdlt.")}
     rooms = {name.split(".")[1] for name in loaded}
-    assert rooms == {"kernels", "means"}
+    assert rooms == {"kernels", "means", "errors"}
     assert not any(name.startswith("symdlt.kernels.generator") for name in loaded)
 
 
-def test_means_import_only_numpy_the_standard_library_and_each_other():
+def test_means_import_only_numpy_the_standard_library_errors_and_each_other():
     for path in (ROOT / "means").glob("*.py"):
         for module in imported(path):
             top = module.split(".")[0]
-            ours = module.startswith("symdlt.means.")
+            ours = module.startswith("symdlt.means.") or module == "symdlt.errors"
             assert ours or top == "numpy" or top in sys.stdlib_module_names, module
 
 

@@ -17,8 +17,8 @@ from symdlt.activations.nodes import Node
 
 # Enough that equal scales are equal, and sums that vanish do, once they are rounded to floats.
 CONTEXT = MPContext()
-CONTEXT.dps = 40
-VANISHING = 1e-30
+CONTEXT.dps = 40  # twice those of a double, and some for what cancels
+VANISHING = 1e-30  # ten digits above the rounding of 40
 # More terms than these are no faster than quadrature, as all pairs of them are summed.
 MOST_TERMS, MOST_DEGREE = 12, 12
 # Exponentials and sines of numbers take as many bits as their arguments have before the point.

@@ -8,7 +8,7 @@ import sympy as sp
 
 # Digits at which a number is looked at, and what counts as zero then: half of them may cancel.
 DIGITS = 50
-TINY = 10.0 ** (-DIGITS // 2)
+TINY = 10.0 ** (-DIGITS // 2)  # a convention: no number of ours is so small and not zero
 # Roots of polynomials have no rule that decides; two are taken as one if they agree this far.
 TINY_ROOT = sp.Rational(1, 10**40)
 

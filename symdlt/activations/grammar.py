@@ -19,10 +19,10 @@ VARIABLES = ("z", "x")
 EXTREMA = ("max", "min")
 # Bounds against texts that are made to exhaust memory or the stack, far beyond any activation.
 LONGEST = 500
-DEEPEST = 60
-HIGHEST = 200
-MOST_DIGITS = 40
-HIGHEST_EXPONENT = 99
+DEEPEST = 60  # a bound: brackets in brackets
+HIGHEST = 200  # a bound: the degree, powers of powers multiplied out
+MOST_DIGITS = 40  # of one number
+HIGHEST_EXPONENT = 99  # of ten, in a number such as 1e99
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)"

@@ -21,7 +21,7 @@ from symdlt.precision import modules, mp
 
 # Bounds against activations whose pieces nobody waits for.
 MOST_PIECES = 64
-HIGHEST_DEGREE = 20
+HIGHEST_DEGREE = 20  # of polynomials whose roots are looked for
 INVERSES = {getattr(sp, name): getattr(sp, f.inverse) for name, f in FUNCTIONS.items() if f.inverse}
 
 

@@ -33,7 +33,7 @@ def series(node: Node, order: int, centre: Any = EXACT.zero) -> list[Any]:
     Raises:
         ActivationError: if the function is not finite or has a kink at the centre.
     """
-    return Expansion(node, EXACT, order).at(centre)
+    return SeriesExpansion(node, EXACT, order).at(centre)
 
 
 def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
@@ -53,7 +53,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
 
     def values(z: Any) -> tuple[Any, ...]:
         if not hasattr(here, "expansion"):
-            here.expansion = Expansion(node, DIGITS, order)
+            here.expansion = SeriesExpansion(node, DIGITS, order)
         found = here.expansion.at(z)
         if order < 2:
             return tuple(found)
@@ -62,7 +62,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
     return values
 
 
-class Expansion:
+class SeriesExpansion:
     """A function whose Taylor series is taken at one point after the other.
 
     Args:
@@ -116,8 +116,8 @@ class Expansion:
         if not half:
             return base if odd else self._part(ONE, {})
         root = self._power(Node("power", (), Fraction(half)), base)
-        square = self._added(_Product, [root, root])
-        return self._added(_Product, [square, base]) if odd else square
+        square = self._added(_ProductOfSeries, [root, root])
+        return self._added(_ProductOfSeries, [square, base]) if odd else square
 
     def _call(self, node: Node, inner: list[_Part]) -> _Part:
         function, variables = TABLE[node.name], dict(zip("uv", inner, strict=False))
@@ -174,7 +174,7 @@ class _Sum(_Part):
         return first.upto(k)[k] + second.upto(k)[k]
 
 
-class _Product(_Part):
+class _ProductOfSeries(_Part):
     def coefficient(self, k: int) -> Any:
         one, two = self.inner
         first, second = one.upto(k), two.upto(k)
@@ -272,7 +272,7 @@ _KINDS: dict[str, type[_Part]] = {
     "number": _Number,
     "constant": _Number,
     "add": _Sum,
-    "multiply": _Product,
+    "multiply": _ProductOfSeries,
     "divide": _Quotient,
     "where": _Choice,
 }

@@ -16,7 +16,7 @@ import sympy as sp
 from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics.solver import MANY
-from symdlt.derivation import Bracket, Recursion, Term, piece_name
+from symdlt.derivation import Bracket, Recursion, RecursionTerm, piece_name
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
@@ -132,7 +132,7 @@ def _solved(
     return _added((start,), _summed(source))
 
 
-def _number(term: Term, numbers: StandingKernel) -> Any:
+def _number(term: RecursionTerm, numbers: StandingKernel) -> Any:
     """A term without its tensors, at equal widths."""
     number = 0 * numbers.kernel + term.coefficient.numerator
     number = number / term.coefficient.denominator
@@ -143,7 +143,7 @@ def _number(term: Term, numbers: StandingKernel) -> Any:
     return number
 
 
-def _first(term: Term, numbers: StandingKernel) -> Any:
+def _first(term: RecursionTerm, numbers: StandingKernel) -> Any:
     """A term of the first layer, where the overlap of the input is (K - C_b)/C_W."""
     number = _number(term, numbers)
     bias, variance, *_ = numbers.hyperparameters

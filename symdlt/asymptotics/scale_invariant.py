@@ -20,7 +20,7 @@ from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.exact_layers import StandingKernel, exact_solution, solve_exactly
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
-from symdlt.derivation.text import bracket_text
+from symdlt.derivation.terms import bracket_text
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 

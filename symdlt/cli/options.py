@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeAlias
 
+from symdlt.definitions import DENSE
 from symdlt.errors import InputError
 from symdlt.files import same_file
 
@@ -32,7 +33,8 @@ EXAMPLES = {
     "mean": "symdlt mean 'sin(z)' --mean 0.3 --variance 2\nsymdlt mean relu --mean m --variance v",
     "recipe": "symdlt recipe tanh --widths 784,256,256,10",
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
-    "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py",
+    "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py\n"
+    'symdlt kernel --layer "z\' = b + W s(z) + U s(z)" -o two_weights.py',
     "regenerate": "symdlt regenerate --check",
     "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
     "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U",
@@ -69,6 +71,12 @@ def add_command(
 def add_format(command: argparse.ArgumentParser, *formats: str) -> None:
     """Add the choice of a format; the first is the default."""
     command.add_argument("--format", choices=formats, default=formats[0])
+
+
+def add_layer(command: argparse.ArgumentParser) -> None:
+    """Add the definition of a layer."""
+    written = f'the layer, as "{DENSE}" (the default)'
+    command.add_argument("--layer", default=str(DENSE), help=written)
 
 
 def say(text: str) -> None:

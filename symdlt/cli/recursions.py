@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from symdlt.cli.options import Commands, add_command, add_format, say
+from symdlt.cli.options import Commands, add_command, add_format, add_layer, say
 from symdlt.definitions import (
-    DENSE,
     Correlator,
     correlator_from,
     correlators,
@@ -24,7 +23,7 @@ def register(commands: Commands) -> None:
     """Add derive, explain, latex and list."""
     command = add_command(commands, "derive", _derive, "the recursion of a tensor")
     _tensor_options(command)
-    add_format(command, "text", "latex", "json")
+    add_format(command, *FORMATS)
     command = add_command(
         commands, "explain", _explain, "where each term of a recursion comes from"
     )
@@ -43,9 +42,7 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--match", help="the matching of its vertices, as 03,12")
     command.add_argument("--inputs", choices=("one", "many"), default="many")
     command.add_argument("--form", choices=FORMS, default="derivative")
-    command.add_argument(
-        "--layer", default=str(DENSE), help=f'the layer, as "{DENSE}" (the default)'
-    )
+    add_layer(command)
     command.add_argument("--at", type=int, help="2 for the second layer alone")
     command.add_argument(
         "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"
@@ -100,13 +97,7 @@ def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
 
 
 def _derive(options: argparse.Namespace) -> str:
-    recursions = _recursions(options)
-    if options.format == "latex":
-        return _latex_of(recursions)
-    if options.format == "text":
-        return "\n".join(str(recursion) for recursion in recursions)
-    texts = [to_json(recursion) for recursion in recursions]
-    return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
+    return FORMATS[options.format](_recursions(options))
 
 
 def _explain(options: argparse.Namespace) -> str:
@@ -128,6 +119,18 @@ def _latex_of(recursions: list[Recursion]) -> str:
     from symdlt.formats.latex import to_latex
 
     return "\n".join(to_latex(recursion) for recursion in recursions)
+
+
+def _text_of(recursions: list[Recursion]) -> str:
+    return "\n".join(map(str, recursions))
+
+
+def _json_of(recursions: list[Recursion]) -> str:
+    texts = [to_json(recursion) for recursion in recursions]
+    return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
+
+
+FORMATS = {"text": _text_of, "latex": _latex_of, "json": _json_of}
 
 
 def _list(options: argparse.Namespace) -> str:

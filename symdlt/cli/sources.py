@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symdlt.cli.options import Commands, add_command, tensor_names
+from symdlt.cli.options import Commands, add_command, add_layer, tensor_names
 from symdlt.definitions import BOOK
 
 
@@ -23,7 +23,9 @@ def register(commands: Commands) -> None:
         help="the same as an option; all is all thirteen",
     )
     command.add_argument("--inputs", choices=("one", "many"), default="many")
+    add_layer(command)
     command.add_argument("--activation", help="a name or an expression, to be written into it")
+    command.add_argument("--target", default="numpy", help="what it is written for (default numpy)")
     command = add_command(commands, "regenerate", _regenerate, "the generated files of a checkout")
     command.add_argument("--check", action="store_true", help="only compare, and show what differs")
 
@@ -35,7 +37,12 @@ def _kernel(options: argparse.Namespace) -> str:
     names = tensor_names([*options.tensors, *options.also])
     wanted = [other for one in names for other in (BOOK if one == "all" else [one])]
     found = kernel_for(
-        wanted or BOOK, inputs=options.inputs, activation=options.activation, name=name
+        wanted or BOOK,
+        inputs=options.inputs,
+        layer=options.layer,
+        activation=options.activation,
+        name=name,
+        target=options.target,
     )
     return found.text
 

@@ -26,9 +26,9 @@ from symdlt.algebra import (
     weights,
 )
 from symdlt.algebra.names import GREEK
+from symdlt.definitions.short_form import WIDTH, read_layer
 from symdlt.errors import LayerError
 
-WIDTH = "n_ℓ"
 FIELD = -1  # the order of z itself among the derivatives of σ, whose own order is 0
 
 
@@ -48,6 +48,12 @@ class Branch:
     function: Head | None
     coefficient: Polynomial
     rate: Polynomial
+
+    @property
+    def variance(self) -> Polynomial:
+        """The second cumulant of its random tensor's entries, zero where it has none."""
+        law = None if self.tensor is None else self.tensor.law
+        return Polynomial.number(0) if law is None else law.cumulant(2)
 
     @property
     def summed(self) -> bool:
@@ -138,8 +144,6 @@ class Layer:
 
     def __post_init__(self) -> None:
         if isinstance(self.expression, str):
-            from symdlt.definitions.short_form import read_layer
-
             object.__setattr__(self, "expression", read_layer(self.expression))
         if not isinstance(self.expression, Expression):
             raise LayerError(
@@ -164,11 +168,11 @@ class Layer:
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """The constants: of the laws, then the learning rates, then the others."""
-        laws = [b.tensor.law.cumulant(2) for b in self.branches if b.tensor and b.tensor.law]
+        laws = [b.variance for b in self.branches]
         rates = [b.rate for b in self.branches]
         others = [b.coefficient for b in self.branches]
-        names = [name for p in (*laws, *rates, *others) for m, _ in p.terms for name, _ in m]
-        return tuple(name for name in dict.fromkeys(names) if name != WIDTH)
+        names = [name for factor in (*laws, *rates, *others) for name in names_in(factor)]
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def ways(self) -> Mapping[str, Way]:
@@ -179,9 +183,7 @@ class Layer:
                 continue
             name = ascii_name(branch.tensor.name)
             square = branch.coefficient * branch.coefficient
-            assert branch.tensor.law is not None
-            variance = square * branch.tensor.law.cumulant(2)
-            both = (number, number)
+            both, variance = (number, number), square * branch.variance
             ways[name.upper()] = self._way(name.upper(), "contracted", both, variance)
             ways[name.lower()] = self._way(name.lower(), "edge", both, square * branch.rate)
         kept = [number for number, branch in enumerate(self.branches) if branch.kept]
@@ -193,6 +195,14 @@ class Layer:
                 factor = one.coefficient * other.coefficient
                 ways[code] = self._way(code, "kept", (first, second), factor)
         return ways
+
+    @property
+    def short_form(self) -> str | None:
+        """The text that it is read from, or None if it has laws, rates or neurons of its own."""
+        try:
+            return str(self) if Layer(str(self)) == self else None
+        except LayerError:
+            return None
 
     @property
     def closes(self) -> bool:
@@ -255,6 +265,25 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"Layer({str(self)!r})"
+
+
+def function_text(order: int) -> str:
+    """A derivative of σ in plain text, or z itself.
+
+    >>> function_text(FIELD), function_text(2), function_text(5)
+    ('z', "s''", 's^(5)')
+    """
+    return "z" if order == FIELD else f"s{primes(order)}"
+
+
+def primes(order: int, number: str = "^({})") -> str:
+    """The mark of a derivative of σ: up to three primes, beyond that its number."""
+    return "'" * order if order < 4 else number.format(order)
+
+
+def names_in(factor: Polynomial) -> tuple[str, ...]:
+    """The symbols of a constant, but for the width."""
+    return tuple(name for m, _ in factor.terms for name, _ in m if name != WIDTH)
 
 
 @lru_cache(maxsize=256)

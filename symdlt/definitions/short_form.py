@@ -18,9 +18,9 @@ from symdlt.algebra import (
     weights,
 )
 from symdlt.algebra.names import GREEK
-from symdlt.definitions.layers import WIDTH
 from symdlt.errors import LayerError
 
+WIDTH = "n_ℓ"
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")
 _WORD = re.compile(rf"\s*({_FIELD.pattern}|\d+(?:/\d+)?|[^\W\d]\w*)")

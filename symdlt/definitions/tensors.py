@@ -15,9 +15,9 @@ from symdlt.progress import track
 
 Matching = tuple[Edge, ...]
 
-MOST_AXES = 36
-MOST_ORDERS = 1_000_000
-MOST_ORDER = 5
+MOST_AXES = 36  # a digit or letter names each axis
+MOST_ORDERS = 1_000_000  # a bound: some seconds of them
+MOST_ORDER = 5  # a bound: each has about twenty times as many tensors as the last
 
 
 @dataclass(frozen=True, slots=True)

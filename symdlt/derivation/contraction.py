@@ -11,7 +11,8 @@ from math import prod
 
 from symdlt.combinatorics import connected_components
 from symdlt.definitions import DENSE, Correlator, Layer, Way
-from symdlt.derivation.forward import ANY, ForwardEquation, ForwardTerm
+from symdlt.derivation.forward import ForwardEquation
+from symdlt.derivation.forward_terms import ANY, ForwardTerm
 from symdlt.errors import ExpectationError
 
 Edge = tuple[int, int]

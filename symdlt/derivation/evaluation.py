@@ -210,17 +210,9 @@ def _renumbered(
         for label in read:
             if label < 0:
                 numbers.setdefault(label, -1 - len(numbers))
-        renamed.append(
-            TensorFactor(
-                tensor.correlator, tensor.piece, tuple(numbers.get(label, label) for label in read)
-            )
-        )
-    relabelled = tuple(
-        sorted(
-            Bracket(b.factors, tuple(sorted((numbers.get(x, x) for x in b.inserted), reverse=True)))
-            for b in brackets
-        )
-    )
+        samples = tuple([numbers.get(label, label) for label in read])
+        renamed.append(TensorFactor(tensor.correlator, tensor.piece, samples))
+    relabelled = tuple(sorted([b.at(numbers) if b.inserted else b for b in brackets]))
     ordered = tuple(sorted(renamed, key=lambda t: t.sort_key))
     key = (tuple(t.samples for t in renamed), relabelled)
     return key, relabelled, ordered

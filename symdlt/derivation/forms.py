@@ -7,7 +7,7 @@ from dataclasses import replace
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.recursion import Recursion, collect
 from symdlt.derivation.symmetry import relabelled
-from symdlt.derivation.terms import Bracket, TensorFactor, Term
+from symdlt.derivation.terms import Bracket, RecursionTerm
 from symdlt.errors import require
 
 
@@ -24,7 +24,7 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form == "derivative":
         return recursion
-    collected: dict[tuple[object, ...], Term] = {}
+    collected: dict[tuple[object, ...], RecursionTerm] = {}
     for term in recursion.terms:
         for image in _without_insertions(term):
             old = collected.get(image.key)
@@ -39,7 +39,7 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     return replace(recursion, form="derivative", terms=tuple(terms))
 
 
-def _without_insertions(term: Term) -> list[Term]:
+def _without_insertions(term: RecursionTerm) -> list[RecursionTerm]:
     """Replace the first inserted z of a term by derivatives, until there is none."""
     position = next((k for k, b in enumerate(term.brackets) if b.inserted), None)
     if position is None:
@@ -48,7 +48,7 @@ def _without_insertions(term: Term) -> list[Term]:
     label, rest = bracket.inserted[0], bracket.inserted[1:]
     images = []
     for sample in sorted({sample for sample, _ in bracket.factors}):
-        tensors = tuple(_with_sample(t, label, sample) for t in term.tensors)
+        tensors = tuple(t.at({label: sample} if label < 0 else {}) for t in term.tensors)
         for factors, count in differentiate(bracket.factors, (sample,)):
             brackets = list(term.brackets)
             brackets[position] = Bracket(factors, rest)
@@ -61,11 +61,6 @@ def _without_insertions(term: Term) -> list[Term]:
                 )
             )
     return images
-
-
-def _with_sample(factor: TensorFactor, dummy: int, sample: int) -> TensorFactor:
-    samples = tuple(sample if s == dummy < 0 else s for s in factor.samples)
-    return TensorFactor(factor.correlator, factor.piece, samples)
 
 
 def to_z_form(recursion: Recursion) -> Recursion:

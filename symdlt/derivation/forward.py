@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import comb, inf, prod
@@ -11,56 +11,10 @@ from reprlib import repr as short_repr
 
 from symdlt.combinatorics import set_partitions
 from symdlt.definitions import DENSE, FIELD, Forest, Layer
+from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, equation_text
 from symdlt.errors import OrderError, require
 
-Edge = tuple[int, int]
-Block = tuple[Edge, ...]
-
-ANY = -1  # the branch of a vertex that may still take each of them
-
 MOST_TERMS = 1_000_000  # about a gigabyte of them, at 1 kB each
-
-
-@dataclass(frozen=True, slots=True)
-class ForwardTerm:
-    r"""One term of a stochastic forward equation.
-
-    A new edge carries a parameter of layer $\ell+1$, every other edge one from below. The old
-    edges at a vertex are split into blocks (Faà di Bruno): a vertex with k blocks carries the k-th
-    derivative of what its branch of the layer reads, for instance $\sigma^{(k)}$, and each block
-    is one vertex of the forest of layer $\ell$.
-
-    Attributes:
-        new: the edges whose parameter is of the new layer, each with the number of its branch.
-        branches: for each vertex the branch of the layer that it takes; `ANY` for a vertex
-            without edges, which stands for the sum of all of them.
-        blocks: for each vertex, its old edges split into blocks.
-    """
-
-    new: tuple[tuple[Edge, int], ...]
-    branches: tuple[int, ...]
-    blocks: tuple[tuple[Block, ...], ...]
-
-    @property
-    def lower_vertices(self) -> tuple[tuple[int, int], ...]:
-        """The vertices of layer ℓ as (vertex above, number of its block)."""
-        return tuple((v, k) for v, parts in enumerate(self.blocks) for k in range(len(parts)))
-
-    @property
-    def lower_edges(self) -> tuple[Edge, ...]:
-        """The old edges between positions in `lower_vertices`."""
-        ends: dict[Edge, list[int]] = {}
-        position = 0
-        for parts in self.blocks:
-            for block in parts:
-                for edge in block:
-                    ends.setdefault(edge, []).append(position)
-                position += 1
-        return tuple((low, high) for low, high in (ends[edge] for edge in sorted(ends)))
-
-    def is_new(self, vertex: int) -> bool:
-        """Whether an edge at the vertex has a parameter of the new layer."""
-        return any(vertex in edge for edge, _ in self.new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +42,7 @@ class ForwardEquation:
         return f"ForwardEquation({self.forest!r}, terms={len(self.terms)})"
 
     def __str__(self) -> str:
-        from symdlt.derivation.forward_text import equation_text
-
-        return equation_text(self)
+        return equation_text(self.forest, self.terms, self.layer)
 
     def _repr_latex_(self) -> str:
         from symdlt.display import latex_for_display
@@ -197,25 +149,3 @@ def _new_edges(forest: Forest, layer: Layer) -> Iterator[tuple[tuple[Edge, int],
         ends = [v for edge, _ in new for v in edge]
         if len(ends) == len(set(ends)):
             yield tuple(sorted(new, key=lambda each: each[1]))
-
-
-def spelled_out(equation: ForwardEquation, term: ForwardTerm) -> Iterator[ForwardTerm]:
-    """The term, once for every choice of a branch at the vertices without derivatives.
-
-    Branches that read layer ℓ come before biases, the first vertex changing fastest.
-    """
-    layer = equation.layer
-    reading = [k for k, branch in enumerate(layer.branches) if branch.function is not None]
-    options = reading + [k for k, branch in enumerate(layer.branches) if branch.function is None]
-    free = [v for v, branch in enumerate(term.branches) if branch == ANY]
-    for choice in product(options, repeat=len(free)):
-        taken = dict(zip(free, reversed(choice), strict=True))
-        branches = tuple(taken.get(v, branch) for v, branch in enumerate(term.branches))
-        yield replace(term, branches=branches)
-
-
-def shared_neurons(term: ForwardTerm) -> dict[int, int]:
-    """For each vertex the number of its neuron of layer ℓ, which a new edge shares."""
-    neuron = {v: v for v in range(len(term.branches))}
-    neuron.update((v, u) for (u, v), _ in term.new)
-    return neuron

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import factorial
 
-from symdlt.definitions import FIELD, Layer, Way
+from symdlt.definitions import FIELD, Layer, Way, function_text
 from symdlt.derivation.evaluation import slot_labels, tensor_factors, z_slots
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.recursion import Recursion, replay
-from symdlt.derivation.text import (
-    factor_texts,
-    function_text,
-    sample_text,
-    tensor_text,
-    term_text,
-)
+from symdlt.derivation.terms import factor_texts, sample_text, tensor_text, term_text
 from symdlt.errors import OrderError, require
 
 

@@ -15,13 +15,13 @@ from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import Term
+from symdlt.derivation.terms import RecursionTerm, piece_name, sample_text, term_text
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.memory import memory_of_machine
 from symdlt.progress import track
 
 FORMS = ("derivative", "z")
-LONG = 50
+LONG = 50  # a convention: fewer diagrams are done before a bar is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Recursion:
     piece: int
     samples: tuple[int, ...]
     form: str
-    terms: tuple[Term, ...]
-    first_layer: tuple[Term, ...]
+    terms: tuple[RecursionTerm, ...]
+    first_layer: tuple[RecursionTerm, ...]
     layer: Layer = DENSE
     at: int | None = None
 
@@ -79,19 +79,16 @@ class Recursion:
         )
 
     def __str__(self) -> str:
-        from symdlt.derivation.text import recursion_text
-
-        return recursion_text(self)
+        labels = "" if self.single_input else sample_text(self.samples)
+        lines = [f"{self.name}{labels}[{self.at or 'l+1'}] ="]
+        for text in map(term_text, self.terms):
+            lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
+        return "\n".join(lines if self.terms else [*lines, "  0"])
 
     def _repr_latex_(self) -> str:
         from symdlt.display import latex_for_display
 
         return latex_for_display(self)
-
-
-def piece_name(correlator: Correlator, piece: int) -> str:
-    """The name of a tensor's piece as the command line takes it: "V", "V.1"."""
-    return correlator.name + (f".{piece}" if piece else "")
 
 
 def derive(
@@ -218,7 +215,9 @@ def width_expansion(
     return replace(expansion, diagrams=there)
 
 
-def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) -> tuple[Term, ...]:
+def collect(
+    diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str
+) -> tuple[RecursionTerm, ...]:
     """Add up what the diagrams give and keep, for each term, the diagrams it comes from."""
     numbers: dict[Key, Fraction] = {}
     origins: dict[Key, dict[Diagram, None]] = {}
@@ -228,15 +227,17 @@ def collect(diagrams: Sequence[Diagram], samples: tuple[int, ...], form: str) ->
             numbers[key] = numbers.get(key, Fraction(0)) + number
             origins.setdefault(key, {})[diagram] = None
     terms = [
-        Term(number, *key, origins=tuple(origins[key])) for key, number in numbers.items() if number
+        RecursionTerm(number, *key, origins=tuple(origins[key]))
+        for key, number in numbers.items()
+        if number
     ]
     return tuple(sorted(terms, key=lambda term: term.sort_key))
 
 
-def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) -> Fraction:
+def replay(diagram: Diagram, term: RecursionTerm, samples: tuple[int, ...], form: str) -> Fraction:
     """What one diagram contributes to the coefficient of a term."""
     require(diagram, Diagram, "a diagram", "Give one of the `origins` of a term.")
-    require(term, Term, "a term", "Give one of the `terms` of a recursion.")
+    require(term, RecursionTerm, "a term", "Give one of the `terms` of a recursion.")
     require(samples, tuple, "a tuple of samples", "Give the `samples` of the recursion.")
     if form not in FORMS or len(samples) != diagram.contraction.correlator.axes:
         raise OrderError(
@@ -249,7 +250,7 @@ def replay(diagram: Diagram, term: Term, samples: tuple[int, ...], form: str) ->
 
 def _first_layer(
     correlator: Correlator, piece: int, samples: tuple[int, ...], layer: Layer
-) -> tuple[Term, ...]:
+) -> tuple[RecursionTerm, ...]:
     """The diagrams that survive below the network: inputs do not fluctuate, and have no NTK.
 
     Layer 0 has no parameters and so no trees, and fixed inputs have no cumulants: of a connected
@@ -264,7 +265,9 @@ def _first_layer(
         if not contraction.lower_trees and not diagram.cumulants and not contraction.kept:
             hyper = hyperparameters(diagram)
             overlap = tuple(sorted(samples)) if diagram.groups else ()
-            terms.append(Term(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,)))
+            terms.append(
+                RecursionTerm(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,))
+            )
     return tuple(terms)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from symdlt.definitions import Correlator
 from symdlt.derivation.evaluation import canonical_dummies
-from symdlt.derivation.terms import Bracket, TensorFactor, Term
+from symdlt.derivation.terms import RecursionTerm, TensorFactor
 
 
 def asymmetric_term(
-    correlator: Correlator, samples: tuple[int, ...], terms: tuple[Term, ...]
-) -> Term | None:
+    correlator: Correlator, samples: tuple[int, ...], terms: tuple[RecursionTerm, ...]
+) -> RecursionTerm | None:
     """A term whose image under a symmetry of the tensor's definition is missing, if any."""
     if len(set(samples)) == 1:
         return None
@@ -44,34 +44,18 @@ def generators(group: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...
     return tuple(chosen)
 
 
-def relabelled(term: Term, rename: dict[int, int]) -> Term:
+def relabelled(term: RecursionTerm, rename: dict[int, int]) -> RecursionTerm:
     """The term with its samples renamed, in canonical order again."""
-    brackets = [
-        Bracket(
-            tuple(sorted((rename.get(sample, sample), order) for sample, order in b.factors)),
-            tuple(sorted((rename.get(s, s) for s in b.inserted), reverse=True)),
-        )
-        for b in term.brackets
-    ]
-    tensors = [
-        TensorFactor(t.correlator, t.piece, tuple(rename.get(s, s) for s in t.samples))
-        for t in term.tensors
-    ]
+    brackets = [bracket.at(rename) for bracket in term.brackets]
+    tensors = [tensor.at(rename) for tensor in term.tensors]
     if any(s < 0 for t in tensors for s in t.samples):
         ordered = canonical_dummies(brackets, tensors)
     else:
-        ordered = (tuple(sorted(brackets)), tuple(sorted(map(settled, tensors), key=_tensor_key)))
+        settled = (
+            TensorFactor(t.correlator, t.piece, t.correlator.settle(t.samples)) for t in tensors
+        )
+        ordered = (tuple(sorted(brackets)), tuple(sorted(settled, key=lambda t: t.sort_key)))
     overlap = tuple(sorted(rename.get(s, s) for s in term.overlap))
-    return Term(
+    return RecursionTerm(
         term.coefficient, term.hyperparameters, term.width_ratio, *ordered, overlap, term.origins
     )
-
-
-def settled(factor: TensorFactor) -> TensorFactor:
-    """The same tensor factor read along its symmetries with the smallest samples."""
-    best = factor.correlator.settle(factor.samples)
-    return TensorFactor(factor.correlator, factor.piece, best)
-
-
-def _tensor_key(factor: TensorFactor) -> tuple[int, str, int, tuple[int, ...]]:
-    return factor.sort_key

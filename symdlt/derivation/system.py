@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from reprlib import repr as short_repr
 
-from symdlt.definitions import BOOK, Correlator
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.derivation.recursion import Recursion, derive
-from symdlt.errors import UnknownTensorError, require
+from symdlt.errors import LayerError, UnknownTensorError, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,12 @@ class RecursionSystem:
         require(self.recursions, tuple, "a tuple of recursions", advice)
         for one in self.recursions:
             require(one, Recursion, "a recursion", advice)
+        if len(layers := {one.layer: None for one in self.recursions}) > 1:
+            raise LayerError(
+                f"Recursions of the layers {' and '.join(map(repr, layers))} are no system. "
+                "All tensors of a network follow from one definition of its layers. "
+                "Derive them with one `layer`."
+            )
 
     def __repr__(self) -> str:
         names = " ".join(self.names)
@@ -63,13 +69,22 @@ class RecursionSystem:
         return latex_for_display(self)
 
     @property
+    def layer(self) -> Layer:
+        """How layer ℓ+1 is made of layer ℓ."""
+        return self.recursions[0].layer if self.recursions else DENSE
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the recursions, in order."""
         return tuple(recursion.name for recursion in self.recursions)
 
 
 def derive_system(
-    tensors: Iterable[str | Correlator], *, inputs: str = "many", form: str = "derivative"
+    tensors: Iterable[str | Correlator],
+    *,
+    inputs: str = "many",
+    form: str = "derivative",
+    layer: str | Layer = DENSE,
 ) -> RecursionSystem:
     """Derive the recursions of the tensors and of every tensor these need.
 
@@ -77,23 +92,25 @@ def derive_system(
         tensors: names or correlators.
         inputs: "many" or "one".
         form: "derivative" or "z".
+        layer: how layer ℓ+1 is made of layer ℓ, as for `derive`.
 
     Raises:
         UnknownTensorError: for a name that is none.
+        LayerError: for a layer that cannot be read, or one with a skip.
 
     >>> derive_system(BOOK, inputs="one").names
     ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
     """
     require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
     found: dict[tuple[Correlator, int], Recursion] = {}
-    waiting = [derive(what, inputs=inputs, form=form) for what in tensors]
+    waiting = [derive(what, inputs=inputs, form=form, layer=layer) for what in tensors]
     while waiting:
         recursion = waiting.pop()
         key = (recursion.correlator, recursion.piece)
         if key not in found:
             found[key] = recursion
             waiting += [
-                derive(correlator, inputs=inputs, form=form, piece=piece)
+                derive(correlator, inputs=inputs, form=form, piece=piece, layer=layer)
                 for correlator, piece in recursion.dependencies
             ]
     return RecursionSystem(tuple(_in_dependency_order(found)))

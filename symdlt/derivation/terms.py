@@ -1,14 +1,21 @@
-"""Terms of a recursion: a coefficient times brackets, lower tensors and hyperparameters."""
+"""Terms of a recursion: a coefficient times brackets, lower tensors and hyperparameters.
+
+Their text is ASCII: s is σ, primes are derivatives, z^ an inserted dual z.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symdlt.definitions import DENSE, Correlator, ascii_name
+from symdlt.definitions import DENSE, Correlator, ascii_name, function_text
 from symdlt.derivation.expansion import Diagram
 
 Factor = tuple[int, int]
+
+_DUMMIES = "abcdefghpqrstuvw"  # letters of dummy samples; those of neurons are left out
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,6 +37,17 @@ class Bracket:
     factors: tuple[Factor, ...]
     inserted: tuple[int, ...] = ()
 
+    def at(self, samples: Mapping[int, int]) -> Bracket:
+        """The bracket with samples renamed, in canonical order again."""
+        factors = tuple(sorted((samples.get(s, s), order) for s, order in self.factors))
+        dummies_last = sorted((samples.get(s, s) for s in self.inserted), reverse=True)
+        return Bracket(factors, tuple(dummies_last))
+
+
+def piece_name(correlator: Correlator, piece: int) -> str:
+    """The name of a tensor's piece as the command line takes it: "V", "V.1"."""
+    return correlator.name + (f".{piece}" if piece else "")
+
 
 @dataclass(frozen=True, slots=True)
 class TensorFactor:
@@ -44,6 +62,16 @@ class TensorFactor:
     correlator: Correlator
     piece: int
     samples: tuple[int, ...]
+
+    def at(self, samples: Mapping[int, int]) -> TensorFactor:
+        """The tensor with samples renamed, on the same axes."""
+        renamed = tuple(samples.get(s, s) for s in self.samples)
+        return TensorFactor(self.correlator, self.piece, renamed)
+
+    @property
+    def name(self) -> str:
+        """The name of the tensor's piece, as its recursion is named."""
+        return piece_name(self.correlator, self.piece)
 
     @property
     def sort_key(self) -> tuple[int, str, int, tuple[int, ...]]:
@@ -75,7 +103,7 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class RecursionTerm:
     r"""One term of a recursion, with the diagrams that it comes from.
 
     Attributes:
@@ -120,7 +148,7 @@ class Term:
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Term):
+        if not isinstance(other, RecursionTerm):
             return NotImplemented
         return self.coefficient == other.coefficient and self.key == other.key
 
@@ -128,6 +156,60 @@ class Term:
         return hash((self.coefficient, self.key))
 
     def __repr__(self) -> str:
-        from symdlt.derivation.text import term_text
+        return f"RecursionTerm({term_text(self)})"
 
-        return f"Term({term_text(self)})"
+
+def term_text(term: RecursionTerm) -> str:
+    """One term with its coefficient."""
+    number = term.coefficient
+    parts = [] if abs(number) == 1 else [str(abs(number))]
+    parts += powers_text([("(n/n')", term.width_ratio)])
+    parts += powers_text(term.hyperparameters.named)
+    single = is_single(term)
+    parts += powers_text(Counter(bracket_text(b, single) for b in term.brackets).items())
+    parts += powers_text(Counter(tensor_text(t, single) for t in term.tensors).items())
+    if term.overlap:
+        parts.append("(x.x)/n0" if single else "(x_{}.x_{})/n0".format(*term.overlap))
+    return ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def factor_texts(
+    number: Fraction, symbols: tuple[str, ...], exponents: tuple[int, ...]
+) -> list[str]:
+    """A number and powers of the symbols of a layer, 1 left out."""
+    names = map(ascii_name, symbols)
+    return ([] if number == 1 else [str(number)]) + powers_text(zip(names, exponents, strict=True))
+
+
+def is_single(term: RecursionTerm) -> bool:
+    """Whether every sample of the term is the one input 0."""
+    labels = {s for b in term.brackets for s, _ in b.factors}
+    labels |= {s for t in term.tensors for s in t.samples} | set(term.overlap)
+    return labels <= {0}
+
+
+def bracket_text(bracket: Bracket, single: bool) -> str:
+    """The bracket as text, for instance <s'_1 s_2 z^a>."""
+    parts = [
+        function_text(order) + ("" if single else f"_{sample}") for sample, order in bracket.factors
+    ]
+    inserted = ["z^" if single else f"z^{sample_text((s,))[1:]}" for s in bracket.inserted]
+    if len(inserted) > 1:
+        inserted = [f":{' '.join(inserted)}:"]
+    return f"<{' '.join(parts + inserted)}>"
+
+
+def tensor_text(factor: TensorFactor, single: bool) -> str:
+    """The tensor with its samples."""
+    return factor.name + ("" if single else sample_text(factor.samples))
+
+
+def sample_text(samples: tuple[int, ...]) -> str:
+    """Subscript of samples; dummies are letters."""
+    texts = [_DUMMIES[-1 - s] if s < 0 else str(s) for s in samples]
+    return "_" + ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
+
+
+def powers_text(items: Iterable[tuple[str, int]]) -> list[str]:
+    """Factors and their powers, those to the power zero left out."""
+    return [name if power == 1 else f"{name}^{power}" for name, power in items if power]

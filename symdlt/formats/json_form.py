@@ -15,11 +15,11 @@ from symdlt.derivation.recursion import (
     refuse_if_too_large,
     width_expansion,
 )
-from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor, Term
+from symdlt.derivation.terms import Bracket, Hyperparameters, RecursionTerm, TensorFactor
 from symdlt.errors import SchemaError, SymdltError, require
 
 SCHEMA = "symdlt.recursion"
-VERSION = 2
+VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 
@@ -62,15 +62,15 @@ def to_dict(recursion: Recursion) -> dict[str, Any]:
 
 def _layer_text(layer: Layer) -> str:
     """The short form of a layer, if it says all of it."""
-    if Layer(str(layer)) != layer:
+    if layer.short_form is None:
         raise SchemaError(
             f"The layer {layer} has laws, learning rates or neurons of its own. A document holds "
             "the short form of a layer, which has the usual ones. Save its expression yourself."
         )
-    return str(layer)
+    return layer.short_form
 
 
-def _term_dict(term: Term) -> dict[str, Any]:
+def _term_dict(term: RecursionTerm) -> dict[str, Any]:
     return {
         "coefficient": f"{term.coefficient.numerator}/{term.coefficient.denominator}",
         "hyperparameters": dict(term.hyperparameters.named),
@@ -179,7 +179,7 @@ def _read_recursion(data: dict[str, Any]) -> Recursion:
     return Recursion(correlator, piece, samples, form, terms, first, layer, at)
 
 
-def _check_samples(term: Term, known: set[int], form: str) -> None:
+def _check_samples(term: RecursionTerm, known: set[int], form: str) -> None:
     """Every sample is one of the tensor, or a dummy that joins an inserted z and a tensor."""
     inserted = [sample for bracket in term.brackets for sample in bracket.inserted]
     carried = [sample for factor in term.tensors for sample in factor.samples]
@@ -195,7 +195,7 @@ def _check_samples(term: Term, known: set[int], form: str) -> None:
         raise ValueError("a dummy sample does not join one inserted z with one tensor")
 
 
-def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -> Term:
+def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -> RecursionTerm:
     powers = _of(dict, entry["hyperparameters"])
     counts = tuple(_count(powers[ascii_name(name)]) for name in layer.symbols)
     hyper = Hyperparameters(counts, layer.symbols)
@@ -208,7 +208,7 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -
         if fingerprint not in known:
             raise ValueError("a provenance names a diagram that the tensor does not have")
         origins.append(known[fingerprint])
-    return Term(
+    return RecursionTerm(
         _fraction(_of(str, entry["coefficient"])),
         hyper,
         ratio,

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.errors import KernelInputError as KernelInputError
+
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
 
@@ -31,10 +33,6 @@ TINY = 1e-150
 KEPT_TERMS = 1024
 LARGEST_VARIANCE = 1e100
 PROBES = (-2.71, -1.43, -0.61, -0.11, 0.0047, 0.031, 0.29, 1.13)
-
-
-class KernelInputError(ValueError):
-    """Input that this kernel cannot use."""
 
 
 class Grid(NamedTuple):

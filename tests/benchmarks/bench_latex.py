@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from symdlt.derivation import Recursion, Term, derive
+from symdlt.derivation import Recursion, RecursionTerm, derive
 from symdlt.formats.latex import to_latex
 
 HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def theirs(name: str, inputs: str) -> None:
     ratio = sympy.Symbol("r")
     known: dict[object, object] = {}
 
-    def product(term: Term) -> object:
+    def product(term: RecursionTerm) -> object:
         factors = [sympy.Rational(str(term.coefficient)), ratio**term.width_ratio]
         factors += [c**p for c, p in zip(constants, term.hyperparameters.powers, strict=True)]
         for factor in (*term.brackets, *term.tensors):

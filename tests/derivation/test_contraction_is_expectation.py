@@ -140,7 +140,7 @@ def test_contractions_are_the_expectation_of_the_forward_equation(name, text):
     heads = [branch.tensor for branch in layer.branches if branch.tensor is not None]
     expected = Expression()
     for term in equation.terms:
-        for one in spelled_out(equation, term):
+        for one in spelled_out(equation.layer, term):
             expected = expected + expectation(written.forward_term(one), over=heads)
     found = Expression()
     for contraction in moment.contractions:

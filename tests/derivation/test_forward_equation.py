@@ -25,7 +25,7 @@ def network():
 
 def evaluated(equation, network, i, d):
     """The right-hand side at neurons i and samples d of the upper layer."""
-    terms = [one for term in equation.terms for one in spelled_out(equation, term)]
+    terms = [one for term in equation.terms for one in spelled_out(equation.layer, term)]
     return sum(term_value(equation.layer, term, network, i, d) for term in terms)
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 from symdlt.definitions import FIELD
-from symdlt.derivation import Bracket, Recursion, Term
+from symdlt.derivation import Bracket, Recursion, RecursionTerm
 
 Index = tuple[int, ...]
 
@@ -43,7 +43,7 @@ def value(
 
 
 def term_value(
-    term: Term,
+    term: RecursionTerm,
     places: dict[int, int],
     lower: Mapping[str, Any],
     bracket: Callable[..., Any],

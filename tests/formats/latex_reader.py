@@ -10,8 +10,8 @@ from symdlt.derivation import (
     Bracket,
     Hyperparameters,
     Recursion,
+    RecursionTerm,
     TensorFactor,
-    Term,
     to_derivative_form,
 )
 
@@ -80,7 +80,7 @@ def _products(tokens: list[re.Match[str]]) -> Iterator[tuple[int, list[re.Match[
         yield outer * inner, front + factors
 
 
-def _term(product: tuple[int, list[re.Match[str]]]) -> Term:
+def _term(product: tuple[int, list[re.Match[str]]]) -> RecursionTerm:
     coefficient, tokens = Fraction(product[0]), product[1]
     powers = dict.fromkeys(("C_b", "C_W", r"\lambda_b", r"\lambda_W"), 0)
     ratio, brackets, tensors = 0, [], []
@@ -102,7 +102,7 @@ def _term(product: tuple[int, list[re.Match[str]]]) -> Term:
         elif kind == "tensor":
             tensors += [_tensor(token, dummy)] * times
     assert bool(dummy) == any(_kind(token) == "sum" for token in tokens)
-    return Term(
+    return RecursionTerm(
         coefficient, Hyperparameters(tuple(powers.values())), ratio, tuple(brackets), tuple(tensors)
     )
 

@@ -11,6 +11,7 @@ import pytest
 from kernel_reference import ACTIVATIONS, functions, iterate, loaded, relative_error
 from test_kernel_values import HYPER, OVERLAP, WIDTHS, run
 
+from symdlt import kernels
 from symdlt.definitions import BOOK
 from symdlt.derivation import Recursion, RecursionSystem, derive, derive_system
 from symdlt.errors import KernelError
@@ -180,3 +181,26 @@ def test_ruff_passes_without_exceptions(names):
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_target_is_a_folder_of_its_own():
+    assert kernel_for(["G"], inputs="one", target="numpy").file_name == "kernel.py"
+    for target in ("cobol", "", None, [], "generator"):
+        with pytest.raises(KernelError, match=r"is no target of kernels\. They are .* numpy\."):
+            kernel_for(["G"], inputs="one", target=target)
+
+
+def test_a_new_target_needs_its_folder_and_nothing_else(tmp_path, monkeypatch):
+    folder = tmp_path / "toy_target"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "writing.py").write_text(
+        'SUFFIX = ".toy"\n\n\n'
+        "def module_text(module, banner, provenance, activation, kinks, standalone):\n"
+        '    return "\\n".join([banner, provenance, *(f.tensor for f in module.functions)])\n'
+    )
+    monkeypatch.setattr("symdlt.kernels.__path__", [*kernels.__path__, str(tmp_path)])
+    source = kernel_for(["H"], inputs="one", target="toy")
+    assert source.file_name == "kernel.toy"
+    assert source.text.endswith("\nG\nH")
+    assert "--inputs one -o kernel.toy --target toy" in source.text

@@ -379,7 +379,9 @@ def test_kernels_may_decay_to_nothing():
 
 def test_overflow_says_at_which_layer():
     square = [np.square, lambda z: 2.0 * z, *[lambda z: 2.0 + 0.0 * z] * 1, *[np.zeros_like] * 3]
-    with pytest.raises(KernelInputError, match=r"on the way to layer \d+ of 40; the largest .*C_W"):
+    with pytest.raises(
+        KernelInputError, match=r"on the way to layer \d+ of 40; the largest .*critical"
+    ):
         propagate(square, overlap(X) * 100, 40, C_b=0.0, C_W=10.0, tensors=["V"])
 
 

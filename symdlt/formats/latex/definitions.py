@@ -14,8 +14,8 @@ from symdlt.formats.latex.trees import tree_text
 Edge = tuple[int, int]
 Matching = tuple[Edge, ...]
 
-_ALL_MATCHINGS = 3
-_MOMENTS = 3
+_ALL_MATCHINGS = 3  # those of four axes are written out; six have fifteen
+_MOMENTS = 3  # up to three factors, joint cumulants are central moments
 
 
 def definition_latex(recursion: Recursion, use: Conventions) -> str:

@@ -31,7 +31,7 @@ def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None 
         tree_text(forest.edges, tree, [f"i_{v}" for v in tree], tree, upper, use)
         for tree in forest.components
     )
-    spelled = [one for term in equation.terms for one in spelled_out(equation, term)]
+    spelled = [one for term in equation.terms for one in spelled_out(equation.layer, term)]
     summands = [_summand(equation.layer, term, use) for term in spelled]
     body = equation_lines(head, grouped(summands[:most]), use.width)
     return body if most is None else body + remaining_terms(len(summands) - most)

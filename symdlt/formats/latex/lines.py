@@ -16,8 +16,8 @@ from symdlt.formats.latex.widths import estimated_width
 _INNER = (r"\left", r"\frac", r"\tfrac", r"\sum")
 _INDENT = ("", r"\quad ", r"\qquad ", r"\qquad\quad ")
 _TIMES = r"\times "
-_LONG_HEAD = 75.0
-_EQUALS = 14.0
+_LONG_HEAD = 75.0  # points; a longer left side has the terms below it, not beside it
+_EQUALS = 14.0  # points that an equals sign takes with its spaces
 
 
 @dataclass(frozen=True, slots=True)

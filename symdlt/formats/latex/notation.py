@@ -11,7 +11,7 @@ from functools import lru_cache
 from reprlib import repr as short_repr
 
 from symdlt.algebra.names import GREEK
-from symdlt.definitions import FIELD, Correlator, ascii_name
+from symdlt.definitions import FIELD, Correlator, ascii_name, primes
 from symdlt.errors import NotationError, require
 
 _PAIRED = frozenset("VA")
@@ -150,8 +150,7 @@ def sigma(order: int, subscript: str) -> str:
     """A derivative of the activation, or the preactivation itself."""
     if order == FIELD:
         return "z" + (f"_{{{subscript}}}" if subscript else "")
-    primes = "'" * order if order < 4 else f"^{{({order})}}"
-    return rf"\sigma{primes}" + (f"_{{{subscript}}}" if subscript else "")
+    return rf"\sigma{primes(order, '^{{({})}}')}" + (f"_{{{subscript}}}" if subscript else "")
 
 
 def power(text: str, exponent: int) -> str:

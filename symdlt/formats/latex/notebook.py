@@ -9,7 +9,7 @@ from symdlt.formats.latex.recursions import recursion_latex
 
 # By convention: what fits on a screen, and the tensors of the book.
 MOST_TERMS = 12
-MOST_RECURSIONS = 13
+MOST_RECURSIONS = 13  # those of the book; more of them nobody reads in a cell
 
 
 def notebook_latex(what: Recursion | RecursionSystem | ForwardEquation) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from symdlt.derivation import Bracket, Hyperparameters, Recursion, TensorFactor, Term
+from symdlt.derivation import Bracket, Hyperparameters, Recursion, RecursionTerm, TensorFactor
 from symdlt.formats.latex.grouping import Summand, grouped
 from symdlt.formats.latex.lines import equation_lines, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
@@ -38,12 +38,14 @@ def head_of(recursion: Recursion, layer: str, use: Conventions) -> str:
     return tensor_text(recursion.correlator, recursion.piece, labels, layer, use)
 
 
-def _equation(recursion: Recursion, terms: tuple[Term, ...], layer: str, use: Conventions) -> str:
+def _equation(
+    recursion: Recursion, terms: tuple[RecursionTerm, ...], layer: str, use: Conventions
+) -> str:
     summands = [_summand(term, recursion, layer, use) for term in terms]
     return equation_lines(head_of(recursion, layer, use), grouped(summands), use.width)
 
 
-def _summand(term: Term, recursion: Recursion, layer: str, use: Conventions) -> Summand:
+def _summand(term: RecursionTerm, recursion: Recursion, layer: str, use: Conventions) -> Summand:
     single = recursion.single_input
     dummies = _dummies(term, recursion)
     inserted = sum(len(bracket.inserted) for bracket in term.brackets)
@@ -72,7 +74,7 @@ def _prefix(
     return tuple(power(name, exponent) for name, exponent in pairs if exponent)
 
 
-def _dummies(term: Term, recursion: Recursion) -> Dummies:
+def _dummies(term: RecursionTerm, recursion: Recursion) -> Dummies:
     """For each dummy the two summed samples of its inverse kernel, numbered after the others."""
     if recursion.form == "derivative" or recursion.single_input:
         return {}
@@ -93,7 +95,9 @@ def _inverse_kernels(dummies: Dummies, use: Conventions) -> tuple[str, ...]:
     return tuple(use.kernel + f"^{{{use.samples(pair)}}}" + layer for pair in dummies.values())
 
 
-def _tensors(term: Term, dummies: Dummies, single: bool, use: Conventions) -> tuple[str, ...]:
+def _tensors(
+    term: RecursionTerm, dummies: Dummies, single: bool, use: Conventions
+) -> tuple[str, ...]:
     return tuple(
         tensor_text(t.correlator, t.piece, None if single else _summed(t, dummies), r"\ell", use)
         for t in term.tensors
@@ -107,7 +111,7 @@ def _summed(factor: TensorFactor, dummies: Dummies) -> tuple[int, ...]:
     return tuple(dummies[s][1] if s < 0 else s for s in factor.samples)
 
 
-def _overlap(term: Term, single: bool, use: Conventions) -> tuple[str, ...]:
+def _overlap(term: RecursionTerm, single: bool, use: Conventions) -> tuple[str, ...]:
     if not term.overlap:
         return ()
     below = ["" if single else f";{use.samples((label,))}" for label in term.overlap]

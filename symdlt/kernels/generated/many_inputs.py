@@ -33,7 +33,7 @@ import numpy as np
 
 from symdlt.kernels.numpy_target.checks import PerLayer
 from symdlt.kernels.numpy_target.layers import layers_of
-from symdlt.kernels.numpy_target.problem import Recursion, Samples, Tables, checked_problem
+from symdlt.kernels.numpy_target.problem import Samples, Tables, TensorRecursion, checked_problem
 from symdlt.kernels.numpy_target.tuples import diagonal
 from symdlt.means import Array, Function, Indices, LayerMeans, SmoothMeans
 from symdlt.means import KernelInputError as KernelInputError
@@ -945,8 +945,8 @@ def advance_u(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     return h.C_W**2 * (h.r * s1_s1_14 * s1_s1_23 * U_1423 + s1_s1_s2_s2_3412 * H_12 * H_13 * H_24)
 
 
-RECURSIONS: dict[str, Recursion] = {
-    "G": Recursion(
+RECURSIONS: dict[str, TensorRecursion] = {
+    "G": TensorRecursion(
         advance_g,
         needs=(),
         means=((0, 0),),
@@ -954,7 +954,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1), (1, 0)),
         local=True,
     ),
-    "H": Recursion(
+    "H": TensorRecursion(
         advance_h,
         needs=("H",),
         means=((0, 0), (1, 1)),
@@ -962,7 +962,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1), (1, 0)),
         local=True,
     ),
-    "V": Recursion(
+    "V": TensorRecursion(
         advance_v,
         needs=("V",),
         means=((0, 0), (0, 2), (1, 1), (0, 0, 0, 0)),
@@ -979,7 +979,7 @@ RECURSIONS: dict[str, Recursion] = {
         ),
         local=False,
     ),
-    "G.1": Recursion(
+    "G.1": TensorRecursion(
         advance_g_1,
         needs=("G.1", "V"),
         means=((0, 2), (0, 4), (1, 1), (1, 3), (2, 2)),
@@ -987,7 +987,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1), (1, 0)),
         local=False,
     ),
-    "B": Recursion(
+    "B": TensorRecursion(
         advance_b,
         needs=("B", "H"),
         means=((1, 1), (1, 1, 1, 1)),
@@ -995,7 +995,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 0, 1), (3, 2, 1, 0)),
         local=False,
     ),
-    "D": Recursion(
+    "D": TensorRecursion(
         advance_d,
         needs=("D", "H", "V"),
         means=((0, 0), (0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 0, 0), (0, 0, 1, 1)),
@@ -1003,7 +1003,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2)),
         local=False,
     ),
-    "A": Recursion(
+    "A": TensorRecursion(
         advance_a,
         needs=("A", "D", "H", "V"),
         means=((0, 0), (0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1)),
@@ -1020,7 +1020,7 @@ RECURSIONS: dict[str, Recursion] = {
         ),
         local=False,
     ),
-    "F": Recursion(
+    "F": TensorRecursion(
         advance_f,
         needs=("F", "H"),
         means=((0, 2), (1, 1), (0, 0, 1, 1)),
@@ -1028,7 +1028,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (2, 3, 0, 1)),
         local=False,
     ),
-    "H.1": Recursion(
+    "H.1": TensorRecursion(
         advance_h_1,
         needs=("D", "F", "G.1", "H", "H.1", "V"),
         means=((0, 2), (0, 4), (1, 1), (1, 3), (1, 5), (2, 2), (2, 4), (3, 3)),
@@ -1036,7 +1036,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1), (1, 0)),
         local=False,
     ),
-    "P": Recursion(
+    "P": TensorRecursion(
         advance_p,
         needs=("B", "H", "P"),
         means=((0, 2), (1, 1), (0, 1, 1, 2)),
@@ -1044,7 +1044,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (0, 2, 1, 3)),
         local=False,
     ),
-    "Q": Recursion(
+    "Q": TensorRecursion(
         advance_q,
         needs=("F", "H", "Q"),
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 1, 1), (0, 1, 1, 2)),
@@ -1052,7 +1052,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3),),
         local=False,
     ),
-    "R": Recursion(
+    "R": TensorRecursion(
         advance_r,
         needs=("B", "H", "P", "R"),
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 1, 1, 2), (1, 1, 1, 3)),
@@ -1060,7 +1060,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (0, 1, 3, 2)),
         local=False,
     ),
-    "S": Recursion(
+    "S": TensorRecursion(
         advance_s,
         needs=("B", "H", "S"),
         means=((1, 1), (2, 2), (1, 1, 1, 1), (1, 1, 2, 2)),
@@ -1068,7 +1068,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (1, 0, 3, 2)),
         local=False,
     ),
-    "T": Recursion(
+    "T": TensorRecursion(
         advance_t,
         needs=("F", "H", "Q", "T"),
         means=((0, 2), (1, 1), (1, 3), (2, 2), (0, 0, 1, 1), (0, 1, 1, 2), (1, 1, 2, 2)),
@@ -1076,7 +1076,7 @@ RECURSIONS: dict[str, Recursion] = {
         symmetries=((0, 1, 2, 3), (3, 2, 1, 0)),
         local=False,
     ),
-    "U": Recursion(
+    "U": TensorRecursion(
         advance_u,
         needs=("H", "U"),
         means=((1, 1), (1, 1, 2, 2)),

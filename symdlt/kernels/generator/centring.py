@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 
+from symdlt.combinatorics import perfect_matchings
 from symdlt.kernels.generator.representation import Mean, central
 
 Means = tuple[Mean, ...]
@@ -39,7 +40,11 @@ def centred(terms: Sources) -> dict[Means, Fraction]:
 def _best(terms: dict[Means, Fraction], mean: Mean) -> dict[Means, Fraction]:
     number = terms.get((mean,))
     best = terms
-    for groups in sorted(set(pairings(mean.orders))):
+    pairings = {
+        tuple(sorted(tuple(sorted(pair)) for pair in matching))
+        for matching in perfect_matchings(mean.orders)
+    }
+    for groups in sorted(pairings):
         if number is None:
             break
         candidate = dict(terms)
@@ -50,21 +55,6 @@ def _best(terms: dict[Means, Fraction], mean: Mean) -> dict[Means, Fraction]:
         if len(candidate) < len(best):
             best = candidate
     return best
-
-
-def pairings(orders: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """The ways to split derivative orders into pairs.
-
-    >>> sorted(set(pairings((0, 0, 1, 1))))
-    [((0, 0), (1, 1)), ((0, 1), (0, 1))]
-    """
-    if not orders:
-        yield ()
-        return
-    first, rest = orders[0], orders[1:]
-    for k, second in enumerate(rest):
-        for others in pairings(rest[:k] + rest[k + 1 :]):
-            yield tuple(sorted((tuple(sorted((first, second))), *others)))
 
 
 @lru_cache(maxsize=1 << 10)

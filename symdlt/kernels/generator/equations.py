@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
 from fractions import Fraction
 from math import factorial
 
-from symdlt.derivation import Bracket, Recursion, TensorFactor, Term
-from symdlt.kernels.generator.representation import Mean, powers_of
+from symdlt.derivation import Bracket, Recursion, RecursionTerm, powers_text
+from symdlt.kernels.generator.representation import Mean
 
-WIDTH = 92
+WIDTH = 92  # what 100 columns leave in the docstring of a function
 
 
 def mean_of(bracket: Bracket) -> tuple[Mean, int]:
@@ -27,12 +26,7 @@ def mean_of(bracket: Bracket) -> tuple[Mean, int]:
     return Mean(tuple(sorted(order for _, order in bracket.factors)), count), factorial(count)
 
 
-def tensor_name(factor: TensorFactor) -> str:
-    """The name of a tensor's piece, as its recursion is named."""
-    return factor.correlator.name + (f".{factor.piece}" if factor.piece else "")
-
-
-def taylor_coefficient(term: Term) -> Fraction:
+def taylor_coefficient(term: RecursionTerm) -> Fraction:
     """The coefficient of a term whose brackets are written as Taylor means."""
     number = term.coefficient
     for bracket in term.brackets:
@@ -61,14 +55,10 @@ def equation(recursion: Recursion) -> tuple[str, ...]:
     return tuple(lines if recursion.terms else [*lines, "  0"])
 
 
-def _term_text(term: Term, number: Fraction) -> str:
+def _term_text(term: RecursionTerm, number: Fraction) -> str:
     parts = [] if number == 1 else [str(number)]
-    parts += _powers([("r", term.width_ratio)])
-    parts += _powers(powers_of(term).items())
-    parts += _powers(Counter(mean_of(b)[0].text for b in term.brackets).items())
-    parts += _powers(Counter(tensor_name(t) for t in term.tensors).items())
+    parts += powers_text([("r", term.width_ratio)])
+    parts += powers_text(term.hyperparameters.named)
+    parts += powers_text(Counter(mean_of(b)[0].text for b in term.brackets).items())
+    parts += powers_text(Counter(t.name for t in term.tensors).items())
     return " ".join(parts) or "1"
-
-
-def _powers(items: Iterable[tuple[str, int]]) -> list[str]:
-    return [name if power == 1 else f"{name}^{power}" for name, power in items if power]

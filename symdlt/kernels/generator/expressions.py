@@ -16,7 +16,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class Raised:
     """A named quantity to a power above one."""
 
     base: Symbol
@@ -24,21 +24,21 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Multiple:
     """A number times factors; no factors for a constant."""
 
     coefficient: Fraction
-    factors: tuple[Symbol | Power | Sum, ...] = ()
+    factors: tuple[Symbol | Raised | Sum, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
     """Two or more products, or none for zero."""
 
-    terms: tuple[Product, ...]
+    terms: tuple[Multiple, ...]
 
 
-Expression = Product | Sum
+Formula = Multiple | Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Cost:
         return Cost(self.multiplications + other.multiplications, self.additions + other.additions)
 
 
-def cost(expression: Expression) -> Cost:
+def cost(expression: Formula) -> Cost:
     """The operations of an expression as it is written; signs are free.
 
     >>> x = Symbol("x")
-    >>> cost(Sum((Product(Fraction(2), (Power(x, 2),)), Product(Fraction(1)))))
+    >>> cost(Sum((Multiple(Fraction(2), (Raised(x, 2),)), Multiple(Fraction(1)))))
     Cost(multiplications=2, additions=1)
     """
     if isinstance(expression, Sum):
@@ -66,14 +66,14 @@ def cost(expression: Expression) -> Cost:
     if abs(expression.coefficient) != 1 and expression.factors:
         total += Cost(1)
     for factor in expression.factors:
-        if isinstance(factor, Power):
+        if isinstance(factor, Raised):
             total += Cost(factor.exponent - 1)
         elif isinstance(factor, Sum):
             total += cost(factor)
     return total
 
 
-def symbols(expression: Expression) -> frozenset[str]:
+def symbols(expression: Formula) -> frozenset[str]:
     """The names that an expression reads."""
     if isinstance(expression, Sum):
         return frozenset(name for term in expression.terms for name in symbols(term))
@@ -82,12 +82,12 @@ def symbols(expression: Expression) -> frozenset[str]:
         if isinstance(factor, Sum):
             found |= symbols(factor)
         else:
-            found.add(factor.base.name if isinstance(factor, Power) else factor.name)
+            found.add(factor.base.name if isinstance(factor, Raised) else factor.name)
     return frozenset(found)
 
 
 Monomial = tuple[tuple[str, int], ...]
-Polynomial = Mapping[Monomial, Fraction]
+Coefficients = Mapping[Monomial, Fraction]
 
 
 def monomial(powers: Mapping[str, int]) -> Monomial:
@@ -99,7 +99,7 @@ def monomial(powers: Mapping[str, int]) -> Monomial:
     return tuple(sorted((name, power) for name, power in powers.items() if power))
 
 
-def factored(polynomial: Polynomial, rank: Callable[[str], tuple[int, str]]) -> Expression:
+def factored(polynomial: Coefficients, rank: Callable[[str], tuple[int, str]]) -> Formula:
     """Take out what all terms share, then again and again what most terms share.
 
     Args:
@@ -118,12 +118,12 @@ def factored(polynomial: Polynomial, rank: Callable[[str], tuple[int, str]]) -> 
     rest = {_divided(key, shared): number for key, number in terms.items()}
     outer = [_raised(name, shared[name]) for name in sorted(shared, key=rank)]
     if len(rest) == 1:
-        return Product(next(iter(rest.values())), tuple(outer))
+        return Multiple(next(iter(rest.values())), tuple(outer))
     inner = _split(rest, rank)
-    return Product(Fraction(1), (*outer, inner)) if outer else inner
+    return Multiple(Fraction(1), (*outer, inner)) if outer else inner
 
 
-def _split(terms: Polynomial, rank: Callable[[str], tuple[int, str]]) -> Sum:
+def _split(terms: Coefficients, rank: Callable[[str], tuple[int, str]]) -> Sum:
     """A sum without common factors, the most frequent name taken out of the terms that have it."""
     counts = Counter(name for key in terms for name, _ in key)
     popular = min(counts, key=lambda name: (-counts[name], rank(name)))
@@ -135,15 +135,15 @@ def _split(terms: Polynomial, rank: Callable[[str], tuple[int, str]]) -> Sum:
     return _sum([factored(having, rank), factored(others, rank)])
 
 
-def _sum(parts: list[Expression]) -> Sum:
-    products: list[Product] = []
+def _sum(parts: list[Formula]) -> Sum:
+    products: list[Multiple] = []
     for part in parts:
         products += part.terms if isinstance(part, Sum) else [part]
     return Sum(tuple(sorted(products, key=lambda product: product.coefficient < 0)))
 
 
 def _sorted(
-    terms: Polynomial, rank: Callable[[str], tuple[int, str]]
+    terms: Coefficients, rank: Callable[[str], tuple[int, str]]
 ) -> list[tuple[Monomial, Fraction]]:
     def key(item: tuple[Monomial, Fraction]) -> list[tuple[tuple[int, str], int]]:
         return sorted((rank(name), power) for name, power in item[0])
@@ -151,7 +151,7 @@ def _sorted(
     return sorted(terms.items(), key=key)
 
 
-def _content(terms: Polynomial) -> dict[str, int]:
+def _content(terms: Coefficients) -> dict[str, int]:
     keys = [dict(key) for key in terms]
     shared = {name: min(key.get(name, 0) for key in keys) for name in keys[0]}
     return {name: power for name, power in shared.items() if power}
@@ -161,5 +161,5 @@ def _divided(key: Monomial, shared: Mapping[str, int]) -> Monomial:
     return monomial({name: power - shared.get(name, 0) for name, power in key})
 
 
-def _raised(name: str, power: int) -> Symbol | Power:
-    return Symbol(name) if power == 1 else Power(Symbol(name), power)
+def _raised(name: str, power: int) -> Symbol | Raised:
+    return Symbol(name) if power == 1 else Raised(Symbol(name), power)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from symdlt.derivation import Recursion
 from symdlt.kernels.generator.centring import Means, centred
-from symdlt.kernels.generator.equations import mean_of, taylor_coefficient, tensor_name
-from symdlt.kernels.generator.representation import (
-    HYPERPARAMETERS,
-    NAMES,
-    Mean,
-    SharedFactor,
-    powers_of,
-    variable,
-)
+from symdlt.kernels.generator.equations import mean_of, taylor_coefficient
+from symdlt.kernels.generator.hyperparameters import Hyperparameter
+from symdlt.kernels.generator.representation import Mean, SharedFactor, variable
 
-PAIRS = {one.name: one.pair for one in reversed(HYPERPARAMETERS) if one.pair} | {"": ""}
 SUSCEPTIBILITIES = {"chi_s1_s1": "chi_perp", "chi_d2_s0_s0": "chi_parallel"}
 ALWAYS_KNOWN = (Mean((1, 1)), Mean((0, 0), 2))
 
@@ -49,32 +42,37 @@ def representatives(means: Iterable[Mean]) -> dict[Mean, Scaled]:
 class LocalTerm:
     """A term with its brackets as means: powers of hyperparameters, r, tensors, number."""
 
-    hyperparameters: tuple[int, ...]
+    hyperparameters: tuple[tuple[str, int], ...]
     width_ratio: int
     tensors: tuple[str, ...]
     means: Means
     coefficient: Fraction
 
     def named(
-        self, known: dict[Mean, Scaled], shared: dict[str, SharedFactor]
+        self,
+        parameters: Sequence[Hyperparameter],
+        known: dict[Mean, Scaled],
+        shared: dict[str, SharedFactor],
     ) -> tuple[Counter[str], Fraction]:
         """The factors by name, and the number: a pair of σ's takes its C_W or λ_W with it.
 
         Args:
+            parameters: those of the layer.
             known: from `representatives`.
             shared: where the intermediates are collected.
         """
+        pairs = {one.name: one.pair for one in reversed(parameters) if one.pair} | {"": ""}
         number = self.coefficient
-        left = Counter(dict(zip(NAMES, self.hyperparameters, strict=True)))
+        left = Counter(dict(self.hyperparameters))
         powers: Counter[str] = Counter({"r": self.width_ratio})
         for mean in self.means:
             chosen, scale = known[mean]
             number *= scale
             taken = ""
             if len(mean.orders) == 2:
-                taken = next(name for name in PAIRS if left[name] or not name)
+                taken = next(name for name in pairs if left[name] > 0 or not name)
                 left[taken] -= bool(taken)
-            name = PAIRS[taken] + chosen.name
+            name = pairs[taken] + chosen.name
             name = SUSCEPTIBILITIES.get(name, name)
             shared[name] = SharedFactor(name, taken, chosen)
             powers[name] += 1
@@ -85,10 +83,12 @@ class LocalTerm:
 
 def local_terms(recursion: Recursion) -> tuple[LocalTerm, ...]:
     """The terms of a recursion, with central moments where means would nearly cancel."""
-    groups: dict[tuple[tuple[int, ...], int, tuple[str, ...]], dict[Means, Fraction]] = {}
+    groups: dict[
+        tuple[tuple[tuple[str, int], ...], int, tuple[str, ...]], dict[Means, Fraction]
+    ] = {}
     for term in recursion.terms:
-        tensors = tuple(sorted(variable(tensor_name(t)) for t in term.tensors))
-        rest = (tuple(powers_of(term).values()), term.width_ratio, tensors)
+        tensors = tuple(sorted(variable(t.name) for t in term.tensors))
+        rest = (term.hyperparameters.named, term.width_ratio, tensors)
         means = tuple(sorted(mean_of(bracket)[0] for bracket in term.brackets))
         group = groups.setdefault(rest, {})
         group[means] = group.get(means, Fraction(0)) + taylor_coefficient(term)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from keyword import iskeyword
 
-from symdlt.derivation import Bracket, Recursion, RecursionSystem, Term
-from symdlt.errors import KernelError, require
-from symdlt.kernels.generator.equations import equation, mean_of, tensor_name
+from symdlt.definitions import Layer, ascii_name
+from symdlt.derivation import Bracket, Recursion, RecursionSystem, RecursionTerm
+from symdlt.errors import KernelError, LayerError, require
+from symdlt.kernels.generator.equations import equation, mean_of
 from symdlt.kernels.generator.expressions import (
-    Expression,
+    Coefficients,
+    Formula,
     Monomial,
-    Polynomial,
     Sum,
     factored,
     monomial,
@@ -25,16 +27,14 @@ from symdlt.kernels.generator.factors import (
     local_terms,
     representatives,
 )
+from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.representation import (
-    HYPERPARAMETERS,
     METRIC,
-    NAMES,
     Entry,
     KernelModule,
     Mean,
     SharedFactor,
     TensorFunction,
-    powers_of,
 )
 
 MEAN_SIZES = (2, 4)
@@ -49,6 +49,7 @@ def lower(system: RecursionSystem) -> KernelModule:
     """The kernel that computes all tensors of a closed system, for one input or for many.
 
     Raises:
+        LayerError: for a layer whose kernel cannot be had, with the reason.
         KernelError: if the system is not closed, mixes one input with many, or for one input a
             recursion is not linear in its own tensor, for many is in the z form or needs means
             over more than four samples.
@@ -60,6 +61,7 @@ def lower(system: RecursionSystem) -> KernelModule:
     advice = "Give what `derive_system` returns."
     require(system, RecursionSystem, "a system of recursions", advice)
     one = any(recursion.single_input for recursion in system)
+    _check_layer(system)
     for recursion in system:
         _check_inputs(recursion, one)
         _check_closed(recursion, system.names)
@@ -68,6 +70,7 @@ def lower(system: RecursionSystem) -> KernelModule:
             f"The system lacks the kernel {METRIC}. It has {len(system.names)} recursions. "
             "Use `derive_system`, which adds what is missing."
         )
+    parameters = hyperparameters_of(system.layer)
     shared: dict[str, SharedFactor] = {}
     if one:
         local = {r.name: local_terms(r) for r in system if r.name != METRIC}
@@ -79,6 +82,7 @@ def lower(system: RecursionSystem) -> KernelModule:
         ]
     else:
         functions = [function(recursion) for recursion in system]
+    _check_names(parameters, functions, shared)
     factors = sorted(shared.values(), key=lambda f: (len(f.mean.orders), f.mean, f.name))
     plain = {mean for factor in factors for mean, _ in factor.mean.plain}
     plain |= {Mean(orders) for one in functions for orders in one.means}
@@ -87,9 +91,51 @@ def lower(system: RecursionSystem) -> KernelModule:
         tuple(functions),
         tuple(sorted(plain, key=lambda mean: (len(mean.orders), mean))),
         tuple(factors),
-        HYPERPARAMETERS,
-        used_hyperparameters(system),
+        system.layer,
+        parameters,
+        used_hyperparameters(system, parameters),
     )
+
+
+def _check_layer(system: RecursionSystem) -> None:
+    """Refuse layers for which kernels have no means, or hold at one depth alone."""
+    layer = system.layer
+    if alone := next((recursion for recursion in system if recursion.at is not None), None):
+        raise KernelError(
+            f"{alone!r} holds for layer {alone.at} alone. A kernel goes from layer to layer, and "
+            "needs recursions that hold for all. Derive them without `at`."
+        )
+    reading = [branch for branch in layer.branches if branch.function is not None]
+    for branch in reading:
+        if branch.order != 0:
+            raise LayerError(
+                f"A kernel of the layer {layer} needs means of what {' '.join(branch.words)} "
+                "reads. Kernels take means of s(z) and of what differentiation makes of it, with "
+                "the variance of a layer from <s s>. Write the layer in s(z) alone, or evaluate "
+                "the recursions as `derive` gives them."
+            )
+    if not reading:
+        raise LayerError(
+            f"The layer {layer} reads nothing of the layer below. A kernel goes from layer to "
+            'layer by what it reads. Give one with weights, as in "z\' = b + W s(z)".'
+        )
+
+
+def _check_names(
+    parameters: Iterable[Hyperparameter],
+    functions: Iterable[TensorFunction],
+    shared: Mapping[str, SharedFactor],
+) -> None:
+    """Refuse symbols of a layer that are names of something else in its kernel."""
+    taken = {"r", OVERLAP, *shared, *(mean.mean.name for mean in shared.values())}
+    for one in functions:
+        taken |= {one.variable, *(entry.name for entry in one.entries)}
+    for name in (one.name for one in parameters):
+        if name in taken or not name.isidentifier() or iskeyword(name):
+            raise KernelError(
+                f"The symbol {name} of the layer cannot be a parameter of its kernel. It is no "
+                "identifier, or names something else there. Call it otherwise in the layer."
+            )
 
 
 def _check_inputs(recursion: Recursion, one: bool) -> None:
@@ -118,7 +164,7 @@ def _check_inputs(recursion: Recursion, one: bool) -> None:
 
 
 def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
-    needs = {tensor_name(t) for term in recursion.terms for t in term.tensors}
+    needs = {t.name for term in recursion.terms for t in term.tensors}
     if recursion.terms:
         needs.add(METRIC)  # every mean is taken at the kernel K
     if not needs <= set(names):
@@ -128,8 +174,8 @@ def _check_closed(recursion: Recursion, names: Iterable[str]) -> None:
         )
 
 
-def _check_linear(recursion: Recursion, term: Term) -> None:
-    own = sum(tensor_name(t) == recursion.name for t in term.tensors)
+def _check_linear(recursion: Recursion, term: RecursionTerm) -> None:
+    own = sum(t.name == recursion.name for t in term.tensors)
     fluctuating = any(t.correlator.pairs > 1 or t.piece for t in term.tensors)
     if own > 1 or (term.width_ratio and not fluctuating):
         raise KernelError(
@@ -153,7 +199,7 @@ def function(recursion: Recursion) -> TensorFunction:
         equation(recursion) if recursion.single_input else tuple(str(recursion).splitlines()),
         tuple(sorted(entries, key=lambda e: (not e.orders, len(e.samples), e))),
         ZERO,
-        factored(value, rank),
+        factored(value, rank_in(recursion.layer)),
         first_layer(recursion),
         recursion.correlator.symmetries,
     )
@@ -166,39 +212,41 @@ def linear_function(
     shared: dict[str, SharedFactor],
 ) -> TensorFunction:
     """A one-input recursion in gain and value; the intermediates it uses go into `shared`."""
-    own = Entry(recursion.name, ()).name
+    own, parameters = Entry(recursion.name, ()).name, hyperparameters_of(recursion.layer)
     parts: tuple[dict[Monomial, Fraction], ...] = ({}, {})
     for term in terms:
-        powers, number = term.named(known, shared)
+        powers, number = term.named(parameters, known, shared)
         part = parts[0 if powers[own] else 1]
         powers[own] = 0
         key = monomial(powers)
         part[key] = part.get(key, Fraction(0)) + number
-    gain, value = (factored(part, rank) for part in parts)
-    below = {tensor_name(t): None for term in recursion.terms for t in term.tensors}
+    gain, value = (factored(part, rank_in(recursion.layer)) for part in parts)
+    below = {t.name: None for term in recursion.terms for t in term.tensors}
     entries = tuple(Entry(name, ()) for name in below)
-    return TensorFunction(
-        recursion.name, (), equation(recursion), entries, gain, value, first_layer(recursion)
-    )
+    first = first_layer(recursion)
+    return TensorFunction(recursion.name, (), equation(recursion), entries, gain, value, first)
 
 
-def first_layer(recursion: Recursion) -> Expression:
+def first_layer(recursion: Recursion) -> Formula:
     """The value of a tensor at layer 1."""
-    return factored(polynomial(recursion.first_layer, recursion.single_input)[0], rank)
+    value, _ = polynomial(recursion.first_layer, recursion.single_input)
+    return factored(value, rank_in(recursion.layer))
 
 
-def polynomial(terms: Iterable[Term], single_input: bool) -> tuple[Polynomial, set[Entry]]:
+def polynomial(
+    terms: Iterable[RecursionTerm], single_input: bool
+) -> tuple[Coefficients, set[Entry]]:
     """Terms in the names of hyperparameters and entries, and these entries."""
     numbers: dict[Monomial, Fraction] = {}
     entries: set[Entry] = set()
     for term in terms:
         read = [mean_entry(bracket) for bracket in term.brackets]
-        read += [Entry(tensor_name(factor), factor.samples) for factor in term.tensors]
+        read += [Entry(factor.name, factor.samples) for factor in term.tensors]
         read += [Entry(OVERLAP, term.overlap)] if term.overlap else []
         if single_input:
             read = [Entry(entry.table, (), entry.orders) for entry in read]
         entries.update(read)
-        powers = Counter(powers_of(term))
+        powers = Counter(dict(term.hyperparameters.named))
         powers.update(entry.name for entry in read)
         powers["r"] += term.width_ratio
         key = monomial(powers)
@@ -216,17 +264,24 @@ def mean_entry(bracket: Bracket) -> Entry:
     )
 
 
-def used_hyperparameters(system: RecursionSystem) -> tuple[str, ...]:
+def used_hyperparameters(
+    system: RecursionSystem, parameters: Iterable[Hyperparameter]
+) -> tuple[str, ...]:
     """The hyperparameters that occur anywhere in the system."""
     terms = [t for r in system for t in (*r.terms, *r.first_layer)]
-    used = {name for term in terms for name, power in powers_of(term).items() if power}
-    return tuple(name for name in NAMES if name in used)
+    used = {name for term in terms for name, power in term.hyperparameters.named if power}
+    return tuple(one.name for one in parameters if one.name in used)
 
 
-def rank(name: str) -> tuple[int, str]:
+def rank_in(layer: Layer) -> Callable[[str], tuple[int, str]]:
     """Within a product: width ratio, hyperparameters, means and factors, tensors."""
-    if name == "r":
-        return 0, name
-    if name in NAMES:
-        return 1, name
-    return (3 if _TENSOR.fullmatch(name) else 2), name
+    names = frozenset(map(ascii_name, layer.symbols))
+
+    def rank(name: str) -> tuple[int, str]:
+        if name == "r":
+            return 0, name
+        if name in names:
+            return 1, name
+        return (3 if _TENSOR.fullmatch(name) else 2), name
+
+    return rank

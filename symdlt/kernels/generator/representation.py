@@ -8,8 +8,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import factorial
 
-from symdlt.derivation import Term, differentiate
-from symdlt.kernels.generator.expressions import Cost, Expression, cost, symbols
+from symdlt.definitions import Layer, function_text
+from symdlt.derivation import differentiate
+from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
+from symdlt.kernels.generator.hyperparameters import Hyperparameter
 
 METRIC = "G"
 
@@ -49,7 +51,7 @@ class Mean:
     def text(self) -> str:
         """The mean as it stands in equations."""
         groups = self.groups or (self.orders,)
-        body = "; ".join(" ".join(sigma(order) for order in group) for group in groups)
+        body = "; ".join(" ".join(map(function_text, group)) for group in groups)
         return f"d{self.derivatives}<{body}>" if self.derivatives else f"<{body}>"
 
     @property
@@ -74,47 +76,6 @@ def central(groups: Iterable[tuple[int, ...]]) -> Mean:
     """The joint central moment of products of σ's."""
     ordered = tuple(sorted(groups))
     return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
-
-
-def sigma(order: int) -> str:
-    """A derivative of the activation in plain text."""
-    return "s" + ("'" * order if order < 4 else f"^({order})")
-
-
-@dataclass(frozen=True, slots=True)
-class Hyperparameter:
-    """A number, or one for each layer, that a kernel is called with.
-
-    Attributes:
-        name: its identifier.
-        meaning: what it is, for docstrings.
-        variance: whether it is a variance, so that it must be given and is never negative; a
-            learning rate may be left out where no recursion contains it.
-        example: its value in the example of a kernel's docstring.
-        pair: what a mean of two σ's times it is called, before the name of the mean.
-    """
-
-    name: str
-    meaning: str
-    variance: bool
-    example: float
-    pair: str = ""
-
-
-HYPERPARAMETERS = (
-    Hyperparameter("C_b", "variance of the biases, a number or one for each layer.", True, 0.0),
-    Hyperparameter("C_W", "variance of the weights times the width below.", True, 1.0, "chi_"),
-    Hyperparameter("lambda_b", "learning rate of the biases.", False, 0.0),
-    Hyperparameter(
-        "lambda_W", "learning rate of the weights times the width below.", False, 1.0, "lambda_"
-    ),
-)
-NAMES = tuple(one.name for one in HYPERPARAMETERS)
-
-
-def powers_of(term: Term) -> dict[str, int]:
-    """The hyperparameters of a term; nothing else here asks a term for them."""
-    return dict(zip(NAMES, term.hyperparameters.powers, strict=True))
 
 
 def variable(name: str) -> str:
@@ -192,9 +153,9 @@ class TensorFunction:
     samples: tuple[int, ...]
     equation: tuple[str, ...]
     entries: tuple[Entry, ...]
-    gain: Expression
-    value: Expression
-    first: Expression
+    gain: Formula
+    value: Formula
+    first: Formula
     symmetries: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -243,7 +204,8 @@ class KernelModule:
         functions: one for each tensor, the kernel K first, then in dependency order.
         means: what is integrated, each once: for many inputs these are tables.
         factors: for one input, the intermediates made of them.
-        parameters: the hyperparameters of its layers.
+        layer: how its layers are made.
+        parameters: their hyperparameters.
         hyperparameters: the names of those that occur.
     """
 
@@ -251,6 +213,7 @@ class KernelModule:
     functions: tuple[TensorFunction, ...]
     means: tuple[Mean, ...]
     factors: tuple[SharedFactor, ...]
+    layer: Layer
     parameters: tuple[Hyperparameter, ...]
     hyperparameters: tuple[str, ...]
 

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import import_module
 from keyword import iskeyword
+from pkgutil import iter_modules
 from reprlib import repr as short_repr
 from shlex import quote
-from typing import Any
+from types import ModuleType
 
 from symdlt._version import VERSION
 from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
-from symdlt.definitions import BOOK, Correlator
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.derivation import RecursionSystem, derive_system
 from symdlt.errors import KernelError, require
 from symdlt.formats import to_dict
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
 
-KERNEL_SCHEMA = 1
-TARGET = "symdlt.kernels.numpy_target.writing"
+KERNEL_SCHEMA = 1  # raised when a kernel is called otherwise than before
+TARGET = "numpy"
 SMOOTH_ORDER = 12  # an activation counts as smooth if no derivative up to this one jumps
 FORMS = {"one": "z", "many": "derivative"}
 
@@ -33,7 +34,7 @@ Kink = tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A generated module that computes tensors layer by layer with nothing but NumPy.
+    """A generated module that computes tensors layer by layer, for NumPy with nothing else.
 
     Attributes:
         name: the name of the module.
@@ -41,6 +42,7 @@ class KernelSource:
         digest: SHA-256 of the canonical recursions it was generated from.
         tensors: the names of the tensors it computes.
         derivatives: how many derivatives of the activation it needs.
+        suffix: of its file.
 
     >>> from symdlt.derivation import derive_system
     >>> source = generate_kernel(derive_system(["V"], inputs="one", form="z"), name="vertex")
@@ -53,6 +55,7 @@ class KernelSource:
     digest: str
     tensors: tuple[str, ...]
     derivatives: int
+    suffix: str = ".py"
 
     def __repr__(self) -> str:
         names = " ".join(self.tensors)
@@ -68,13 +71,18 @@ class KernelSource:
     @property
     def file_name(self) -> str:
         """The file it belongs in."""
-        return f"{self.name}.py"
+        return f"{self.name}{self.suffix}"
 
 
 def generate_kernel(
-    system: RecursionSystem, *, activation: Any = None, name: str, standalone: bool = True
+    system: RecursionSystem,
+    *,
+    activation: object = None,
+    name: str,
+    standalone: bool = True,
+    target: str = TARGET,
 ) -> KernelSource:
-    r"""Generate the NumPy module that iterates a closed system.
+    r"""Generate the module that iterates a closed system.
 
     For one input the tensors beyond the kernel K obey
     $X^{(\ell+1)} = g^{(\ell)} X^{(\ell)} + s^{(\ell)}$, so that only K is iterated through the
@@ -90,8 +98,11 @@ def generate_kernel(
             bring along as ACTIVATION. Without it any activation is given to its functions.
         name: the name of the module.
         standalone: whether it needs nothing but NumPy; otherwise it imports what kernels share.
+        target: what it is written for; "numpy", or another of the folders `…_target` of
+            `symdlt.kernels`.
 
     Raises:
+        LayerError: for a layer that reads anything but s(z).
         KernelError: for a name that is no identifier or a system that is not closed, not linear,
             or needs means over more than four samples.
         ActivationError: for an activation that cannot be read or differentiated.
@@ -115,10 +126,24 @@ def generate_kernel(
     kinks = () if brought is None else kinks_of(brought)
     if brought is not None and kinks:
         _refuse_kinks(module, brought, kinks)
-    head = _provenance(system, module, brought, name, digest, standalone)
-    write: Callable[..., str] = import_module(TARGET).module_text
-    text = write(module, banner, head, brought, kinks, standalone)
-    return KernelSource(name, text, digest, system.names, module.derivatives)
+    writing = _writing(target)
+    file = f"{name}{writing.SUFFIX}"
+    head = _provenance(system, module, brought, file, digest, standalone, target)
+    text = writing.module_text(module, banner, head, brought, kinks, standalone)
+    return KernelSource(name, text, digest, system.names, module.derivatives, writing.SUFFIX)
+
+
+def _writing(target: str) -> ModuleType:
+    """The module of a target that writes kernels; each target is a folder of its own."""
+    folders = iter_modules(import_module("symdlt.kernels").__path__)
+    targets = {folder.name.removesuffix("_target"): folder.name for folder in folders}
+    targets = {name: folder for name, folder in targets.items() if name != folder}
+    if not isinstance(target, str) or target not in targets:
+        raise KernelError(
+            f"{short_repr(target)} is no target of kernels. They are written for "
+            f"{', '.join(sorted(targets))}. Choose one of these."
+        )
+    return import_module(f"symdlt.kernels.{targets[target]}.writing")
 
 
 def kinks_of(activation: Activation) -> tuple[Kink, ...]:
@@ -159,18 +184,22 @@ def kernel_for(
     tensors: Iterable[str | Correlator] = tuple(BOOK),
     *,
     inputs: str = "many",
-    activation: Any = None,
+    layer: str | Layer = DENSE,
+    activation: object = None,
     name: str = "kernel",
     standalone: bool = True,
+    target: str = TARGET,
 ) -> KernelSource:
     """Derive the recursions of the tensors and generate their kernel.
 
     Args:
         tensors: names or correlators, the thirteen of the book if left out.
         inputs: "one" (all layers at once) or "many".
+        layer: how layer ℓ+1 is made of layer ℓ; its symbols are the kernel's parameters.
         activation: as for `generate_kernel`.
         name: the name of the module.
         standalone: as for `generate_kernel`.
+        target: as for `generate_kernel`.
 
     Raises:
         KernelError: if `inputs` is neither, or as `generate_kernel` does.
@@ -183,8 +212,10 @@ def kernel_for(
             f"inputs={short_repr(inputs)} is not known. A kernel is for 'one' input, all layers "
             "at once, or for 'many'. Choose one of these."
         )
-    system = derive_system(tensors, inputs=inputs, form=FORMS[inputs])
-    return generate_kernel(system, activation=activation, name=name, standalone=standalone)
+    system = derive_system(tensors, inputs=inputs, form=FORMS[inputs], layer=layer)
+    return generate_kernel(
+        system, activation=activation, name=name, standalone=standalone, target=target
+    )
 
 
 def canonical_text(system: RecursionSystem) -> str:
@@ -192,7 +223,9 @@ def canonical_text(system: RecursionSystem) -> str:
     lines = []
     for recursion in system:
         # a digest names the recursion, not the schema: 1 is the version that digests began with
-        data = to_dict(recursion) | {"version": 1}
+        # the terms have the symbols of the layer, whose laws and rates may have no short form
+        layer = recursion.layer if recursion.layer.short_form else DENSE
+        data = to_dict(replace(recursion, layer=layer)) | {"version": 1}
         for term in (*data["terms"], *data["first_layer"]):
             del term["provenance"]
         lines.append(json.dumps(data, sort_keys=True, separators=(",", ":")))
@@ -203,9 +236,10 @@ def _provenance(
     system: RecursionSystem,
     module: KernelModule,
     brought: Activation | None,
-    name: str,
+    file: str,
     digest: str,
     standalone: bool,
+    target: str,
 ) -> str:
     names = [re.sub(r"\s", "", name) for name in system.names]
     shown = " ".join(names) if len(names) <= 16 else f"{len(names)} tensors, see RECURSIONS"
@@ -215,8 +249,12 @@ def _provenance(
     listed = " ".join(names) if len(" ".join(names)) < 50 else "with the tensors of RECURSIONS"
     activation = "" if brought is None else brought.name or brought.text
     option = f" --activation {quote(activation)}" if activation else ""
-    recipe = f"symdlt kernel {listed} --inputs {module.inputs}{option} -o {name}.py"
-    if forms != FORMS[module.inputs]:
+    recipe = f"symdlt kernel {listed} --inputs {module.inputs}{option} -o {file}"
+    if target != TARGET:
+        recipe += f" --target {target}"
+    if module.layer != DENSE:
+        recipe += f" --layer {quote(str(module.layer))}"
+    if forms != FORMS[module.inputs] or module.layer.short_form is None:
         recipe = "symdlt.kernels.generate_kernel"
     count = len(module.means)
     number, means = {
@@ -239,4 +277,6 @@ def _provenance(
     ]
     if activation:
         lines.insert(4, f"Activation: {activation}, with its derivatives in ACTIVATION")
+    if module.layer != DENSE:
+        lines.insert(1, f"Layer:      {module.layer}")
     return "\n".join(lines)

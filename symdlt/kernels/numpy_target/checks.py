@@ -98,7 +98,7 @@ def per_layer(
         if not (math.isfinite(number) and number >= least):
             raise KernelInputError(
                 f"{name} is {number} at layer {layer}. "
-                "Variances must be finite and not negative, learning rates finite. "
+                "Variances must be finite and not negative, all else finite. "
                 "Correct the value."
             )
     return listed if numbers.ndim else listed * depth
@@ -137,9 +137,10 @@ def refuse_large_variance(
         return
     without = {"smaller inputs": first(0.0, given)}
     without |= {f"a smaller {name}": first(overlap, {**given, name: 0.0}) for name in variances}
+    shown = "".join(f"{name} is {given[name]:.3g}, " for name in variances)
     remedies = [text for text, variance in without.items() if variance <= LARGEST_VARIANCE]
     raise KernelInputError(
         f"The variance K of layer 1 is {largest:.3g}, too large for means of products in double "
-        f"precision. {', '.join(f'{name} is {given[name]:.3g}' for name in variances)}, and "
-        f"x.x/n_0 is up to {overlap:.3g}. Give {', or '.join(remedies) or 'smaller values'}."
+        f"precision. {shown}and x.x/n_0 is up to {overlap:.3g}. "
+        f"Give {', or '.join(remedies) or 'smaller values'}."
     )

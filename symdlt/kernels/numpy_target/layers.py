@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.kernels.numpy_target.problem import Problem, Recursion, Tables, table_name
+from symdlt.kernels.numpy_target.problem import Problem, Tables, TensorRecursion, table_name
 from symdlt.kernels.numpy_target.tuples import fill
 from symdlt.means import Array, KernelInputError, LayerMeans, PairTables, Triangle, packed_tables
 
@@ -120,7 +120,7 @@ def located(problem: Problem, result: Tables, reason: ValueError, layer: int) ->
     return KernelInputError(
         f"{text}. This happened on the way to layer {layer + 1} of {len(problem.layers)}; the "
         f"largest variance K is {largest:.3g} at layer {layer} and {start:.3g} at layer 1. Where K "
-        "grows or decays, C_W is not at its critical value."
+        "grows or decays, the variance of the weights is not at its critical value."
     )
 
 
@@ -177,7 +177,7 @@ def advance_all(
             raise KernelInputError(f"{name} overflows.")
 
 
-def known_pairs(problem: Problem, one: Recursion) -> NDArray[np.bool_]:
+def known_pairs(problem: Problem, one: TensorRecursion) -> NDArray[np.bool_]:
     """The pairs at which the tensors that a recursion needs are computed."""
     count = len(problem.overlap)
     if problem.chosen is None or not any(name in problem.tuples for name in one.needs):

@@ -9,7 +9,7 @@ from string import Template
 
 from symdlt.errors import KernelError
 
-COLUMNS = 100
+COLUMNS = 100  # as in the rest of the repository
 INSIDE = COLUMNS - 4  # in the body of a function
 
 _ALONE = re.compile(r"( *)\$(\w+)")

@@ -19,7 +19,7 @@ Imports = dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class Statement:
     """A top-level statement of a module, with the names that it defines and reads."""
 
     module: str
@@ -59,7 +59,7 @@ def linked(imports: str, body: str) -> tuple[str, str]:
     (True, False)
     """
     names = _kept(imports, body)
-    needed: set[Definition] = set()
+    needed: set[Statement] = set()
     external: Imports = {}
     waiting = list(names.items())
     while waiting:
@@ -85,7 +85,7 @@ def linked(imports: str, body: str) -> tuple[str, str]:
     return import_text(external), joined(ordered)
 
 
-def defined_in(module: str, name: str) -> Definition:
+def defined_in(module: str, name: str) -> Statement:
     """Where a name that a module defines, or offers again, has its definition.
 
     Raises:
@@ -121,7 +121,7 @@ def _is_ours(module: str) -> bool:
 
 
 @cache
-def parts_of(module: str) -> tuple[tuple[Definition, ...], Imports]:
+def parts_of(module: str) -> tuple[tuple[Statement, ...], Imports]:
     """The top-level statements of a module of ours, which is read and not run, and its imports."""
     spec = find_spec(module)
     is_package = spec is not None and spec.submodule_search_locations is not None
@@ -154,7 +154,7 @@ def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
     return {name.id for name in found if isinstance(name.ctx, context)}
 
 
-def _definition(module: str, node: ast.stmt, lines: list[str]) -> Definition:
+def _definition(module: str, node: ast.stmt, lines: list[str]) -> Statement:
     """A statement with its decorators."""
     decorators = getattr(node, "decorator_list", [])
     start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
@@ -164,7 +164,7 @@ def _definition(module: str, node: ast.stmt, lines: list[str]) -> Definition:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         defines = {node.name}
     text = "\n".join(lines[start - 1 : node.end_lineno])
-    return Definition(module, text, frozenset(defines), frozenset(reads))
+    return Statement(module, text, frozenset(defines), frozenset(reads))
 
 
 def _lower_first(modules: Iterable[str]) -> list[str]:
@@ -205,7 +205,7 @@ def import_text(names: Imports) -> str:
     return "\n\n".join("\n".join(group) for group in groups if group)
 
 
-def joined(definitions: Iterable[Definition]) -> str:
+def joined(definitions: Iterable[Statement]) -> str:
     """Functions and classes two lines apart, constants together."""
     text, before = "", None
     for one in definitions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 
-from symdlt.kernels.generator.expressions import Product, Sum, Symbol, symbols
+from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, symbols
 from symdlt.kernels.generator.lowering import ZERO
 from symdlt.kernels.generator.representation import KernelModule, Mean, TensorFunction
 from symdlt.kernels.numpy_target import template
@@ -119,7 +119,7 @@ def _unpacked(module: KernelModule) -> str:
 
 
 def _plain_sum(mean: Mean) -> Sum:
-    return Sum(tuple(Product(number, (Symbol(part.name),)) for part, number in mean.plain))
+    return Sum(tuple(Multiple(number, (Symbol(part.name),)) for part, number in mean.plain))
 
 
 def _recursion(function: TensorFunction, module: KernelModule, names: Mapping[str, str]) -> str:

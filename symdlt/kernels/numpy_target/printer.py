@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from symdlt.kernels.generator.expressions import Expression, Power, Product, Sum, Symbol
+from symdlt.kernels.generator.expressions import Formula, Multiple, Raised, Sum, Symbol
 from symdlt.kernels.numpy_target.layout import INSIDE
 
 Names = Mapping[str, str]
 
 
-def expression_text(expression: Expression, names: Names) -> str:
+def expression_text(expression: Formula, names: Names) -> str:
     """An expression on one line.
 
     Args:
@@ -20,14 +20,14 @@ def expression_text(expression: Expression, names: Names) -> str:
         names: how a quantity is spelled where it is not by its own name.
 
     >>> x, y = Symbol("x"), Symbol("y")
-    >>> half = Product(Fraction(1, 2), (Power(x, 2), y))
-    >>> expression_text(Sum((half, Product(Fraction(-1)))), {"y": "m.y"})
+    >>> half = Multiple(Fraction(1, 2), (Raised(x, 2), y))
+    >>> expression_text(Sum((half, Multiple(Fraction(-1)))), {"y": "m.y"})
     '0.5 * x**2 * m.y - 1.0'
     """
     return "".join(f"{sign}{' * '.join(_factors(p, names))}" for sign, p in _signed(expression))
 
 
-def assignment(target: str, expression: Expression, names: Names, columns: int) -> str:
+def assignment(target: str, expression: Formula, names: Names, columns: int) -> str:
     """The lines that assign an expression to a name, or return it."""
     opening = target if target == "return" else f"{target} ="
     text = f"{opening} {expression_text(expression, names)}"
@@ -36,12 +36,12 @@ def assignment(target: str, expression: Expression, names: Names, columns: int) 
     return f"{opening} (\n{_block(expression, names, columns - 4)}\n)"
 
 
-def assignment_lines(target: str, expression: Expression, names: Names) -> list[str]:
+def assignment_lines(target: str, expression: Formula, names: Names) -> list[str]:
     """The same in the body of a function, whose lines are as long as those of a kernel."""
     return textwrap.indent(assignment(target, expression, names, INSIDE), "    ").splitlines()
 
 
-def _block(expression: Expression, names: Names, columns: int) -> str:
+def _block(expression: Formula, names: Names, columns: int) -> str:
     """The inside of a pair of parentheses, indented, one operand a line."""
     text = expression_text(expression, names)
     if len(text) > columns:
@@ -50,14 +50,14 @@ def _block(expression: Expression, names: Names, columns: int) -> str:
     return textwrap.indent(text, "    ")
 
 
-def _product(prefix: str, product: Product, names: Names, columns: int) -> str:
+def _product(prefix: str, product: Multiple, names: Names, columns: int) -> str:
     """A product on one line, or one factor a line."""
     text = prefix + " * ".join(_factors(product, names))
     if len(text) <= columns:
         return text
     lines: list[str] = []
     texts = _factors(product, names)
-    factors: list[Symbol | Power | Sum | None] = list(product.factors)
+    factors: list[Symbol | Raised | Sum | None] = list(product.factors)
     if len(texts) > len(factors):
         factors.insert(0, None)  # the number
     for factor, one in zip(factors, texts, strict=True):
@@ -69,26 +69,26 @@ def _product(prefix: str, product: Product, names: Names, columns: int) -> str:
     return "\n".join(lines)
 
 
-def _signed(expression: Expression) -> Iterator[tuple[str, Product]]:
+def _signed(expression: Formula) -> Iterator[tuple[str, Multiple]]:
     """The products of a sum, each with the sign before it."""
     terms = expression.terms if isinstance(expression, Sum) else (expression,)
-    first, *others = terms or (Product(Fraction(0)),)
+    first, *others = terms or (Multiple(Fraction(0)),)
     yield "-" * (first.coefficient < 0), first
     for term in others:
         yield " - " if term.coefficient < 0 else " + ", term
 
 
-def _factors(product: Product, names: Names) -> list[str]:
+def _factors(product: Multiple, names: Names) -> list[str]:
     texts = [_factor(factor, names) for factor in product.factors]
     if abs(product.coefficient) != 1 or not texts:
         texts.insert(0, number_text(abs(product.coefficient)))
     return texts
 
 
-def _factor(factor: Symbol | Power | Sum, names: Names) -> str:
+def _factor(factor: Symbol | Raised | Sum, names: Names) -> str:
     if isinstance(factor, Sum):
         return f"({expression_text(factor, names)})"
-    if isinstance(factor, Power):
+    if isinstance(factor, Raised):
         return f"{_factor(factor.base, names)}**{factor.exponent}"
     return names.get(factor.name, factor.name)
 

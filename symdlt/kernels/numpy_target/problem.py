@@ -28,7 +28,7 @@ ROUGH = 1e-9  # asymmetry, and negative eigenvalues, relative to the diagonal: t
 VAST = 10**300  # the largest number of bytes to be shown as a float
 
 
-class Recursion(NamedTuple):
+class TensorRecursion(NamedTuple):
     """How a tensor of layer l+1 follows from means and tensors of layer l.
 
     Its first argument is the kernel's named tuple of the hyperparameters of layer l+1 and r.
@@ -55,7 +55,7 @@ class Problem(NamedTuple):
     local, only the pairs i <= j are computed.
     """
 
-    recursions: dict[str, Recursion]
+    recursions: dict[str, TensorRecursion]
     activation: tuple[Function, ...]
     overlap: Array
     layers: list[Any]
@@ -67,7 +67,7 @@ class Problem(NamedTuple):
 
 
 def checked_problem(
-    recursions: Mapping[str, Recursion],
+    recursions: Mapping[str, TensorRecursion],
     layer: Callable[..., Any],
     first_layer: Callable[[Any, Any], dict[str, Any]],
     variances: Sequence[str],
@@ -107,8 +107,8 @@ def checked_problem(
 
 
 def needed_recursions(
-    recursions: Mapping[str, Recursion], tensors: Iterable[str] | None
-) -> dict[str, Recursion]:
+    recursions: Mapping[str, TensorRecursion], tensors: Iterable[str] | None
+) -> dict[str, TensorRecursion]:
     """The recursions of the tensors and of all that they need."""
     asked = recursions if tensors is None else tensors
     listed = list(asked) if isinstance(asked, Iterable) else [asked]
@@ -169,7 +169,7 @@ def no_negative_eigenvalue(overlap: Array) -> bool:
 
 
 def refuse_large(
-    kept: Mapping[str, Recursion], count: int, depth: int, samples: Indices | None
+    kept: Mapping[str, TensorRecursion], count: int, depth: int, samples: Indices | None
 ) -> None:
     """Refuse what would not fit into memory."""
     sizes = [count**one.axes for one in kept.values()]

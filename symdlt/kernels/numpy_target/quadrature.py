@@ -35,7 +35,7 @@ LOST = 1e-10  # what rounding of z may do to the mean of one function, relative 
 FINE = 0.0625  # a step for norms, which need a few digits
 
 
-class Rule(NamedTuple):
+class TrapezoidalRule(NamedTuple):
     """A grid, and the same grid moved by an irrational part of its step to test it with.
 
     Means on both may differ by as much as is allowed.
@@ -54,14 +54,14 @@ class MeanTable(Protocol):
         """One row for each mean; centre = 0 leaves central moments uncentred."""
 
 
-def rule(step: float, allowed: float = VERIFIED) -> Rule:
+def rule(step: float, allowed: float = VERIFIED) -> TrapezoidalRule:
     """The rule of a step. The moved grid also ends earlier, so that it tests the tails as well.
 
     What a grid cannot resolve it takes for something slower, with a phase that depends on where
     the grid begins. Halving the step, or moving by half of it, keeps some of these phases; moving
     by the golden part of a step keeps none.
     """
-    return Rule(step, trapezoid(step, FAR), moved_grid(step), allowed)
+    return TrapezoidalRule(step, trapezoid(step, FAR), moved_grid(step), allowed)
 
 
 def allowed_moves(activation: Sequence[Function], K: float, layer: int) -> float:
@@ -88,7 +88,7 @@ def allowed_moves(activation: Sequence[Function], K: float, layer: int) -> float
 
 def choose_rule(
     activation: Sequence[Function], K: float, table: MeanTable, layer: int, step: float = FIRST_STEP
-) -> Rule:
+) -> TrapezoidalRule:
     """The coarsest trapezoidal rule that is right to about double precision.
 
     For a smooth function the error of a step h is exp(-c/h) or smaller (Trefethen and Weideman,
@@ -121,14 +121,16 @@ def choose_rule(
     )
 
 
-def farthest_move(activation: Sequence[Function], K: float, table: MeanTable, found: Rule) -> float:
+def farthest_move(
+    activation: Sequence[Function], K: float, table: MeanTable, found: TrapezoidalRule
+) -> float:
     """How far any mean moves with the grid, infinite if one is not finite."""
     _, moves = tested_means(activation, np.array([K]), table, found)
     return float(moves[0]) if np.isfinite(moves[0]) else math.inf
 
 
 def tested_means(
-    activation: Sequence[Function], K: Array, table: MeanTable, found: Rule
+    activation: Sequence[Function], K: Array, table: MeanTable, found: TrapezoidalRule
 ) -> tuple[Array, Array]:
     """All means at every K, and how far they move with the grid, relative to absolute means.
 
@@ -170,9 +172,9 @@ class Quadrature:
     def __init__(self, activation: Sequence[Function], table: MeanTable) -> None:
         self.activation = activation
         self.table = table
-        self.rules: dict[int, Rule] = {}
+        self.rules: dict[int, TrapezoidalRule] = {}
 
-    def rule(self, K: float, layer: int) -> Rule:
+    def rule(self, K: float, layer: int) -> TrapezoidalRule:
         """The rule for this K, chosen at the upper end of its range of K."""
         key = octave(K)
         if key not in self.rules:
@@ -238,7 +240,8 @@ def check_finite(name: str, values: Array, K: Array) -> None:
         raise KernelInputError(
             f"{name} overflows at layer {layer + 1} of {values.size}. "
             f"The variance K was {K[max(layer - 1, 0)]:.3g} in the layer before. "
-            "Give fewer layers, a C_W nearer to its critical value, or smaller learning rates."
+            "Give fewer layers, a variance of the weights nearer to its critical value, or smaller "
+            "learning rates."
         )
 
 

@@ -28,7 +28,7 @@ from symdlt.kernels.numpy_target.checks import (
 )
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.problem import (
-    Recursion, Samples, Tables, checked_problem
+    TensorRecursion, Samples, Tables, checked_problem
 )
 from symdlt.kernels.numpy_target.quadrature import (
     Quadrature, check_finite, checked_overlap_of_one, refuse_many_layers, scan, variances
@@ -233,7 +233,7 @@ def first_layer(h: Layer, overlap: Array) -> dict[str, Array]:
 $recursions
 
 
-RECURSIONS: dict[str, Recursion] = {
+RECURSIONS: dict[str, TensorRecursion] = {
     $table
 }
 
@@ -312,7 +312,7 @@ def advance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
 '''
 
 ROW_MANY = """\
-"$tensor": Recursion(
+"$tensor": TensorRecursion(
     advance_$name,
     $needs
     $means

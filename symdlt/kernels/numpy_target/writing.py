@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import re
+import textwrap
 from collections.abc import Sequence
 from pprint import pformat
+from token import NAME
+from tokenize import generate_tokens
 
 from symdlt.activations import Activation
+from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.layout import filled, quoted, tuple_text
+from symdlt.kernels.numpy_target.layout import COLUMNS, filled, quoted, tuple_text
 from symdlt.kernels.numpy_target.linking import imported, linked
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
+
+SUFFIX = ".py"
 
 
 def module_text(
@@ -33,14 +41,15 @@ def module_text(
         kinks: positions and jumps of that, which it brings along as KINKS.
         standalone: whether the file brings all its definitions along, or imports them.
     """
+    _refuse_names(module)
     optional = {True: "", False: " | None = None"}
     shared = {
         "derivatives": str(module.derivatives),
         "names": tuple_text(quoted(module.names)),
-        "variances": tuple_text(quoted(one.name for one in module.parameters if one.variance)),
+        "variances": tuple_text(quoted(p.name for p in module.parameters if p.role == "variance")),
         "activation": "" if activation is None else _activation(activation, module.derivatives),
         "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
-        "parameters": [f"{p.name}: PerLayer{optional[p.variance]}," for p in module.parameters],
+        "parameters": [f"{p.name}: PerLayer{optional[p.required]}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
         "values": tuple_text(module.names),
     }
@@ -58,7 +67,8 @@ def module_text(
         body = filled(template.BODY_MANY, **shared, **data_of_many(module), taken=means)
     if standalone:
         imports, definitions = linked(template.IMPORTS, body)
-        body = f"{definitions}\n\n\n{body}"
+        lead = "\n" * definitions.startswith(("def ", "class ", "@"))
+        body = f"{lead}{definitions}\n\n\n{body}"
     else:
         imports = imported(template.IMPORTS, body)
     example = _example(module, activation is not None)
@@ -76,24 +86,41 @@ def module_text(
     )
 
 
+def _refuse_names(module: KernelModule) -> None:
+    """Refuse symbols of a layer that the code of a kernel uses for something else."""
+    text = template.IMPORTS + {"one": template.BODY_ONE, "many": template.BODY_MANY}[module.inputs]
+    text += {"one": template.RECURSION_ONE, "many": template.RECURSION_MANY}[module.inputs]
+    tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
+    taken = {token.string for token in tokens if token.type == NAME}
+    for name in module.names:
+        if name in taken or re.fullmatch(r"x\d+|s\d+|_.*", name):
+            raise KernelError(
+                f"The symbol {name} of the layer {module.layer} cannot be a parameter of a NumPy "
+                "kernel. Its code uses this name. Call the symbol otherwise in the layer."
+            )
+
+
 def _activation(activation: Activation, derivatives: int) -> str:
     functions = tuple_text(f"s{order}" for order in range(derivatives + 1))
     return f"{activation_source(activation, derivatives)}\n\nACTIVATION = {functions}"
 
 
 def _example(module: KernelModule, brought: bool) -> str:
-    rates = any(not p.variance and p.name in module.hyperparameters for p in module.parameters)
-    given = [f"{p.name}={p.example}" for p in module.parameters if p.variance or rates]
+    rates = any(not p.required and p.name in module.hyperparameters for p in module.parameters)
+    given = [f"{p.name}={p.example}" for p in module.parameters if p.required or rates]
     if module.inputs == "one":
-        return filled(
+        text = filled(
             template.EXAMPLE_ONE,
             sine=template.SINE,
             count=str(module.derivatives + 1),
             hyperparameters=", ".join(given),
         )
-    return filled(
-        template.EXAMPLE_MANY,
-        sine="" if brought else template.SINE,
-        functions="ACTIVATION" if brought else "2 * sine",
-        hyperparameters=", ".join(given),
-    )
+    else:
+        text = filled(
+            template.EXAMPLE_MANY,
+            sine="" if brought else template.SINE,
+            functions="ACTIVATION" if brought else "2 * sine",
+            hyperparameters=", ".join(given),
+        )
+    more = textwrap.TextWrapper(COLUMNS, subsequent_indent="...     ", break_on_hyphens=False)
+    return "\n".join(part for line in text.splitlines() for part in more.wrap(line))

@@ -20,7 +20,7 @@ from sympy.polys.rings import PolyRing
 from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.sympy_form import Z
 from symdlt.errors import ActivationError
-from symdlt.kernels.generator.expressions import Polynomial, monomial
+from symdlt.kernels.generator.expressions import Coefficients, monomial
 from symdlt.kernels.numpy_target.activations.exponentials import (
     MOST_TERMS,
     check_size,
@@ -50,7 +50,7 @@ class Definition:
 
     name: str
     code: str
-    arguments: tuple[Polynomial, ...]
+    arguments: tuple[Coefficients, ...]
     guard: str
 
 
@@ -66,7 +66,7 @@ class Derivatives:
 
     variable: str
     definitions: tuple[Definition, ...]
-    orders: tuple[Polynomial, ...]
+    orders: tuple[Coefficients, ...]
 
 
 def derivatives(function: Any, order: int, suffix: str = "") -> Derivatives:
@@ -384,7 +384,7 @@ def _sized(element: Any) -> Any:
     return element
 
 
-def _numerical(element: Any) -> Polynomial:
+def _numerical(element: Any) -> Coefficients:
     names = [symbol.name for symbol in element.ring.symbols]
     numbers = {powers: c if c.is_Rational else c.evalf(30) for powers, c in element.terms()}
     largest = max(map(abs, numbers.values()), default=0)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from math import inf
 
 from symdlt.kernels.generator.expressions import (
-    Expression,
-    Polynomial,
-    Power,
-    Product,
+    Coefficients,
+    Formula,
+    Multiple,
+    Raised,
     Sum,
     Symbol,
     factored,
@@ -24,7 +24,7 @@ LONGEST_ARGUMENT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PieceCode:
     """A smooth piece of an activation on an interval.
 
     Attributes:
@@ -38,7 +38,7 @@ class Part:
     derivatives: Derivatives
 
 
-def single_function(parts: Sequence[Part], order: int) -> str:
+def single_function(parts: Sequence[PieceCode], order: int) -> str:
     """The source of one derivative on its own."""
     body = _Body(parts)
     lines = [f"    return {body.order('value', order)}"]
@@ -48,7 +48,7 @@ def single_function(parts: Sequence[Part], order: int) -> str:
     return "\n".join([f"def s{order}(z: Array) -> Array:", *body.lines, *lines, ""])
 
 
-def joint_function(parts: Sequence[Part], orders: int) -> str:
+def joint_function(parts: Sequence[PieceCode], orders: int) -> str:
     """The source of a function that returns any number of orders, from the lowest on."""
     body = _Body(parts)
     found: list[str] = []
@@ -66,7 +66,7 @@ def joint_function(parts: Sequence[Part], orders: int) -> str:
     return "\n".join([head, *body.lines])
 
 
-def guard_function(part: Part) -> str:
+def guard_function(part: PieceCode) -> str:
     """The source of a function that returns what must not vanish, or must be positive."""
     body = _Body([part])
     values = [
@@ -82,7 +82,7 @@ def guard_function(part: Part) -> str:
 class _Body:
     """The lines of a function, each name defined before it is used, and only once."""
 
-    parts: Sequence[Part]
+    parts: Sequence[PieceCode]
     lines: list[str] = field(default_factory=lambda: ["    z = np.asarray(z, np.float64)"])
     known: set[str] = field(default_factory=lambda: {"z"})
     values: dict[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class _Body:
             text = f"np.where(z < {part.end!r}, {value}, {text})"
         return "1.0 * z" if text == "z" else text
 
-    def polynomial(self, part: Part, target: str, polynomial: Polynomial) -> str:
+    def polynomial(self, part: PieceCode, target: str, polynomial: Coefficients) -> str:
         """A number, a name, or the target, after lines that compute it."""
         expression = self._ready(part, polynomial)
         text = expression_text(expression, {})
@@ -112,7 +112,7 @@ class _Body:
             self.values[text] = target
         return self.values[text]
 
-    def _ready(self, part: Part, polynomial: Polynomial) -> Expression:
+    def _ready(self, part: PieceCode, polynomial: Coefficients) -> Formula:
         """A polynomial with common factors taken out, all it needs defined."""
         names = [part.derivatives.variable, *(d.name for d in part.derivatives.definitions)]
         places = {name: place for place, name in enumerate(names)}
@@ -121,7 +121,7 @@ class _Body:
             self._define(part, name)
         return self._spelled(expression)
 
-    def _define(self, part: Part, name: str) -> None:
+    def _define(self, part: PieceCode, name: str) -> None:
         if name in self.known:
             return
         if name == part.derivatives.variable:
@@ -130,7 +130,7 @@ class _Body:
             self._generator(part, next(d for d in part.derivatives.definitions if d.name == name))
         self.known.add(name)
 
-    def _generator(self, part: Part, definition: Definition) -> None:
+    def _generator(self, part: PieceCode, definition: Definition) -> None:
         texts = []
         for place, argument in enumerate(definition.arguments):
             expression = self._ready(part, argument)
@@ -141,22 +141,22 @@ class _Body:
             texts.append(text)
         self.lines.append(f"    {definition.name} = {definition.code.format(*texts)}")
 
-    def _spelled(self, expression: Expression) -> Expression:
+    def _spelled(self, expression: Formula) -> Formula:
         """An expression with squares, fourth powers and so on as names of their own."""
         if isinstance(expression, Sum):
             return Sum(tuple(self._product(term) for term in expression.terms))
         return self._product(expression)
 
-    def _product(self, product: Product) -> Product:
-        factors: list[Symbol | Power | Sum] = []
+    def _product(self, product: Multiple) -> Multiple:
+        factors: list[Symbol | Raised | Sum] = []
         for factor in product.factors:
-            if isinstance(factor, Power):
+            if isinstance(factor, Raised):
                 factors += self._binary(factor.base.name, factor.exponent)
             elif isinstance(factor, Sum):
                 factors.append(Sum(tuple(self._product(term) for term in factor.terms)))
             else:
                 factors.append(factor)
-        return Product(product.coefficient, tuple(factors))
+        return Multiple(product.coefficient, tuple(factors))
 
     def _binary(self, name: str, exponent: int) -> list[Symbol]:
         found = [Symbol(name)] if exponent % 2 else []
@@ -172,7 +172,7 @@ class _Body:
         return found
 
 
-def _clipped(part: Part) -> str:
+def _clipped(part: PieceCode) -> str:
     """The variable kept within the interval, beyond which the piece may overflow."""
     text = "z" if part.start == -inf else f"np.maximum(z, {part.start!r})"
     return text if part.end == inf else f"np.minimum({text}, {part.end!r})"

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from symdlt.errors import ActivationError
 from symdlt.kernels.numpy_target.activations.calculus import Definition
-from symdlt.kernels.numpy_target.activations.code import Part, guard_function
+from symdlt.kernels.numpy_target.activations.code import PieceCode, guard_function
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 Array = NDArray[np.float64]
 # Activations are tried up to 1000 in size, every 0.01 where means have their weight.
 FARTHEST = 1e3
-NEAR = np.arange(-3000.0, 3001.0) / 100.0
+NEAR = np.arange(-3000.0, 3001.0) / 100.0  # 30 standard deviations of unit variance
 FAR = np.geomspace(30.0, FARTHEST, 200)
 # A minimum so far below its neighbours on the grid is taken for a double zero.
 NEGLIGIBLE = 1e-12
@@ -45,7 +45,7 @@ def nodes(breaks: Sequence[float] = (), start: float = -np.inf, end: float = np.
     return points[(points >= start) & (points <= end)]
 
 
-def check_domain(part: Part) -> None:
+def check_domain(part: PieceCode) -> None:
     """Refuse a piece in which a denominator vanishes or a root or logarithm has no real value.
 
     Polynomials in z are decided exactly, all else on a grid whose minima are refined.
@@ -74,7 +74,7 @@ def check_domain(part: Part) -> None:
             )
 
 
-def _exact_root(part: Part, definition: Definition) -> float | None:
+def _exact_root(part: PieceCode, definition: Definition) -> float | None:
     """A point where a polynomial in z vanishes in the interval of its piece."""
     variable = part.derivatives.variable
     argument = definition.arguments[0]

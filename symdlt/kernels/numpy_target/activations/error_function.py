@@ -11,9 +11,9 @@ from symdlt.precision import mp as mpmath
 # Interpolation at Chebyshev points, far out in 1/(y + pole) as by Schonfelder, Math. Comp. 32
 # (1978) 1232. With these degrees the error is two units in the last place (measured).
 CUT = 1
-POLE = 3
-NEAR_DEGREE = 11
-FAR_DEGREE = 19
+POLE = 3  # a convention; the degrees go with it
+NEAR_DEGREE = 11  # in the square of the argument
+FAR_DEGREE = 19  # in 1/(y + pole)
 # The Vandermonde system of the interpolation loses about eight of these.
 DIGITS = 40
 

@@ -13,7 +13,7 @@ from symdlt.activations import Activation
 from symdlt.activations.sympy_form import expression
 from symdlt.errors import ActivationError
 from symdlt.kernels.numpy_target.activations.calculus import derivatives as differentiated
-from symdlt.kernels.numpy_target.activations.code import Part, joint_function, single_function
+from symdlt.kernels.numpy_target.activations.code import PieceCode, joint_function, single_function
 from symdlt.kernels.numpy_target.activations.domain import check_domain, compiled, nodes
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
@@ -59,7 +59,7 @@ def _overflows(function: Callable[[Array, int], tuple[Array, ...]], z: Array, co
     return False
 
 
-def _parts(what: Activation, order: int) -> list[Part]:
+def _parts(what: Activation, order: int) -> list[PieceCode]:
     pieces = what.pieces()
     starts = [float(piece.start) for piece in pieces]
     parts = []
@@ -68,11 +68,11 @@ def _parts(what: Activation, order: int) -> list[Part]:
         found = differentiated(function, order)
         if found.definitions and len(pieces) > 1:
             found = differentiated(function, order, f"_{number}")
-        parts.append(Part(starts[number], [*starts, inf][number + 1], found))
+        parts.append(PieceCode(starts[number], [*starts, inf][number + 1], found))
     return parts
 
 
-def _module(parts: list[Part], derivatives: int, decorator: str) -> str:
+def _module(parts: list[PieceCode], derivatives: int, decorator: str) -> str:
     functions = [decorator + single_function(parts, order) for order in range(derivatives + 1)]
     functions.append(decorator + joint_function(parts, derivatives + 1))
     text = "\n\n".join(functions)

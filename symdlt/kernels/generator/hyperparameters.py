@@ -1,0 +1,92 @@
+"""What a kernel is called with: the symbols of its layer, and what each of them is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from symdlt.definitions import Branch, Layer, ascii_name, names_in
+
+# For what a symbol is of random tensors: its name in words, and what a mean of two σ's times the
+# only one of its kind is called.
+ROLES = {"variance": ("variance", "chi_"), "rate": ("learning rate", "lambda_")}
+EACH = ", a number or one for each layer"  # said once, of the first
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperparameter:
+    """A number, or one for each layer, that a kernel is called with.
+
+    Attributes:
+        name: its identifier, that of a symbol of the layer.
+        meaning: what it is, for docstrings.
+        role: "variance", which is never negative, "rate", which may be left out where no recursion
+            contains it, or "constant".
+        example: its value in the example of a kernel's docstring.
+        pair: what a mean of two σ's times it is called, before the name of the mean; empty for
+            those that do not come with sums over neurons alone.
+    """
+
+    name: str
+    meaning: str
+    role: str
+    example: float
+    pair: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.role != "rate"
+
+
+@lru_cache(maxsize=64)
+def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
+    """The symbols of a layer as what its kernels are called with.
+
+    >>> [(one.name, one.role, one.pair) for one in hyperparameters_of(Layer("z' = xi W s(z)"))]
+    [('C_W', 'variance', 'chi_'), ('lambda_W', 'rate', 'lambda_'), ('xi', 'constant', '')]
+    """
+    found = [_hyperparameter(layer, symbol) for symbol in layer.symbols]
+    texts = [f"{one.meaning}{EACH if number == 0 else ''}." for number, one in enumerate(found)]
+    return tuple(replace(one, meaning=text) for one, text in zip(found, texts, strict=True))
+
+
+def _hyperparameter(layer: Layer, symbol: str) -> Hyperparameter:
+    name = ascii_name(symbol)
+    for role, (words, prefix) in ROLES.items():
+        if owners := _owners(layer, role, symbol):
+            rivals = [other for other in layer.symbols if _of_weights(layer, role, other)]
+            pair = prefix if rivals == [symbol] else f"{name}_"
+            return Hyperparameter(
+                name,
+                f"{words} of {_owners_text(layer, owners)}",
+                role,
+                float(any(branch.summed for branch in owners)),
+                pair if symbol in rivals else "",
+            )
+    return Hyperparameter(name, "constant factor in the layer", "constant", 1.0)
+
+
+def _owners(layer: Layer, role: str, symbol: str) -> list[Branch]:
+    """The branches whose variance or learning rate contains a symbol."""
+    return [b for b in layer.branches if b.tensor and symbol in names_in(getattr(b, role))]
+
+
+def _of_weights(layer: Layer, role: str, symbol: str) -> bool:
+    owners = _owners(layer, role, symbol)
+    return bool(owners) and all(branch.summed for branch in owners)
+
+
+def _owners_text(layer: Layer, owners: list[Branch]) -> str:
+    """Random tensors in words, by their letters where a layer has several of a kind."""
+    texts = []
+    for summed, words, scale in (
+        (False, "biases", ""),
+        (True, "weights", " times the width below"),
+    ):
+        several = sum(b.summed is summed for b in layer.branches if b.tensor) > 1
+        letters = [ascii_name(b.tensor.name) for b in owners if b.tensor and b.summed is summed]
+        if letters:
+            named = f" {' and '.join(letters)}" if several else ""
+            texts.append(f"the {words}{named}{scale}")
+    return " and of ".join(texts)
