@@ -19,8 +19,11 @@ from typing import Any, TypeAlias
 from symdlt.definitions import ascii_name, tensor
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.recursion import Recursion
-from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor, Term
-from symdlt.derivation.text import (
+from symdlt.derivation.terms import (
+    Bracket,
+    Hyperparameters,
+    RecursionTerm,
+    TensorFactor,
     bracket_text,
     is_single,
     sample_text,
@@ -44,7 +47,7 @@ class SensitivityTerm:
         sources: for each term of the recursion that it comes from its number, and how.
     """
 
-    factor: Term
+    factor: RecursionTerm
     differential: Differential
     sources: tuple[tuple[int, str], ...]
 
@@ -138,7 +141,7 @@ class Sensitivity:
         term = self.terms[number - 1]
         yield f"{self._head()}, term {number} of {len(self.terms)}: {term}"
         for place, how in term.sources:
-            yield f"  Term {place}, {term_text(self.recursion.terms[place - 1])}: {how}."
+            yield f"  RecursionTerm {place}, {term_text(self.recursion.terms[place - 1])}: {how}."
 
     def _head(self) -> str:
         recursion = self.recursion
@@ -183,7 +186,7 @@ def sensitivity(recursion: Recursion, to: str | None = None) -> Sensitivity:
       + C_W <s'' s''> H dG
     >>> print(sensitivity(derive("G")).explain(3))
     dG_12[l+1], term 3 of 5: 1/2 C_W <s''_1 s_2> dG_11
-      Term 2, C_W <s_1 s_2>: half of the second derivative by z_1 of <s_1 s_2>.
+      RecursionTerm 2, C_W <s_1 s_2>: half of the second derivative by z_1 of <s_1 s_2>.
     """
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form != "derivative":
@@ -197,10 +200,10 @@ def sensitivity(recursion: Recursion, to: str | None = None) -> Sensitivity:
     return whole if to is None else whole.to(to)
 
 
-def _collected(terms: tuple[Term, ...]) -> Iterator[SensitivityTerm]:
+def _collected(terms: tuple[RecursionTerm, ...]) -> Iterator[SensitivityTerm]:
     """Like terms added up; those of hyperparameters first."""
     numbers: dict[Any, Fraction] = {}
-    shown: dict[Any, tuple[Term, Differential]] = {}
+    shown: dict[Any, tuple[RecursionTerm, Differential]] = {}
     sources: dict[Any, dict[tuple[int, str], None]] = {}
     for place, term in enumerate(terms, 1):
         for factor, differential, how in _varied(term):
@@ -228,7 +231,7 @@ def _rank(term: SensitivityTerm) -> tuple[Any, ...]:
     return 2, differential, term.factor.sort_key
 
 
-def _varied(term: Term) -> Iterator[tuple[Term, Differential, str]]:
+def _varied(term: RecursionTerm) -> Iterator[tuple[RecursionTerm, Differential, str]]:
     """The product rule: each factor of a term varied in its turn."""
     bare = replace(term, origins=())
     hyper = term.hyperparameters

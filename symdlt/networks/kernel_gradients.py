@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.activations import Activation
 from symdlt.derivation import (
     Recursion,
+    RecursionTerm,
     SensitivityTerm,
     TensorFactor,
-    Term,
     derive_system,
     piece_name,
     sensitivity,
@@ -226,7 +226,7 @@ def _numbers(mlp: MLP, layer: int) -> dict[str, float]:
     return found | {"ratio": ratio}
 
 
-def _orders(term: Term) -> list[Orders]:
+def _orders(term: RecursionTerm) -> list[Orders]:
     return [tuple(order for _, order in bracket.factors) for bracket in term.brackets]
 
 
@@ -234,7 +234,7 @@ def _tables(means: LayerMeans, K: Array, orders: Sequence[Orders]) -> dict[Order
     return dict(zip(orders, means(K, orders, None), strict=True))
 
 
-def _value(layer: _Layer, recursion: Recursion, terms: Sequence[Term]) -> Array:
+def _value(layer: _Layer, recursion: Recursion, terms: Sequence[RecursionTerm]) -> Array:
     shape = (layer.samples,) * recursion.correlator.axes
     total = np.zeros(shape)
     for term in terms:
@@ -259,7 +259,9 @@ def _letters(recursion: Recursion, samples: Iterable[int]) -> str:
     return "".join(AXES[recursion.samples.index(sample)] for sample in samples)
 
 
-def _product(layer: _Layer, recursion: Recursion, term: Term, operands: Sequence[Operand]) -> Array:
+def _product(
+    layer: _Layer, recursion: Recursion, term: RecursionTerm, operands: Sequence[Operand]
+) -> Array:
     """A term as a product of arrays over all samples, the axes of parameters first."""
     powers = [layer.numbers[name] ** power for name, power in term.hyperparameters.named]
     number = float(term.coefficient) * math.prod(powers)
