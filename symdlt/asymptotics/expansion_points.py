@@ -19,7 +19,8 @@ from symdlt.asymptotics.half_stable import half_stable
 from symdlt.asymptotics.kinked_means import jump_order
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE
-from symdlt.fixed_points.origin import Origin, origin_of, short
+from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.origin import Origin, origin_of
 
 ORDER = 5
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.fixed_points.number_text import brief, text
+
 SCHEMA = "symdlt.phase"
 VERSION = 1
 SCALE_DIGITS = 15
@@ -237,14 +239,3 @@ def depth_scale(factor: Any) -> Any:
         return sp.Integer(0)
     rate = abs(sp.log(abs(factor)))
     return sp.oo if rate == 0 else sp.N(1 / rate, SCALE_DIGITS)
-
-
-def text(value: Any) -> str:
-    """A number in full."""
-    return str(sp.sstr(value, full_prec=False)).replace("**", "^")
-
-
-def brief(value: Any) -> str:
-    """A number or an expression, with six digits where it is not exact and short."""
-    exact = text(value)
-    return exact if not value.has(sp.Float) and len(exact) < 20 else text(sp.N(value, 6))
