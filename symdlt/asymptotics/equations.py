@@ -9,6 +9,7 @@ from math import factorial
 from operator import mul
 from typing import Any
 
+from symdlt.definitions import DENSE
 from symdlt.derivation import Bracket, Recursion, piece_name
 from symdlt.errors import SolutionError
 
@@ -184,6 +185,7 @@ def assembled(
     Raises:
         SolutionError: if the recursion is for many inputs.
     """
+    check_dense(recursion)
     if not recursion.single_input:
         raise SolutionError(
             f"The recursion of {recursion.name} is for several inputs. "
@@ -209,6 +211,19 @@ def assembled(
             if any(coefficient != 0 for coefficient in series.coefficients)
         ),
     )
+
+
+def check_dense(recursion: Recursion) -> None:
+    """Refuse a recursion of another layer than the one whose four symbols are solved for.
+
+    Raises:
+        SolutionError: for a layer that is not the dense one.
+    """
+    if recursion.layer != DENSE or recursion.at is not None:
+        raise SolutionError(
+            f"Exponents are those of the layer {DENSE}. The recursion of {recursion.name} is for "
+            f"{recursion.layer}. Derive it without `layer`; `criticality` takes other layers."
+        )
 
 
 def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:

@@ -13,6 +13,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.asymptotics.equations import check_dense
 from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
 from symdlt.asymptotics.solver import MANY
@@ -58,6 +59,7 @@ def solve_exactly(
     refused: dict[str, str] = {}
     shown = None if len(recursions) > MANY else False
     for recursion in track(recursions, "solving tensors", shown):
+        check_dense(recursion)
         try:
             known[recursion.name] = _solved(recursion, numbers, known)
         except SolutionError as reason:

@@ -14,10 +14,13 @@ from symdlt.fixed_points.arguments import check_digits, continuous_pieces, varia
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
 from symdlt.fixed_points.kernel_curve import KernelCurve, computed_twice, crossings, solved
 from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
 from symdlt.fixed_points.phases import DIGITS, FEWEST_DIGITS
 from symdlt.precision import mp, number
+
+NUMBERS = ("C_b", "C_W", "K", "chi_parallel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,19 @@ class LinePoint:
     def xi_parallel(self) -> Any:
         r"""The depth $1/|\log|\chi_\parallel||$ over which they do."""
         return depth_scale(self.chi_parallel)
+
+    def __str__(self) -> str:
+        kind = "stable" if self.stable else "not stable"
+        numbers = (f"{name} = {text(getattr(self, name))}" for name in NUMBERS)
+        return f"{', '.join(numbers)}, {kind}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as text."""
+        return {
+            **{name: text(getattr(self, name)) for name in (*NUMBERS, "xi_parallel")},
+            "stable": self.stable,
+            "errors": {name: text(error) for name, error in self.errors},
+        }
 
 
 def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[LinePoint, ...]:

@@ -119,13 +119,13 @@ def _expanded(left: SmoothPiece, right: SmoothPiece, order: int, maps: KernelMap
     slope, moved = (total(maps.ntk, symbol) for symbol in (maps.weight, None))
     if kept and not is_zero(kept[0]):
         return (
-            f"a constant of {short(kept[0])} is left without {maps.weight}, so that K = 0 is no "
+            f"A constant of {short(kept[0])} is left without {maps.weight}, so that K = 0 is no "
             "fixed point"
         )
     rest = 1 - (kept[2] if kept else 0)
     if kept and not is_positive(rest):
         return (
-            f"a small kernel is multiplied by {short(1 - rest)} without {maps.weight}, so that no "
+            f"A small kernel is multiplied by {short(1 - rest)} without {maps.weight}, so that no "
             f"{maps.weight} > 0 keeps it at its size"
         )
     C_W = sp.factor(rest / own[2])
