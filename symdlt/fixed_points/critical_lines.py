@@ -119,7 +119,7 @@ def _at_zero(pieces: tuple[SmoothPiece, ...]) -> list[LinePoint]:
 
 
 def _point(pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int) -> LinePoint:
-    def compute(working: int) -> dict[str, Any]:
+    def compute(near: Any, working: int) -> dict[str, Any]:
         with mp.workdps(working):
             C_b = number(bias)
 
@@ -128,10 +128,10 @@ def _point(pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int
             slope = 1 - at.g_1 / at.d + at.g * at.d_1 / at.d**2
             return (at.next_kernel(C_b, at.critical_weight) - K) / slope
 
-        K, at = solved(pieces, rough, working, step)
+        K, at = solved(pieces, near, working, step)
         with mp.workdps(working):
             C_W = at.critical_weight
             return {"C_W": C_W, "K": K, "chi_parallel": at.chi_parallel(C_W)}
 
-    numbers, errors = computed_twice(compute, digits)
+    numbers, errors = computed_twice(compute, rough, digits)
     return LinePoint(bias, **numbers, errors=errors)

@@ -299,8 +299,8 @@ def _numerical(
     """A fixed point computed twice; the difference is its error."""
     rough, touching = place
 
-    def compute(working: int) -> dict[str, Any]:
-        K, at = refined(pieces, rough, variances, working, touching=touching)
+    def compute(near: Any, working: int) -> dict[str, Any]:
+        K, at = refined(pieces, near, variances, working, touching=touching)
         with mp.workdps(working):
             C_W = number(variances[0])
             return {
@@ -310,7 +310,7 @@ def _numerical(
                 "mean_square": at.g,
             }
 
-    numbers, errors = computed_twice(compute, digits)
+    numbers, errors = computed_twice(compute, rough, digits)
     return FixedKernel(**numbers, errors=errors)
 
 

@@ -131,11 +131,18 @@ def solved(
 
 
 def computed_twice(
-    compute: Callable[[int], dict[str, Any]], digits: int
+    compute: Callable[[Any, int], dict[str, Any]], rough: Any, digits: int
 ) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
-    """Numbers by name as SymPy numbers, and their errors from doubled working precision."""
+    """Numbers by name as SymPy numbers, and their errors from doubled working precision.
+
+    Args:
+        compute: from a place near K and the digits to work with; K is one of the numbers.
+        rough: the place; the second time it is the K of the first.
+        digits: how many to return.
+    """
     working = max(digits, FEWEST) + GUARD
-    first, second = compute(working), compute(2 * working)
+    first = compute(rough, working)
+    second = compute(first["K"], 2 * working)
     with mp.workdps(2 * working):
         errors = tuple((name, rounded(abs(second[name] - first[name]), 2)) for name in first)
         return {name: rounded(value, digits) for name, value in second.items()}, errors

@@ -106,8 +106,8 @@ def half_stable_point(
     """
     step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
 
-    def compute(working: int) -> dict[str, Any]:
-        K, at = solved(pieces, rough, working, step, maps)
+    def compute(near: Any, working: int) -> dict[str, Any]:
+        K, at = solved(pieces, near, working, step, maps)
         with mp.workdps(working):
             weight = at.critical_weight
             return {
@@ -120,7 +120,7 @@ def half_stable_point(
                 "b_1": weight * at.d_1 + at.moved[1],
             }
 
-    numbers, errors = computed_twice(compute, digits)
+    numbers, errors = computed_twice(compute, rough, digits)
     called: dict[str, str | None] = {"C_b": maps.bias, "C_W": maps.weight}
     names = [(called.get(name, name), error) for name, error in errors]
     decided = abs(numbers["a_1"] * numbers["K"]) > DECIDED
