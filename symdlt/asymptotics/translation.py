@@ -80,10 +80,10 @@ class Translation:
         if named is None:
             return {s: taylor_symbol(p) / SIGMA_1 for p, s in sorted(used.items())}
         taylor = _numbers(named, max([5, *used]))
-        found = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
+        ratios = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
         rate, a_1 = self.universality.rate, self.universality.a_1
         moving = {A_1: a_1} if rate == 1 else {INVERSE: sp.root(-rate * a_1, rate)}
-        return found | {SIGMA_1: taylor[1]} | moving
+        return ratios | {SIGMA_1: taylor[1]} | moving
 
 
 def _square_free(expression: Any) -> Any:

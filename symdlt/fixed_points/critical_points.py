@@ -173,16 +173,16 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(sp.sstr(value, full_prec=False))
 
 
-def _criticality_text(found: Criticality) -> str:
+def _criticality_text(answer: Criticality) -> str:
     """A header, a block for each critical point, the reasons and what was searched."""
-    layer = "" if found.layer == DENSE else f", of layers {found.layer}"
-    lines = [f"{found.activation}: {_headline(found.universality)}{layer}"]
-    for point in found.points:
+    layer = "" if answer.layer == DENSE else f", of layers {answer.layer}"
+    lines = [f"{answer.activation}: {_headline(answer.universality)}{layer}"]
+    for point in answer.points:
         lines += ["", *_block(point)]
-    if found.reasons:
-        lines += ["", *found.reasons]
-    if found.scanned is not None:
-        low, high = (f"{end:g}" for end in found.scanned)
+    if answer.reasons:
+        lines += ["", *answer.reasons]
+    if answer.scanned is not None:
+        low, high = (f"{end:g}" for end in answer.scanned)
         lines += ["", f"Points with K* > 0 were sought for K from {low} to {high}."]
     return "\n".join(lines)
 

@@ -81,7 +81,7 @@ def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
     C_W <s' s'> K_2 + 1/2 C_W d/dK <s' s'> K_1^2
     """
     entries = {name: _entry(name) for name in BASIS}
-    found = []
+    components = []
     for projection in PROJECTIONS:
         sums: dict[tuple[Powers, Powers], Derivatives] = {}
         for name, weight in projection.items():
@@ -92,8 +92,8 @@ def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
             for (differences, hyper), derivatives in sums.items()
             for order, slope, number in _means(derivatives)
         ]
-        found.append(tuple(sorted(terms, key=_place)))
-    return tuple(found)
+        components.append(tuple(sorted(terms, key=_place)))
+    return tuple(components)
 
 
 def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
@@ -105,7 +105,7 @@ def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
     """One entry of the next layer's kernel, by powers of differences and of hyperparameters."""
     recursion = derive("G", inputs="many")
     signs = dict(zip(recursion.samples, name, strict=True))
-    found: dict[tuple[Powers, Powers], Derivatives] = {}
+    terms: dict[tuple[Powers, Powers], Derivatives] = {}
     for term in recursion.terms:
         C_b, C_W, *rates = term.hyperparameters.powers
         if any(rates) or term.tensors or term.width_ratio or len(term.brackets) > 1:
@@ -114,13 +114,13 @@ def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
                 "It is expanded for two nearby inputs. This is a fault of symdlt; report it."
             )
         if not term.brackets:
-            constant = found.setdefault(((0, 0), (C_b, C_W)), {})
+            constant = terms.setdefault(((0, 0), (C_b, C_W)), {})
             constant[-1, -1] = constant.get((-1, -1), Fraction(0)) + term.coefficient
         for bracket in term.brackets:
             for differences, derivatives in _expanded(bracket, signs).items():
-                target = found.setdefault((differences, (C_b, C_W)), {})
+                target = terms.setdefault((differences, (C_b, C_W)), {})
                 _add(target, derivatives, term.coefficient)
-    return found
+    return terms
 
 
 def _expanded(bracket: Bracket, signs: Mapping[int, str]) -> Expansion:
@@ -177,23 +177,25 @@ def _means(derivatives: Derivatives) -> list[tuple[int | None, int, Fraction]]:
     for (i, j), number in derivatives.items():
         key = (max(i, j), min(i, j))
         rest[key] = rest.get(key, Fraction(0)) + number
-    found: list[tuple[int | None, int, Fraction]] = []
+    means: list[tuple[int | None, int, Fraction]] = []
     if constant := rest.pop((-1, -1), Fraction(0)):
-        found.append((None, 0, constant))
+        means.append((None, 0, constant))
     while rest := {key: number for key, number in rest.items() if number}:
         highest = max(rest)
         order, slope = highest[1], (highest[0] - highest[1]) // 2
         square = _square(order, slope)
         number = rest[highest] / square[highest]
         _add(rest, square, -number)
-        found.append((order, slope, number))
-    return found
+        means.append((order, slope, number))
+    return means
 
 
 def _square(order: int, slope: int) -> Derivatives:
     """A derivative of the mean of a square, in means of products."""
-    found: Derivatives = {}
+    products: Derivatives = {}
     for k in range(2 * slope + 1):
         i, j = order + k, order + 2 * slope - k
-        _add(found, {(max(i, j), min(i, j)): Fraction(comb(2 * slope, k), 2**slope)}, Fraction(1))
-    return found
+        _add(
+            products, {(max(i, j), min(i, j)): Fraction(comb(2 * slope, k), 2**slope)}, Fraction(1)
+        )
+    return products

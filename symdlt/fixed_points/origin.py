@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import sympy as sp
@@ -12,6 +13,7 @@ from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.fixed_points.kernel_map import FIELDS, KernelMap, MapTerm, kernel_map
 from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.products import series_product
 
 # Powers of sqrt(K) that are expanded: to K^2, which moves most kernels, and if it does not to K^5.
 FEW, MANY = 4, 10
@@ -51,8 +53,9 @@ def gaussian_powers(sides: Sequence[Sequence[Any]], orders: Sequence[int]) -> li
     >>> gaussian_powers([[0, 0, 0], [0, 1, 0]], (0, 0))
     [0, 0, 1/2]
     """
-    length = len(sides[0])
-    left, right = (_product([_derivative(side, k) for k in orders], length) for side in sides)
+    left, right = (
+        reduce(_expanded_product, [_derivative(side, k) for k in orders]) for side in sides
+    )
     return [
         (b + (-1) ** n * a) * _half_moment(n)
         for n, (a, b) in enumerate(zip(left, right, strict=True))
@@ -67,15 +70,8 @@ def _derivative(coefficients: Sequence[Any], order: int) -> list[Any]:
     return [sp.ff(j + order, order) * c for j, c in enumerate(coefficients[order:])]
 
 
-def _product(factors: list[list[Any]], length: int) -> list[Any]:
-    product = factors[0]
-    for factor in factors[1:]:
-        shortest = min(len(product), len(factor))
-        product = [
-            sp.expand(sum(product[i] * factor[n - i] for i in range(n + 1)))
-            for n in range(shortest)
-        ]
-    return product[:length]
+def _expanded_product(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    return list(map(sp.expand, series_product(first, second)))
 
 
 def origin_of(pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) -> Origin | str:

@@ -12,7 +12,7 @@ from asymptotics.depth_iteration import extrapolated
 from kernels.kernel_reference import loaded, sin, tanh
 
 from symdlt import BOOK, correlators, derive, derive_system
-from symdlt.asymptotics import Asymptote, _exponents, exponents
+from symdlt.asymptotics import Asymptote, exponents, power_laws
 from symdlt.asymptotics.equations import Equation, Source, expand
 from symdlt.asymptotics.layer_series import UndeterminedError
 from symdlt.asymptotics.parameters import parameters
@@ -143,7 +143,7 @@ def test_coefficient_that_vanishes_for_some_learning_rates():
 
 def test_tensors_that_cancel_do_not_stop_the_others(monkeypatch):
     """Without bias learning D, A, Q and T need a second round; if there is none they are named."""
-    monkeypatch.setattr(_exponents, "MOST_ORDERS", 1)
+    monkeypatch.setattr(power_laws, "MOST_ORDERS", 1)
     found = exponents("tanh", lambda_b=0)
     assert [name for name, _ in found.unsolved] == ["D", "A", "Q", "T"]
     assert exponents("tanh", ["V"]).unsolved == ()
