@@ -24,7 +24,9 @@ from symdlt.fixed_points.products import polynomial_product
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
 
+# Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30
+# A convention: ratios of coefficients that agree so far are one ratio.
 ROUNDING = 1e-12
 
 Polynomial = tuple[Any, ...]

@@ -22,6 +22,7 @@ from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 
+# Derivatives looked at for a jump; only one of the first or second is solved.
 ORDER = 5
 
 

@@ -29,6 +29,7 @@ from symdlt.asymptotics.parameters import (
 from symdlt.derivation import Bracket, RecursionSystem
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 
+# Characters, a convention: longer numbers are rounded, since the exact field is slow with them.
 LONG = 8
 ROOT = sp.Symbol("r", positive=True)
 

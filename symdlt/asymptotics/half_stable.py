@@ -22,6 +22,7 @@ from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import GaussianMeans
 from symdlt.precision import mp, number
 
+# Digits: twice the 30 that are shown, and a guard. What is zero to half of them is zero.
 WORKING = 64
 ZERO_BELOW = 32
 

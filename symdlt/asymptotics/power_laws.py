@@ -33,7 +33,9 @@ from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
 
+# Of 1/l, a convention: what cancels to so many is told; the work grows fast with each.
 MOST_ORDERS = 4
+# Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30
 INFINITE = (
     "The right-hand side of the recursion of {} is infinite, since it contains squares of delta "

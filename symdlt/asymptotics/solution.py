@@ -12,8 +12,7 @@ from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
 from symdlt.errors import SolutionError, UnknownTensorError
 
-SCHEMA = "symdlt.asymptotics"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.asymptotics", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +99,7 @@ class AsymptoticSolution:
         The exponent p is that of $X \\propto \\ell^{-p}$.
         """
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "class": self.universality,
             "values": {name: sp.sstr(value) for name, value in self.values},

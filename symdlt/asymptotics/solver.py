@@ -19,6 +19,7 @@ from symdlt.asymptotics.series import LogSeries, power
 from symdlt.errors import SolutionError
 from symdlt.progress import track
 
+# Tensors, a convention: the thirteen of the book show no progress.
 MANY = 20
 
 

@@ -22,7 +22,11 @@ from symdlt.asymptotics.parameters import (
     taylor_symbol,
 )
 
+# Square roots of primes stand for symbols: their products are independent over the rationals
+# (A. S. Besicovitch, J. London Math. Soc. 15, 1940), so that what is of first order in each symbol
+# vanishes by no chance.
 PROBES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+# What is zero to half of these digits is zero.
 DIGITS = 50
 
 

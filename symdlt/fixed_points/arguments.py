@@ -15,7 +15,7 @@ from symdlt.activations.finiteness import check_growth, check_poles
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.errors import SolutionError
 
-# A convention: beyond it a search takes minutes.
+# A convention.
 MOST_DIGITS = 300
 # Floating point, with room for the squares of large activations.
 LEAST, MOST = 1e-305, 1e150

@@ -25,11 +25,11 @@ from symdlt.precision import mp
 
 # Phase of a Hermite function over half a segment: the widest disc bounds exp(4 * 3) times it.
 RESOLVED = 3.0
-# Terms times nodes: some ten seconds.
+# Terms times nodes, a bound on the work.
 MOST_WORK = 600_000
-# Of Newton's iteration, which halves the distance at least where two fixed points are close.
+# A bound on Newton's iteration, which halves the distance at least: near 1 two zeros are close.
 MOST_STEPS = 100
-# Correlations beyond are told as a bound; the series would take millions of terms.
+# A convention: a correlation beyond is told as a bound.
 NEAREST = 0.999999
 
 

@@ -14,8 +14,7 @@ SCALE_INVARIANT = "scale-invariant"
 ZERO = "K*=0"
 HALF_STABLE = "half-stable"
 NONE = "no criticality"
-SCHEMA = "symdlt.criticality"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.criticality", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +156,7 @@ class Criticality:
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists and strings, which `--format json` prints."""
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             **({} if self.layer == DENSE else {"layer": str(self.layer)}),
             "class": self.universality,

@@ -22,13 +22,13 @@ from symdlt.precision import mp, number, rounded
 # Below the smallest scale of the activation by so much the first term of the map's expansion at
 # K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
 BELOW, ABOVE = 1e-9, 1e5
-# Beyond it squares of the activation leave floating point.
+# Squares of the activation stay in floating point, with room for one more step of the search.
 FARTHEST = 1e200
-# A part of the kernel: means have 13 digits, and the excess has lost a few in its differences.
+# A part of the kernel: means have 13 digits, and differences lose a few.
 TOUCHING = 1e-11
 # Where kernel and slope move by less than this part between neighbours, eight places are more.
 HARDLY, FINER = 1e-2, 8
-# Deeper than any network that is built; swings on the way have settled by then, or never do.
+# A bound: deeper than networks that are built.
 MOST_LAYERS = 1000
 # A thousand times what a place is found to, see `SETTLED`.
 ARRIVED = 1e-6

@@ -13,17 +13,18 @@ from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.means.precise import GaussianMeans, MeanError, lengths
 from symdlt.precision import mp, rounded
 
-# Digits of means in floating point: two of its fifteen are lost in their sums and differences.
+# Digits of means in floating point: two of its fifteen may be lost in sums and differences.
 ROUGH = 13
 # A change of sign in floating point that is smaller is not one.
 NOISE = 1e-8
 # Gaussian means vary with log K over a range of about 1, as the heat equation smooths them.
 POINTS_PER_DECADE = 8
-# Newton's iteration doubles the digits in each step: ten give any number of them, or none.
+# A bound: Newton's iteration doubles the digits in each step, or does not settle.
 MOST_STEPS = 60
 # Newton's iteration doubles the digits of a place that is known to so many.
 SETTLED = 1 + 1e-9
-# Digits beyond those asked for, and the fewest to work with, measured: derivatives by K lose 3.
+# Digits beyond those asked for, which derivatives by K may lose, and the fewest to work with:
+# more than floating point has.
 GUARD = 4
 FEWEST = 18
 

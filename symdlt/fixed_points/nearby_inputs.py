@@ -15,8 +15,7 @@ from symdlt.fixed_points.nearby_map import NearbyTerm, nearby_map
 from symdlt.fixed_points.number_text import brief, text
 from symdlt.fixed_points.universality import DIGITS, criticality
 
-SCHEMA = "symdlt.nearby"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.nearby", "version": 1}
 CONSTANTS = sp.symbols("c_1 c_2", real=True)
 NAMES = ("K_0", "K_1", "K_2")
 # A convention: longer formulas are not read in a table.
@@ -127,8 +126,7 @@ class Nearby:
             "K_2 driven": self.driven,
         }
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "point": self.point.to_dict(),
             "map": map_text().splitlines(),

@@ -17,11 +17,14 @@ from math import comb
 
 from symdlt.derivation import Bracket, derive
 from symdlt.errors import DerivationError
+from symdlt.fixed_points.kernel_map import kernel_map
+from symdlt.fixed_points.number_text import power_text
 
 Powers = tuple[int, int]
 Derivatives = dict[Powers, Fraction]
 Expansion = dict[Powers, Derivatives]
 
+# In the distance of the inputs, of which the two differences have these degrees.
 ORDER = 2
 DEGREES = (1, 2)
 BASIS: dict[str, dict[Powers, Fraction]] = {
@@ -45,7 +48,7 @@ class NearbyTerm:
 
     Attributes:
         differences: p and q.
-        hyperparameters: i and j.
+        hyperparameters: i and j, the powers of bias and weight of the kernel map.
         order: m, or None if there is no mean.
         slope: n.
         coefficient: c.
@@ -59,15 +62,16 @@ class NearbyTerm:
 
     def __str__(self) -> str:
         number = "" if self.coefficient == 1 else f"{self.coefficient} "
-        names = [("C_b", self.hyperparameters[0]), ("C_W", self.hyperparameters[1])]
-        words = [name if power == 1 else f"{name}^{power}" for name, power in names if power]
+        maps = kernel_map()
+        names = zip((maps.bias, maps.weight), self.hyperparameters, strict=True)
+        words = [power_text(str(name), power) for name, power in names if power]
         if self.order is not None:
             primes = "'" * self.order if self.order < 4 else f"^({self.order})"
             mean = f"<s{primes} s{primes}>"
             derivative = "d/dK" if self.slope == 1 else f"d^{self.slope}/dK^{self.slope}"
             words.append(f"{derivative} {mean}" if self.slope else mean)
         for name, power in zip(("K_1", "K_2"), self.differences, strict=True):
-            words += [name if power == 1 else f"{name}^{power}"] if power else []
+            words += [power_text(name, power)] if power else []
         return number + " ".join(words)
 
 
@@ -103,22 +107,23 @@ def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
 
 def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
     """One entry of the next layer's kernel, by powers of differences and of hyperparameters."""
-    recursion = derive("G", inputs="many")
+    recursion, maps = derive("G", inputs="many"), kernel_map()
     signs = dict(zip(recursion.samples, name, strict=True))
     terms: dict[tuple[Powers, Powers], Derivatives] = {}
     for term in recursion.terms:
-        C_b, C_W, *rates = term.hyperparameters.powers
-        if any(rates) or term.tensors or term.width_ratio or len(term.brackets) > 1:
+        named = dict(term.hyperparameters.named)
+        powers = named.pop(str(maps.bias)), named.pop(maps.weight)
+        if any(named.values()) or term.tensors or term.width_ratio or len(term.brackets) > 1:
             raise DerivationError(
                 f"The recursion of G has the term {term!r}, where only the kernel should stand. "
                 "It is expanded for two nearby inputs. This is a fault of symdlt; report it."
             )
         if not term.brackets:
-            constant = terms.setdefault(((0, 0), (C_b, C_W)), {})
+            constant = terms.setdefault(((0, 0), powers), {})
             constant[-1, -1] = constant.get((-1, -1), Fraction(0)) + term.coefficient
         for bracket in term.brackets:
             for differences, derivatives in _expanded(bracket, signs).items():
-                target = terms.setdefault((differences, (C_b, C_W)), {})
+                target = terms.setdefault((differences, powers), {})
                 _add(target, derivatives, term.coefficient)
     return terms
 

@@ -17,7 +17,7 @@ from symdlt.fixed_points.kernel_curve import KernelCurve
 
 Array = Any
 
-# On each side of the plane, for a smooth line in a figure of usual size.
+# On each side of the plane, a convention.
 POINTS = 60
 # Layers: kernels that have not come to rest by then show the network of that depth.
 LAYERS = 300

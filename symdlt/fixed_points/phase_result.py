@@ -9,8 +9,8 @@ import sympy as sp
 
 from symdlt.fixed_points.number_text import brief, text
 
-SCHEMA = "symdlt.phase"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.phase", "version": 1}
+# Of depths, which are logarithms of numbers with as many.
 SCALE_DIGITS = 15
 ORDERED, CHAOTIC, CRITICAL, UNBOUNDED = "ordered", "chaotic", "critical", "unbounded"
 
@@ -220,8 +220,7 @@ class Phase:
         numbers += ["xi_parallel", "xi_perp", "xi_rho"]
         values = {name: getattr(self, name) for name in numbers}
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "side": self.side,
             **{name: None if value is None else text(value) for name, value in values.items()},

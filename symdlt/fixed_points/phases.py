@@ -32,10 +32,14 @@ from symdlt.fixed_points.phase_result import (
 )
 from symdlt.precision import mp, number, rounded
 
+# Those of floating point.
 DIGITS = 15
+# Digits beyond those asked for, and more for the second computation, which gives the error.
 GUARD = 2
 MORE = 8
+# Powers of ten: floats bring about 12 digits of what they were meant to be.
 INPUT_DIGITS = -12
+# Critical networks are told from others by less than half of the digits.
 FEWEST_DIGITS = 6
 ONE = sp.Integer(1)
 
@@ -112,7 +116,7 @@ def _check_start(start: Any) -> None:
 def _side(kernel: FixedKernel, digits: int) -> str:
     if kernel.K is sp.oo:
         return UNBOUNDED
-    excess = kernel.chi_perp - 1  # floats bring about 12 digits of what they were meant to be
+    excess = kernel.chi_perp - 1
     tolerance = sp.Float(10) ** max(1 - digits, INPUT_DIGITS) if kernel.errors else 0
     if abs(excess) <= tolerance:
         return CRITICAL

@@ -18,8 +18,7 @@ from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
 
-SCHEMA = "symdlt.recipe"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.recipe", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,7 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, numbers and strings."""
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,

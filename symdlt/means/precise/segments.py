@@ -31,7 +31,7 @@ SLACK = 6
 # Half of a segment over sqrt(K): the Gaussian varies on its disc by exp(3) at most. With more
 # digits it may vary by as many more, and it does by exp(2 width^2).
 WIDEST = 1.2
-# Some ten seconds to 30 digits; smoother activations take tens.
+# A bound on the work; smooth activations take tens.
 MOST_SEGMENTS = 16_000
 # Of halving: a segment has then come down from the largest number of floating point to the least.
 MOST_LEVELS = 400
