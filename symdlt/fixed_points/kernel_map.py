@@ -267,7 +267,8 @@ def _total(terms: Sequence[MapTerm], symbol: str | None, read: Mapping[Orders, T
         if term.symbol == symbol:
             mean = read[term.orders]
             if term.factor != 1:
-                scale = float(term.factor) if isinstance(mean[0], float) else number(term.factor)
+                double = isinstance(read[FIELDS][0], float)
+                scale = float(term.factor) if double else number(term.factor)
                 mean = (scale * mean[0], scale * mean[1], scale * mean[2])
             total = mean if total is None else tuple(map(add, total, mean))
     return (0, 0, 0) if total is None else total
