@@ -25,9 +25,12 @@ from symdlt.formats import to_json as to_json
 
 if _typing.TYPE_CHECKING:
     from symdlt.asymptotics import exponents as exponents
+    from symdlt.fixed_points import critical_line as critical_line
     from symdlt.fixed_points import criticality as criticality
+    from symdlt.fixed_points import gain as gain
     from symdlt.fixed_points import nearby as nearby
     from symdlt.fixed_points import phase as phase
+    from symdlt.fixed_points import plot_phase_plane as plot_phase_plane
     from symdlt.fixed_points import recipe as recipe
     from symdlt.formats.latex import document as document
     from symdlt.formats.latex import to_latex as to_latex
@@ -59,15 +62,18 @@ _LATER = {
     "TwoStep": "symdlt.training",
     "check": "symdlt.networks",
     "check_exponents": "symdlt.networks",
+    "critical_line": "symdlt.fixed_points",
     "criticality": "symdlt.fixed_points",
     "document": "symdlt.formats.latex",
     "exponents": "symdlt.asymptotics",
+    "gain": "symdlt.fixed_points",
     "gaussian_mean": "symdlt.means.precise",
     "kernel_for": "symdlt.kernels",
     "kernel_gradient": "symdlt.networks",
     "measure": "symdlt.sampling",
     "nearby": "symdlt.fixed_points",
     "phase": "symdlt.fixed_points",
+    "plot_phase_plane": "symdlt.fixed_points",
     "posterior": "symdlt.training",
     "predict": "symdlt.training",
     "predict_infinite": "symdlt.training",

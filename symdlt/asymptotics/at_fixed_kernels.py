@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.asymptotics.classes import Universality, shown
-from symdlt.asymptotics.exact_layers import DIGITS, StandingKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.exact_layers import DIGITS, ConstantKernel, exact_solution, solve_exactly
 from symdlt.asymptotics.half_stable import StationaryMeans
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem
@@ -18,7 +18,7 @@ from symdlt.fixed_points.kernel_map import kernel_map
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 
 
-def solve_standing(
+def solve_at_fixed_kernel(
     universality: Universality, system: RecursionSystem, rates: dict[Any, Any]
 ) -> AsymptoticSolution:
     r"""The exact solution at every layer for a kernel that is K* at the first.
@@ -34,20 +34,20 @@ def solve_standing(
     Raises:
         SolutionError: if the critical point is not at K* > 0.
     """
-    found, point = universality.activation, universality.point
-    if found is None or point is None or universality.kind != HALF_STABLE:
-        name = universality.given if found is None else shown(found)
+    named, point = universality.activation, universality.point
+    if named is None or point is None or universality.kind != HALF_STABLE:
+        name = universality.given if named is None else shown(named)
         raise SolutionError(
             f"{name} has no critical point with K* > 0 to start at. It was asked for with "
             "at_fixed_point. Leave that out: other kernels that stay are solved exactly without."
         )
     brackets = {_orders(b) for recursion in system for t in recursion.terms for b in t.brackets}
-    means = StationaryMeans(found, point.K, brackets, 0)
+    means = StationaryMeans(named, point.K, brackets, 0)
     domain, lambda_b, lambda_W = field([LAMBDA_B, LAMBDA_W], sp.QQ)
     kernel, slope = (domain(means.numbers[orders]) for orders in kernel_map().products)
     star, variance = domain(means.star), 1 / slope
     bias = star - variance * kernel
-    numbers = StandingKernel(
+    numbers = ConstantKernel(
         star,
         (bias, variance, lambda_b, lambda_W),
         lambda bracket: domain(means.numbers[_orders(bracket)]),

@@ -16,6 +16,7 @@ from symdlt.asymptotics.parameters import quadratic
 from symdlt.derivation import derive
 from symdlt.errors import ActivationError, SolutionError
 from symdlt.fixed_points.critical_points import CriticalPoint
+from symdlt.fixed_points.number_text import short
 
 ODD = "K*=0, odd"
 GENERAL = "K*=0, general"
@@ -84,51 +85,51 @@ def classify(what: Any) -> Universality:
                 f"The solver knows {', '.join(map(repr, CLASSES))} and 'scale-invariant'. "
                 "Give one of them."
             )
-    found = activation(what)
+    named = activation(what)
     try:
-        taylor = found.taylor(5)
+        taylor = named.taylor(5)
     except KinkError:
-        return Universality("K*=0, kink", found.name, False, found, kind=KINKED)
-    return _classified(found, taylor)
+        return Universality("K*=0, kink", named.name, False, named, kind=KINKED)
+    return _classified(named, taylor)
 
 
-def _classified(found: Activation, taylor: tuple[Any, ...]) -> Universality:
+def _classified(named: Activation, taylor: tuple[Any, ...]) -> Universality:
     for number in taylor:
         if not number.is_finite or number.is_real is False:
             raise ActivationError(
-                f"{shown(found)} is not real and finite at zero. "
+                f"{shown(named)} is not real and finite at zero. "
                 f"A coefficient of its Taylor series is {sp.sstr(number)[:40]}. "
                 "Give a real function that is analytic at zero."
             )
     if not is_zero(taylor[0]):
         return _elsewhere(
-            found,
-            f"sigma(0) = {_short(taylor[0])} is not zero. "
+            named,
+            f"sigma(0) = {short(taylor[0])} is not zero. "
             "A bias-like constant makes the kernel nonzero at every layer.",
         )
     if is_zero(taylor[1]):
         return _elsewhere(
-            found,
+            named,
             "sigma'(0) is zero. No C_W then keeps a small kernel at its size from layer to layer.",
         )
     curvature = a_1_of(taylor)
     curved = not is_zero(taylor[2])
     if is_zero(curvature):
-        return Universality("K*=0, a_1=0", found.name, curved, found, kind=MARGINAL)
+        return Universality("K*=0, a_1=0", named.name, curved, named, kind=MARGINAL)
     if is_positive(curvature):
         return _elsewhere(
-            found,
-            f"a_1 = {_short(curvature)} is positive. "
+            named,
+            f"a_1 = {short(curvature)} is positive. "
             "The fixed point K* = 0 is unstable, a small kernel grows away from it.",
         )
     odd = not curved and is_zero(taylor[4])
     name = ODD if odd else GENERAL if curved else "K*=0, sigma_2=0"
-    return Universality(name, found.name, curved, found, sp.factor(curvature))
+    return Universality(name, named.name, curved, named, sp.factor(curvature))
 
 
-def _elsewhere(found: Activation, reason: str) -> Universality:
-    why = f"{shown(found)} is not in the K*=0 class: {reason}"
-    return Universality("K*>0", found.name, False, found, kind=ELSEWHERE, reason=why)
+def _elsewhere(named: Activation, reason: str) -> Universality:
+    why = f"{shown(named)} is not in the K*=0 class: {reason}"
+    return Universality("K*>0", named.name, False, named, kind=ELSEWHERE, reason=why)
 
 
 def a_1_of(taylor: tuple[Any, ...]) -> Any:
@@ -145,11 +146,6 @@ def _a_1_formula() -> Any:
     return quadratic(metric, [zero, domain.one, s_2, s_3, zero, zero]).as_expr()
 
 
-def shown(found: Activation) -> str:
+def shown(named: Activation) -> str:
     """The name of an activation in a message."""
-    return repr(found.name if len(found.name) <= 60 else found.name[:57] + "...")
-
-
-def _short(number: Any) -> str:
-    text = str(sp.sstr(number))
-    return text if len(text) <= 30 else str(number.evalf(8))
+    return repr(named.name if len(named.name) <= 60 else named.name[:57] + "...")

@@ -9,8 +9,10 @@ from math import factorial
 from operator import mul
 from typing import Any
 
+from symdlt.definitions import DENSE
 from symdlt.derivation import Bracket, Recursion, piece_name
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.products import series_product
 
 Powers = tuple[int, ...]
 Polynomial = tuple[Any, ...]
@@ -39,7 +41,7 @@ class Laurent:
 
     def __mul__(self, other: Laurent) -> Laurent:
         return Laurent(
-            self.lowest + other.lowest, _multiplied(self.coefficients, other.coefficients)
+            self.lowest + other.lowest, series_product(self.coefficients, other.coefficients)
         )
 
     def scaled(self, number: Any) -> Laurent:
@@ -109,13 +111,10 @@ def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Poly
             "The recursion is in z form. Derive it with form='derivative'."
         )
     length = 2 * order + 1
-    product: list[Any] = [1] + [0] * (length - 1)
-    for _, k in bracket.factors:
-        factor = [taylor[k + j] / factorial(j) for j in range(length)]
-        product = [
-            sum((product[i] * factor[n - i] for i in range(n + 1)), 0 * taylor[1])
-            for n in range(length)
-        ]
+    factors: Iterable[Sequence[Any]] = (
+        [taylor[k + j] / factorial(j) for j in range(length)] for _, k in bracket.factors
+    )
+    product = reduce(series_product, factors)
     return tuple(product[2 * k] * double_factorial(2 * k - 1) for k in range(order + 1))
 
 
@@ -184,6 +183,7 @@ def assembled(
     Raises:
         SolutionError: if the recursion is for many inputs.
     """
+    check_dense(recursion)
     if not recursion.single_input:
         raise SolutionError(
             f"The recursion of {recursion.name} is for several inputs. "
@@ -211,11 +211,17 @@ def assembled(
     )
 
 
-def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
-    return tuple(
-        sum((first[i] * second[n - i] for i in range(1, n + 1)), first[0] * second[n])
-        for n in range(min(len(first), len(second)))
-    )
+def check_dense(recursion: Recursion) -> None:
+    """Refuse a recursion of another layer than the one whose four symbols are solved for.
+
+    Raises:
+        SolutionError: for a layer that is not the dense one.
+    """
+    if recursion.layer != DENSE or recursion.at is not None:
+        raise SolutionError(
+            f"Exponents are those of the layer {DENSE}. The recursion of {recursion.name} is for "
+            f"{recursion.layer}. Derive it without `layer`; `criticality` takes other layers."
+        )
 
 
 def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
@@ -225,10 +231,10 @@ def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
         SolutionError: if not; then the powers of ℓ in the learning rates do not factor out.
     """
     for source in equation.sources:
-        found = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
-        if found != equation.edges:
+        degree = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
+        if degree != equation.edges:
             raise SolutionError(
-                f"A source of {equation.name} has degree {found} in the learning rates, "
+                f"A source of {equation.name} has degree {degree} in the learning rates, "
                 f"the tensor {equation.edges}. It multiplies {' '.join(source.tensors) or '1'}. "
                 "Give recursions of symdlt, whose terms all have the same degree."
             )

@@ -13,22 +13,27 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.asymptotics.asymptotes import Asymptote
+from symdlt.asymptotics.equations import check_dense
 from symdlt.asymptotics.parameters import DEPTH, LAYER
-from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY
 from symdlt.derivation import Bracket, Recursion, RecursionTerm, piece_name
 from symdlt.errors import DerivationError, SolutionError
+from symdlt.fixed_points.products import polynomial_product
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
 
+# Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30
+# A convention: ratios of coefficients that agree so far are one ratio.
 ROUNDING = 1e-12
 
 Polynomial = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StandingKernel:
+class ConstantKernel:
     """Numbers of a network whose kernel is the same at every layer, as elements of one field.
 
     Attributes:
@@ -45,7 +50,7 @@ class StandingKernel:
 
 
 def solve_exactly(
-    recursions: tuple[Recursion, ...], numbers: StandingKernel, values: dict[Any, Any]
+    recursions: tuple[Recursion, ...], numbers: ConstantKernel, values: dict[Any, Any]
 ) -> tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]]:
     """The tensors of a closed system at every layer, and those that are infinite.
 
@@ -58,6 +63,7 @@ def solve_exactly(
     refused: dict[str, str] = {}
     shown = None if len(recursions) > MANY else False
     for recursion in track(recursions, "solving tensors", shown):
+        check_dense(recursion)
         try:
             known[recursion.name] = _solved(recursion, numbers, known)
         except SolutionError as reason:
@@ -97,7 +103,7 @@ def exact_solution(
 
 
 def _solved(
-    recursion: Recursion, numbers: StandingKernel, known: dict[str, Polynomial]
+    recursion: Recursion, numbers: ConstantKernel, known: dict[str, Polynomial]
 ) -> Polynomial:
     """A tensor as a polynomial in ℓ - 1: its value at layer 1, and the sum of its sources."""
     own = zero = 0 * numbers.kernel
@@ -115,7 +121,7 @@ def _solved(
                 )
         if number != 0:
             factors = (known[name] for name in names)
-            source = _added(source, reduce(_multiplied, factors, (number,)))
+            source = _added(source, reduce(polynomial_product, factors, (number,)))
     start = sum((_first(term, numbers) for term in recursion.first_layer), zero)
     if recursion.name == "G":
         if source != (numbers.kernel,) or start != numbers.kernel:
@@ -132,7 +138,7 @@ def _solved(
     return _added((start,), _summed(source))
 
 
-def _number(term: RecursionTerm, numbers: StandingKernel) -> Any:
+def _number(term: RecursionTerm, numbers: ConstantKernel) -> Any:
     """A term without its tensors, at equal widths."""
     number = 0 * numbers.kernel + term.coefficient.numerator
     number = number / term.coefficient.denominator
@@ -143,7 +149,7 @@ def _number(term: RecursionTerm, numbers: StandingKernel) -> Any:
     return number
 
 
-def _first(term: RecursionTerm, numbers: StandingKernel) -> Any:
+def _first(term: RecursionTerm, numbers: ConstantKernel) -> Any:
     """A term of the first layer, where the overlap of the input is (K - C_b)/C_W."""
     number = _number(term, numbers)
     bias, variance, *_ = numbers.hyperparameters
@@ -153,17 +159,6 @@ def _first(term: RecursionTerm, numbers: StandingKernel) -> Any:
 def _added(first: Polynomial, second: Polynomial) -> Polynomial:
     longer, shorter = sorted((first, second), key=len, reverse=True)
     return tuple(a + b for a, b in zip(longer, shorter, strict=False)) + longer[len(shorter) :]
-
-
-def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
-    if not first or not second:
-        return ()
-    zero = 0 * first[0]
-    product = [zero] * (len(first) + len(second) - 1)
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            product[i + j] += a * b
-    return tuple(product)
 
 
 def _summed(source: Polynomial) -> Polynomial:
@@ -177,7 +172,7 @@ def _summed(source: Polynomial) -> Polynomial:
             quotient.append(coefficient + falling * quotient[-1])
         constant, *kept = reversed(quotient)
         one = 0 * constant + 1
-        product = _multiplied(product, (-falling * one, one)) if product else (0 * one, one)
+        product = polynomial_product(product, (-falling * one, one)) if product else (0 * one, one)
         total = _added(total, tuple(constant * c / (falling + 1) for c in product))
         rest, falling = kept, falling + 1
     return total

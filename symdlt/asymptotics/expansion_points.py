@@ -19,12 +19,14 @@ from symdlt.asymptotics.half_stable import half_stable
 from symdlt.asymptotics.kinked_means import jump_order
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE
-from symdlt.fixed_points.origin import Origin, origin_of, short
+from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.origin import Origin, origin_of
 
+# Derivatives looked at for a jump; only one of the first or second is solved.
 ORDER = 5
 
 
-def located(universality: Universality) -> Universality:
+def with_critical_point(universality: Universality) -> Universality:
     """The class with its critical point, if `classify` has left that open.
 
     Args:
@@ -33,45 +35,45 @@ def located(universality: Universality) -> Universality:
     Raises:
         SolutionError: if there is no critical point, or its expansion is not one that is solved.
     """
-    found = universality.activation
-    if found is None or universality.kind not in (ELSEWHERE, KINKED, MARGINAL):
+    named = universality.activation
+    if named is None or universality.kind not in (ELSEWHERE, KINKED, MARGINAL):
         return universality
     if universality.kind == ELSEWHERE:
-        return _half_stable(universality, found, universality.reason)
-    pieces = smooth_pieces(found)
+        return _half_stable(universality, named, universality.reason)
+    pieces = smooth_pieces(named)
     origin = origin_of(pieces)
     if isinstance(origin, str):
         return _half_stable(
-            universality, found, f"{shown(found)} is not in the K*=0 class: {origin}."
+            universality, named, f"{shown(named)} is not in the K*=0 class: {origin}."
         )
     if origin.power is None:
         raise SolutionError(
-            f"The kernel of {shown(found)} does not move at the orders of K that are looked at. "
+            f"The kernel of {shown(named)} does not move at the orders of K that are looked at. "
             "Its Taylor series at zero is like that of a linear function. "
             "Give an activation that is less flat."
         )
     if is_positive(origin.a):
         reason = (
-            f"{shown(found)} is not in the K*=0 class: K' - K = {short(origin.a)} "
+            f"{shown(named)} is not in the K*=0 class: K' - K = {short(origin.a)} "
             f"K^({origin.power}) is positive. The fixed point K* = 0 is unstable."
         )
-        return _half_stable(universality, found, reason)
+        return _half_stable(universality, named, reason)
     if universality.kind == KINKED:
-        return _kinked(universality, found, origin)
+        return _kinked(universality, named, origin)
     return replace(universality, a_1=origin.a, rate=int(origin.power) - 1)
 
 
-def _half_stable(universality: Universality, found: Activation, reason: str) -> Universality:
-    point = half_stable(found, reason)
+def _half_stable(universality: Universality, named: Activation, reason: str) -> Universality:
+    point = half_stable(named, reason)
     return replace(universality, name=HALF_STABLE, kind=HALF_STABLE, point=point, a_1=point.a_1)
 
 
-def _kinked(universality: Universality, found: Activation, origin: Origin) -> Universality:
-    left, right = (tuple(side.series(ORDER)) for side in sides(smooth_pieces(found)))
+def _kinked(universality: Universality, named: Activation, origin: Origin) -> Universality:
+    left, right = (tuple(side.series(ORDER)) for side in sides(smooth_pieces(named)))
     jump = jump_order(*(_simple(side) for side in (left, right)))
     if jump not in (1, 2) or 2 * origin.power != 3:
         raise SolutionError(
-            f"{shown(found)} has a kink at zero at which derivative {jump} is the first to jump, "
+            f"{shown(named)} has a kink at zero at which derivative {jump} is the first to jump, "
             f"and its kernel moves at order K^({origin.power}). Only kinks whose first or second "
             "derivative jumps and moves the kernel at order K^(3/2) are solved here. "
             "Give a smooth activation, or one such as elu or selu."

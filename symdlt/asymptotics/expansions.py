@@ -20,7 +20,7 @@ from symdlt.asymptotics.equations import (
     expand,
 )
 from symdlt.asymptotics.half_stable import WORKING, StationaryMeans
-from symdlt.asymptotics.kinked_means import KinkedMeans, Orders, needed
+from symdlt.asymptotics.kinked_means import OneSidedMeans, Orders, needed
 from symdlt.asymptotics.parameters import (
     Parameters,
     constant_symbol,
@@ -29,12 +29,13 @@ from symdlt.asymptotics.parameters import (
 from symdlt.derivation import Bracket, RecursionSystem
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 
+# Characters, a convention: longer numbers are rounded, since the exact field is slow with them.
 LONG = 8
 ROOT = sp.Symbol("r", positive=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class ExpandedSystem:
     """A system of recursions, ready for the solver.
 
     Attributes:
@@ -64,18 +65,18 @@ def smooth_expansion(
     live: tuple[bool, bool],
     orders: int,
     rate: int,
-) -> Expansion:
+) -> ExpandedSystem:
     """Expand a system about K* = 0 for all activations that share their vanishing σ_p.
 
     Args:
         system: recursions for one input.
         vanishing: the p with σ_p = 0.
         live: whether λ_b and λ_W are not zero.
-        orders: how many orders of the depth are to be found.
+        orders: how many orders of the depth are to be constants.
         rate: r, if the kernel moves at order $K^{1+r}$.
     """
     order = powers_of_kernel(orders, rate)
-    found = parameters(
+    constants = parameters(
         system["G"],
         derivatives_needed(system) + 2 * order + 1,
         vanishing=vanishing,
@@ -83,13 +84,15 @@ def smooth_expansion(
         names=system.names if orders > 1 else (),
         rate=rate,
     )
-    equations = (expand(recursion, found.taylor, order, found.field) for recursion in system)
-    return Expansion(found, tuple(equations))
+    equations = (
+        expand(recursion, constants.taylor, order, constants.field) for recursion in system
+    )
+    return ExpandedSystem(constants, tuple(equations))
 
 
 def named_expansion(
     universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
-) -> Expansion:
+) -> ExpandedSystem:
     """Expand a system about the critical point of one activation, with its numbers.
 
     Args:
@@ -105,7 +108,7 @@ def named_expansion(
 
 def _kinked(
     universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
-) -> Expansion:
+) -> ExpandedSystem:
     assert universality.activation is not None
     order = 2 * powers_of_kernel(orders)
     length = derivatives_needed(system) + order + 2
@@ -119,23 +122,23 @@ def _kinked(
     names, height = system.names if orders > 1 else (), sp.sqrt(2 / sp.pi)
     if inexact:
         taylor = [[_rational(c) for c in side] for side in taylor]
-        found = replace(_named(ring, marks, names, live), root=2, inexact=True)
-        domain, root = found.field, found.field.from_expr(_rational(height))
+        constants = replace(_named(ring, marks, names, live), root=2, inexact=True)
+        domain, root = constants.field, constants.field.from_expr(_rational(height))
     else:
         values = ((ROOT, height),)
-        found = replace(_named(field, [ROOT, *marks], names, live), root=2, values=values)
-        domain = found.field.ring
+        constants = replace(_named(field, [ROOT, *marks], names, live), root=2, values=values)
+        domain = constants.field.ring
         root = domain.from_expr(ROOT)
     left, right = (list(map(domain.from_expr, side)) for side in taylor)
     infinite = {orders: domain.from_expr(mark) for orders, mark in zip(endless, marks, strict=True)}
-    means = KinkedMeans(left, right, root, order, infinite)
-    equations = _assembled(system, means, means.one, found.field)
+    means = OneSidedMeans(left, right, root, order, infinite)
+    equations = _assembled(system, means, means.one, constants.field)
     bad: list[str] = []
     for equation in equations:
         lower = {name for source in equation.sources for name in source.tensors}
         if _contains(equation, set(marks)) or lower & set(bad):
             bad.append(equation.name)
-    return Expansion(found, equations, tuple(bad))
+    return ExpandedSystem(constants, equations, tuple(bad))
 
 
 def _rational(number: Any) -> Any:
@@ -144,24 +147,24 @@ def _rational(number: Any) -> Any:
 
 
 def _contains(equation: Equation, marks: set[Any]) -> bool:
-    found = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
-    return bool(marks) and any(marks & symbols for symbols in found)
+    used = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
+    return bool(marks) and any(marks & symbols for symbols in used)
 
 
 def _stationary(
     universality: Universality, system: RecursionSystem, live: tuple[bool, bool], orders: int
-) -> Expansion:
+) -> ExpandedSystem:
     assert universality.activation is not None
     assert universality.point is not None
     means = StationaryMeans(
         universality.activation, universality.point.K, _brackets(system), orders
     )
-    found = _named(ring, [], system.names if orders > 1 else (), live)
-    found = replace(found, star=found.field(means.star), inexact=True)
-    one = found.field.one
-    return Expansion(
-        found,
-        _assembled(system, lambda b: means(b).scaled(one), means.one.scaled(one), found.field),
+    constants = _named(ring, [], system.names if orders > 1 else (), live)
+    constants = replace(constants, star=constants.field(means.star), inexact=True)
+    one = constants.field.one
+    return ExpandedSystem(
+        constants,
+        _assembled(system, lambda b: means(b).scaled(one), means.one.scaled(one), constants.field),
     )
 
 

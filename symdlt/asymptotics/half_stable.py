@@ -22,6 +22,7 @@ from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import GaussianMeans
 from symdlt.precision import mp, number
 
+# Digits: twice the 30 that are shown, and a guard. What is zero to half of them is zero.
 WORKING = 64
 ZERO_BELOW = 32
 
@@ -36,13 +37,13 @@ def half_stable(activation: Activation, reason: str) -> CriticalPoint:
     Raises:
         SolutionError: if there is no such point, or it has a kink, or K* is not approached by 1/ℓ.
     """
-    found = criticality(activation)
-    if found.universality != HALF_STABLE:
+    answer = criticality(activation)
+    if answer.universality != HALF_STABLE:
         raise SolutionError(
-            f"{reason} There is no critical point with K* > 0 either: {' '.join(found.reasons)} "
+            f"{reason} There is no critical point with K* > 0 either: {' '.join(answer.reasons)} "
             "Subtract sigma(0) if it is not zero, or give another activation."
         )
-    point = found.points[0]
+    point = answer.points[0]
     if point.stability != HALF_STABLE:
         raise SolutionError(
             f"{reason} Near K* = {float(point.K):.6g} its kernel does not move at order "
@@ -88,34 +89,34 @@ class StationaryMeans:
 
     def __call__(self, orders: Orders) -> Laurent:
         """The mean of a product of derivatives, sorted."""
-        found, sums = [], {orders: 1}
+        coefficients, sums = [], {orders: 1}
         last = self.order + (orders == kernel_map().kernel)
         for n in range(last + 1):
             total = sum((self.numbers[key] * count for key, count in sums.items()), QQ(0))
-            found.append(total / (2**n * factorial(n)))
+            coefficients.append(total / (2**n * factorial(n)))
             if n < last:
                 sums = _raised_sum(sums)
-        return Laurent(0, tuple(found))
+        return Laurent(0, tuple(coefficients))
 
 
 def _raised_sum(sums: dict[Orders, int]) -> dict[Orders, int]:
-    found: dict[Orders, int] = {}
+    total: dict[Orders, int] = {}
     for orders, count in sums.items():
         for key, more in raised(orders).items():
-            found[key] = found.get(key, 0) + count * more
-    return found
+            total[key] = total.get(key, 0) + count * more
+    return total
 
 
 def _closure(brackets: Iterable[Orders], order: int) -> set[Orders]:
     """The brackets and those in their derivatives by K."""
-    found: set[Orders] = set()
+    closed: set[Orders] = set()
     for orders in brackets:
         sums = {orders: 1}
-        found |= set(sums)
+        closed |= set(sums)
         for _ in range(order):
             sums = _raised_sum(sums)
-            found |= set(sums)
-    return found
+            closed |= set(sums)
+    return closed
 
 
 @lru_cache(maxsize=16)
@@ -132,9 +133,9 @@ def _numbers(
     with mp.workdps(WORKING):
         K = solved_point(pieces, number(rough), WORKING)
         means = GaussianMeans(whole, products, WORKING, powers=1)
-        found = [mean for (mean,) in means(K)]
-        least = max(map(abs, found)) * mp.mpf(10) ** -ZERO_BELOW
-        kept = [_rational(mean) if abs(mean) > least else QQ(0) for mean in found]
+        numbers = [mean for (mean,) in means(K)]
+        least = max(map(abs, numbers)) * mp.mpf(10) ** -ZERO_BELOW
+        kept = [_rational(mean) if abs(mean) > least else QQ(0) for mean in numbers]
         return _rational(K), dict(zip(products, kept, strict=True))
 
 

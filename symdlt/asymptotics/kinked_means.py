@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations
 from math import factorial, prod
 from typing import Any
 
 from symdlt.asymptotics.equations import Laurent, double_factorial
+from symdlt.fixed_points.products import series_product
 
 Orders = tuple[int, ...]
 
@@ -32,12 +34,12 @@ def divergent(orders: Orders, jump: int) -> bool:
 
 def raised(orders: Orders) -> Counter[Orders]:
     """The second derivative of a product, as a sum of products."""
-    found: Counter[Orders] = Counter()
+    total: Counter[Orders] = Counter()
     for i in range(len(orders)):
-        found[_added(orders, i, i)] += 1
+        total[_added(orders, i, i)] += 1
     for i, j in combinations(range(len(orders)), 2):
-        found[_added(orders, i, j)] += 2
-    return found
+        total[_added(orders, i, j)] += 2
+    return total
 
 
 def _added(orders: Orders, i: int, j: int) -> Orders:
@@ -57,7 +59,7 @@ def _lowered(orders: Orders) -> Orders:
     return tuple(sorted((*orders[:-1], orders[-1] - 2)))
 
 
-class KinkedMeans:
+class OneSidedMeans:
     r"""Brackets as series in $x = \sqrt K$, as limits of those of a smoothed σ.
 
     Each side of zero has its own Taylor series. Where $\sigma^{(j)}$ jumps from l to r,
@@ -152,12 +154,6 @@ class KinkedMeans:
             return self.root * (2 ** (n // 2) * factorial(n // 2))
         return self.zero + double_factorial(n - 1)
 
-    def _product(self, side: Sequence[Any], orders: Orders, order: int) -> list[Any]:
-        product = [self.zero + 1] + [self.zero] * order
-        for k in orders:
-            factor = [side[k + i] / factorial(i) for i in range(order + 1)]
-            product = [
-                sum((product[i] * factor[n - i] for i in range(n + 1)), self.zero)
-                for n in range(order + 1)
-            ]
-        return product
+    def _product(self, side: Sequence[Any], orders: Orders, order: int) -> tuple[Any, ...]:
+        factors = ([side[k + i] / factorial(i) for i in range(order + 1)] for k in orders)
+        return reduce(series_product, factors, (self.zero + 1,) + (self.zero,) * order)

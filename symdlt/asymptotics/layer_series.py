@@ -37,7 +37,7 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class DepthLayer:
     """What the right-hand sides need.
 
     Attributes:
@@ -98,18 +98,18 @@ def continued(
         orders: how many orders to add, counted in powers of $\ell^{-1/d}$.
         residual: right side less left side of the equation, for a trial series.
         gap: the distance c − P to the power of the solution without sources, from the first
-            order that was known or is to be found.
+            order that was known or is to be mismatch.
         constant: multiplies the solution without sources where it comes up.
         denominator: d.
     """
     first = series.valuation
     for _ in range(orders):
         exponent = series.precision
-        found = residual(series.truncated(exponent + denominator + 1))
-        if found.precision <= exponent + denominator:
+        mismatch = residual(series.truncated(exponent + denominator + 1))
+        if mismatch.precision <= exponent + denominator:
             break
         rest = gap - QQ(exponent - first, denominator)
-        logs = _balanced(found.at(exponent + denominator), rest, constant)
+        logs = _balanced(mismatch.at(exponent + denominator), rest, constant)
         series = series.truncated(exponent + 1) + LogSeries(((exponent, logs),), exponent + 1)
     return series
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics.at_fixed_kernels import solve_standing
+from symdlt.asymptotics.asymptotes import Asymptote
+from symdlt.asymptotics.at_fixed_kernels import solve_at_fixed_kernel
 from symdlt.asymptotics.classes import MARGINAL, PLAIN, Universality, classify
 from symdlt.asymptotics.equations import check_degree, derivatives_needed
-from symdlt.asymptotics.expansion_points import located
+from symdlt.asymptotics.expansion_points import with_critical_point
 from symdlt.asymptotics.expansions import (
-    Expansion,
+    ExpandedSystem,
     named_expansion,
     powers_of_kernel,
     smooth_expansion,
@@ -23,7 +24,7 @@ from symdlt.asymptotics.expansions import (
 from symdlt.asymptotics.layer_series import Solution, UndeterminedError
 from symdlt.asymptotics.parameters import DEPTH, LAYER, Parameters
 from symdlt.asymptotics.scale_invariant import scale_invariant, solve_scale_invariant
-from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics.translation import Leading, Translation, leading, translation
 from symdlt.definitions import BOOK, Correlator
@@ -32,7 +33,9 @@ from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
 
+# Of 1/l, a convention: what cancels to so many is told; the work grows fast with each.
 MOST_ORDERS = 4
+# Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30
 INFINITE = (
     "The right-hand side of the recursion of {} is infinite, since it contains squares of delta "
@@ -94,10 +97,10 @@ def exponents(
         return solve_scale_invariant(
             straight, derive_system(["G", "H", *wanted], inputs="one"), rates
         )
-    universality = located(classify(activation))
+    universality = with_critical_point(classify(activation))
     system = derive_system(["G", "H", *wanted], inputs="one")
     if at_fixed_point:
-        return solve_standing(universality, system, rates)
+        return solve_at_fixed_kernel(universality, system, rates)
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
     return _solution(universality, system, live, given)
@@ -123,7 +126,7 @@ def _solution(
 ) -> AsymptoticSolution:
     """Solve with one order of the depth, and again with more what cancels at that order."""
     rounds = []
-    found: dict[str, Asymptote] = {}
+    solved_asymptotes: dict[str, Asymptote] = {}
     refused: dict[str, str] = {}
     names = system.names
     again = list(names)
@@ -136,12 +139,14 @@ def _solution(
             universality, solved.parameters, solved.schedule.perpendicular, given
         )
         rounds.append((solved, translate))
-        asymptotes, unsolved = _asymptotes(solved, translate, skip=found.keys() - {"G", "H"})
-        found = asymptotes | found
+        asymptotes, unsolved = _asymptotes(
+            solved, translate, skip=solved_asymptotes.keys() - {"G", "H"}
+        )
+        solved_asymptotes = asymptotes | solved_asymptotes
         refused |= {
             name: str(why) for name, why in unsolved if not isinstance(why, UndeterminedError)
         }
-        again = [name for name in names if name not in found and name not in refused]
+        again = [name for name in names if name not in solved_asymptotes and name not in refused]
         if not again:
             break
         names = derive_system(["G", "H", *again], inputs="one").names
@@ -157,7 +162,7 @@ def _solution(
             f"The activation is {universality.given[:60]}. "
             "Give other learning rates, or ask for the other tensors only."
         )
-    tensors = tuple(found[name] for name in system.names if name in found)
+    tensors = tuple(solved_asymptotes[name] for name in system.names if name in solved_asymptotes)
     return _collected(universality, *rounds[0], tensors, tuple(refused.items()))
 
 
@@ -235,15 +240,15 @@ def solve_named(
     return _solved_expansion(named_expansion(universality, system, live, orders), orders)
 
 
-def _solved_expansion(expanded: Expansion, orders: int) -> Solved:
-    found, equations = expanded.parameters, expanded.finite
+def _solved_expansion(expanded: ExpandedSystem, orders: int) -> Solved:
+    constants, equations = expanded.parameters, expanded.finite
     edges = {equation.name: equation.edges for equation in equations}
     for equation in equations:
         check_degree(equation, edges)
-    solutions, unsolved, schedule, variable = solve(equations, found, orders)
-    point = critical_point(equations[0], found)
+    solutions, unsolved, schedule, variable = solve(equations, constants, orders)
+    point = critical_point(equations[0], constants)
     endless = tuple((name, SolutionError(INFINITE.format(name))) for name in expanded.infinite)
-    return Solved(found, solutions, (*unsolved, *endless), schedule, variable, point)
+    return Solved(constants, solutions, (*unsolved, *endless), schedule, variable, point)
 
 
 def _asymptotes(
@@ -251,7 +256,7 @@ def _asymptotes(
 ) -> tuple[dict[str, Asymptote], tuple[tuple[str, SolutionError], ...]]:
     """The asymptotes of one round but those to skip, and the tensors that have none yet."""
     terms: dict[str, Leading] = {}
-    found: dict[str, Asymptote] = {}
+    asymptotes: dict[str, Asymptote] = {}
     unsolved = list(solved.unsolved)
     new = [solution for solution in solved.solutions if solution.equation.name not in skip]
     for solution in track(new, "reading off tensors", None if len(new) > MANY else False):
@@ -263,8 +268,8 @@ def _asymptotes(
     rounded = partial(_rounded, solved.parameters.inexact)
     for solution in new:
         if solution.equation.name in terms:
-            found[solution.equation.name] = _asymptote(solution, terms, translate, rounded)
-    return found, tuple(unsolved)
+            asymptotes[solution.equation.name] = _asymptote(solution, terms, translate, rounded)
+    return asymptotes, tuple(unsolved)
 
 
 def _collected(
@@ -313,14 +318,16 @@ def _values(
     solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
 ) -> tuple[tuple[str, Any], ...]:
     """What describes the activation: its slope or K*, and how the kernel moves."""
-    found = solved.parameters
-    approach = found.denominator * solved.variable.series.at(1)[0] ** found.denominator
-    a_1 = ("a_1", rounded(translate(found.field(-found.root) / approach)))
-    if found.star != 0:
+    constants = solved.parameters
+    approach = constants.denominator * solved.variable.series.at(1)[0] ** constants.denominator
+    a_1 = ("a_1", rounded(translate(constants.field(-constants.root) / approach)))
+    if constants.star != 0:
         step = translate(solved.variable.series.at(1)[0])
-        return ("K*", rounded(translate(found.star))), a_1, ("l (K - K*)", rounded(step))
-    slope = [("sigma_1", translate(found.field(found.taylor[1])))] if found.taylor else []
-    power = 1 + sp.Rational(found.denominator, found.root)
+        return ("K*", rounded(translate(constants.star))), a_1, ("l (K - K*)", rounded(step))
+    slope = (
+        [("sigma_1", translate(constants.field(constants.taylor[1])))] if constants.taylor else []
+    )
+    power = 1 + sp.Rational(constants.denominator, constants.root)
     return (*slope, a_1, *([("kernel_power", power)] if power != 2 else []))
 
 
@@ -371,14 +378,14 @@ def _hyperparameters(
 
 
 def _assumptions(p_perp: Any, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:
-    found = ["one input, hidden layers of one width n, X ~ l^-p at large depth l"]
+    sentences = ["one input, hidden layers of one width n, X ~ l^-p at large depth l"]
     if p_perp != 1:
-        found.append("coefficients of a tensor with e edges carry a factor L^(e (p_perp - 1))")
+        sentences.append("coefficients of a tensor with e edges carry a factor L^(e (p_perp - 1))")
     if p_perp.free_symbols:
-        found.append("sigma_2 is not zero, so p_perp < 1")
+        sentences.append("sigma_2 is not zero, so p_perp < 1")
     constants = sorted(
         {str(s) for a in tensors for s in a.coefficient.free_symbols if str(s).startswith("c_")}
     )
     if constants:
-        found.append(f"{', '.join(constants)}: constants that depend on the input")
-    return tuple(found)
+        sentences.append(f"{', '.join(constants)}: constants that depend on the input")
+    return tuple(sentences)

@@ -17,7 +17,7 @@ from sympy.polys.orthopolys import hermite_prob_poly
 from symdlt.activations import activation
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.asymptotics.equations import double_factorial
-from symdlt.asymptotics.exact_layers import StandingKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.exact_layers import ConstantKernel, exact_solution, solve_exactly
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
 from symdlt.derivation.terms import bracket_text
@@ -61,9 +61,9 @@ def scale_invariant(what: Any) -> ScaleInvariant | None:
             return ScaleInvariant(what.strip(), *SLOPES)
         if text.startswith("k*"):
             return None
-    found = activation(what)
-    slopes = straight_slopes(smooth_pieces(found))
-    return None if slopes is None else ScaleInvariant(found.name, *slopes)
+    named = activation(what)
+    slopes = straight_slopes(smooth_pieces(named))
+    return None if slopes is None else ScaleInvariant(named.name, *slopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +115,29 @@ class HomogeneousMeans:
 
 
 def solve_scale_invariant(
-    found: ScaleInvariant, system: RecursionSystem, rates: dict[Any, Any]
+    sides: ScaleInvariant, system: RecursionSystem, rates: dict[Any, Any]
 ) -> AsymptoticSolution:
     r"""The exact solution of a closed system at every layer (PDLT ∞.45–∞.50).
 
     At all layers $\lambda_b = \widetilde\lambda_b/L$ and $\lambda_W = \widetilde\lambda_W/L$.
 
     Args:
-        found: the slopes.
+        sides: the slopes.
         system: the recursions for one input, with those of G and H.
         rates: values of λ̃_b and λ̃_W that were given.
     """
     domain, lambda_b, lambda_W, kernel, left, right = field(
         [LAMBDA_B, LAMBDA_W, KERNEL, *SLOPES], sp.QQ
     )
-    left = right if found.straight else left
+    left = right if sides.straight else left
     variance = 2 / (left**2 + right**2)
     means = HomogeneousMeans(left, right, kernel)
-    numbers = StandingKernel(kernel, (domain.zero, variance, lambda_b, lambda_W), means)
+    numbers = ConstantKernel(kernel, (domain.zero, variance, lambda_b, lambda_W), means)
     values = {symbol: value for symbol, value in rates.items() if value is not None}
-    values |= dict(zip(SLOPES, (found.left, found.right), strict=True))
-    recursions = tuple(system) if found.straight else tuple(map(to_z_form, system))
+    values |= dict(zip(SLOPES, (sides.left, sides.right), strict=True))
+    recursions = tuple(system) if sides.straight else tuple(map(to_z_form, system))
     solved = solve_exactly(recursions, numbers, values)
     C_W = sp.factor(variance.as_expr().subs(values))
-    slopes = (("a_minus", found.left), ("a_plus", found.right))
+    slopes = (("a_minus", sides.left), ("a_plus", sides.right))
     variances = (sp.Integer(0), C_W)
-    return exact_solution(found.given, SCALE_INVARIANT, solved, slopes, variances, rates)
+    return exact_solution(sides.given, SCALE_INVARIANT, solved, slopes, variances, rates)

@@ -9,6 +9,8 @@ from typing import Any
 
 from sympy import QQ
 
+from symdlt.fixed_points.products import polynomial_product
+
 Logs = tuple[Any, ...]
 
 
@@ -39,7 +41,7 @@ class LogSeries:
     def __mul__(self, other: LogSeries) -> LogSeries:
         precision = min(self.valuation + other.precision, other.valuation + self.precision)
         products = (
-            (k + m, _multiplied(first, second))
+            (k + m, polynomial_product(first, second))
             for k, first in self.terms
             for m, second in other.terms
             if k + m < precision
@@ -108,14 +110,6 @@ def collected(terms: Sequence[tuple[int, Logs]], precision: int) -> LogSeries:
 def power(exponent: int, coefficient: Any, precision: int) -> LogSeries:
     """One power of 1/ℓ."""
     return collected(((exponent, (coefficient,)),), precision)
-
-
-def _multiplied(first: Logs, second: Logs) -> Logs:
-    product: list[Any] = [0] * (len(first) + len(second) - 1)
-    for i, a in enumerate(first):
-        for j, b in enumerate(second):
-            product[i + j] = product[i + j] + a * b
-    return tuple(product)
 
 
 def _binomials(exponent: Any, length: int) -> list[Any]:

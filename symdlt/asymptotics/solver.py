@@ -13,12 +13,13 @@ import sympy as sp
 from sympy import QQ
 
 from symdlt.asymptotics.equations import Equation, Source
-from symdlt.asymptotics.layer_series import Layer, Solution, UndeterminedError, continued
+from symdlt.asymptotics.layer_series import DepthLayer, Solution, UndeterminedError, continued
 from symdlt.asymptotics.parameters import Parameters
 from symdlt.asymptotics.series import LogSeries, power
 from symdlt.errors import SolutionError
 from symdlt.progress import track
 
+# Tensors, a convention: the thirteen of the book show no progress.
 MANY = 20
 
 
@@ -64,25 +65,25 @@ def solve(
     tensors = {"G": kernel.series}
     cutoff = variable.series.precision
     point = tuple(power(0, c, cutoff) for c in critical_point(equations[0], parameters))
-    bare = Layer(point, tensors, variable.series)
+    bare = DepthLayer(point, tensors, variable.series)
     schedule = equivalent_rates(equations[1], bare, parameters.denominator)
     rates = _rates(schedule, parameters, cutoff + parameters.denominator)
-    layer = Layer((*point, *rates), tensors, variable.series)
+    layer = DepthLayer((*point, *rates), tensors, variable.series)
     solutions = [kernel]
     unsolved: list[tuple[str, SolutionError]] = []
     shown = None if len(equations) > MANY else False
     for equation in track(equations[1:], "solving tensors", shown):
         try:
             _check_needs(equation, tensors, dict(unsolved))
-            found = solve_driven(equation, layer, schedule.offset, parameters, orders)
+            solution = solve_driven(equation, layer, schedule.offset, parameters, orders)
         except SolutionError as reason:
             if equation is equations[1] and not isinstance(reason, UndeterminedError):
                 raise
             unsolved.append((equation.name, reason))
             known = _bound(equation, layer, schedule.offset, parameters, reason)
         else:
-            solutions.append(found)
-            known = found.series
+            solutions.append(solution)
+            known = solution.series
         if known is not None:
             tensors[equation.name] = known
     return tuple(solutions), tuple(unsolved), schedule, variable
@@ -103,7 +104,11 @@ def _check_needs(
 
 
 def _bound(
-    equation: Equation, layer: Layer, per_edge: Any, parameters: Parameters, reason: SolutionError
+    equation: Equation,
+    layer: DepthLayer,
+    per_edge: Any,
+    parameters: Parameters,
+    reason: SolutionError,
 ) -> LogSeries | None:
     """A series without terms for a tensor whose sources cancel: it stays below some power."""
     d = parameters.denominator
@@ -152,7 +157,7 @@ def solve_kernel(equation: Equation, parameters: Parameters, orders: int) -> Sol
     first = (parameters.zero - 1) / growth if parameters.first is None else parameters.first
 
     def residual(trial: LogSeries) -> LogSeries:
-        moved = Layer((), {"G": trial}).in_depth(image)
+        moved = DepthLayer((), {"G": trial}).in_depth(image)
         change = trial + trial.step(parameters.zero, rate)
         return moved + change.scaled(parameters.zero - 1)
 
@@ -204,7 +209,7 @@ def critical_point(equation: Equation, parameters: Parameters) -> tuple[Any, Any
     return parameters.star - variance * _driving(equation)[0], variance
 
 
-def equivalent_rates(equation: Equation, layer: Layer, denominator: int = 1) -> Schedule:
+def equivalent_rates(equation: Equation, layer: DepthLayer, denominator: int = 1) -> Schedule:
     r"""The learning-rate equivalence principle: every layer adds alike to the last NTK.
 
     What enters the NTK at layer ℓ reaches layer L diminished by
@@ -218,7 +223,7 @@ def equivalent_rates(equation: Equation, layer: Layer, denominator: int = 1) -> 
         denominator: d, if the series are those in $\ell^{-1/d}$.
     """
     unit = power(0, layer.tensors["G"].terms[0][1][0] * 0 + 1, 99)
-    bare = Layer((*layer.hyperparameters, unit, unit), layer.tensors, layer.variable)
+    bare = DepthLayer((*layer.hyperparameters, unit, unit), layer.tensors, layer.variable)
     decay = _decay(equation, bare, denominator)
     powers = {}
     for source in equation.sources:
@@ -239,7 +244,7 @@ def _rates(schedule: Schedule, parameters: Parameters, precision: int) -> tuple[
 
 
 def solve_driven(
-    equation: Equation, layer: Layer, per_edge: Any, parameters: Parameters, orders: int
+    equation: Equation, layer: DepthLayer, per_edge: Any, parameters: Parameters, orders: int
 ) -> Solution:
     r"""Solve $X' = (1 - c/\ell + \cdots) X + s\,\ell^{-q} + \cdots$ by $X = x\,\ell^{-P} + \cdots$.
 
@@ -289,7 +294,7 @@ def _split(equation: Equation) -> tuple[list[Source], list[Source]]:
     return own, [s for s in equation.sources if equation.name not in s.tensors]
 
 
-def _decay(equation: Equation, layer: Layer, denominator: int) -> Any:
+def _decay(equation: Equation, layer: DepthLayer, denominator: int) -> Any:
     """c, if the tensor without sources is multiplied by 1 − c/ℓ from layer to layer."""
     linear = layer.total(_split(equation)[0], equation.name)
     if linear is None or linear.precision <= denominator:

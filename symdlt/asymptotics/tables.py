@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 
-from symdlt.asymptotics.solution import Asymptote, AsymptoticSolution
+from symdlt.asymptotics.asymptotes import Asymptote
 
+# Digits of a table, a convention.
 SHOWN = 10
 LATEX_NAMES = {
     "lambda_b": r"\widetilde{\lambda}_b",
@@ -17,22 +19,16 @@ LATEX_NAMES = {
 }
 
 
-def table(solution: AsymptoticSolution) -> str:
-    """A header with what was assumed, then a line for each tensor."""
-    lines = [f"{solution.activation}: universality class {solution.universality}"]
-    for group in (solution.values, solution.hyperparameters):
-        shown = [f"{name} = {_text(x)}" for name, x in group if _text(x) != name]
-        lines += [f"  {', '.join(shown)}"] if shown else []
-    lines += [f"  {assumption}" for assumption in solution.assumptions]
+def table(tensors: Sequence[Asymptote]) -> list[str]:
+    """A line for each tensor, under the heads of the columns."""
     heads = ("tensor", "p", "coefficient of l^-p", "dimensionless ratio", "")
-    rows = [heads, *(_row(asymptote) for asymptote in solution.tensors)]
+    rows = [heads, *map(_row, tensors)]
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines.append("")
+    lines = []
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[4]]).rstrip())
-    lines += [f"{name} is not solved: {why}" for name, why in solution.unsolved]
-    return "\n".join(lines)
+    return lines
 
 
 def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
@@ -40,9 +36,9 @@ def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
         return a.name, "", "0", a.ratio if a.order else "", "-> 0" if a.order else ""
     logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
     scale = _scale(a)
-    ratio = _text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
+    ratio = short_text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
     ratios = (a.ratio, f"-> {ratio}") if a.order else ("", "")
-    return a.name, _text(a.exponent), _text(a.coefficient) + logs, *ratios
+    return a.name, short_text(a.exponent), short_text(a.coefficient) + logs, *ratios
 
 
 def _scale(a: Asymptote) -> str:
@@ -61,7 +57,8 @@ def _exponent(power: Any) -> str:
     return "" if power == 1 else f"^{power}"
 
 
-def _text(expression: Any) -> str:
+def short_text(expression: Any) -> str:
+    """A number or a formula with ten digits of what is in floating point."""
     return str(sp.sstr(_short(expression))).replace("**", "^")
 
 
@@ -74,15 +71,15 @@ def _short(expression: Any) -> Any:
     )
 
 
-def latex(solution: AsymptoticSolution) -> str:
+def latex(tensors: Sequence[Asymptote]) -> str:
     """A display: each tensor, and its dimensionless ratio if it is suppressed by 1/n."""
     names = {
         symbol: LATEX_NAMES[symbol.name]
-        for symbol in sorted(_symbols(solution), key=str)
+        for symbol in sorted(_symbols(tensors), key=str)
         if symbol.name in LATEX_NAMES
     }
     rows = []
-    for a in solution.tensors:
+    for a in tensors:
         if a.coefficient == 0:
             rows.append(rf"{_letter(a.name)}^{{(\ell)}} &= 0")
             continue
@@ -108,12 +105,12 @@ def _latex_row(left: str, factors: list[str]) -> str:
     return f"{left} &= " + r"\,".join(factors) + r" + \cdots"
 
 
-def _symbols(solution: AsymptoticSolution) -> set[Any]:
-    found: set[Any] = set()
-    for a in solution.tensors:
+def _symbols(tensors: Sequence[Asymptote]) -> set[Any]:
+    symbols: set[Any] = set()
+    for a in tensors:
         for expression in (a.exponent, a.coefficient, a.ratio_coefficient):
-            found |= sp.sympify(expression).free_symbols
-    return found
+            symbols |= sp.sympify(expression).free_symbols
+    return symbols
 
 
 def _letter(name: str) -> str:

@@ -22,7 +22,11 @@ from symdlt.asymptotics.parameters import (
     taylor_symbol,
 )
 
+# Square roots of primes stand for symbols: their products are independent over the rationals
+# (A. S. Besicovitch, J. London Math. Soc. 15, 1940), so that what is of first order in each symbol
+# vanishes by no chance.
 PROBES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71)
+# What is zero to half of these digits is zero.
 DIGITS = 50
 
 
@@ -80,10 +84,10 @@ class Translation:
         if named is None:
             return {s: taylor_symbol(p) / SIGMA_1 for p, s in sorted(used.items())}
         taylor = _numbers(named, max([5, *used]))
-        found = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
+        ratios = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
         rate, a_1 = self.universality.rate, self.universality.a_1
         moving = {A_1: a_1} if rate == 1 else {INVERSE: sp.root(-rate * a_1, rate)}
-        return found | {SIGMA_1: taylor[1]} | moving
+        return ratios | {SIGMA_1: taylor[1]} | moving
 
 
 def _square_free(expression: Any) -> Any:

@@ -27,7 +27,10 @@ EXAMPLES = {
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2",
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
-    "--format json",
+    "--format json\n"
+    'symdlt criticality gelu --layer "z\' = b + W s(z) + U z" --value C_U=1/4',
+    "critical-line": "symdlt critical-line tanh --C-b 0.05",
+    "gain": "symdlt gain sigmoid\nsymdlt gain tanh --variance 2",
     "nearby": "symdlt nearby tanh",
     "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json",
     "mean": "symdlt mean 'sin(z)' --mean 0.3 --variance 2\nsymdlt mean relu --mean m --variance v",

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from symdlt.cli.options import Commands, add_command, add_format, number, whole_numbers
+from symdlt.definitions import DENSE
 
 
 def register(commands: Commands) -> None:
-    """Add exponents, criticality, nearby, phase, recipe and mean."""
+    """Add exponents, criticality, critical-line, gain, mean, nearby, phase and recipe."""
     command = _about(commands, "exponents", _exponents, "critical exponents and ratios", "latex")
     command.add_argument(
         "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
@@ -24,11 +25,26 @@ def register(commands: Commands) -> None:
     )
     command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
+    command.add_argument("--layer", help=f'the layer, as "{DENSE}" (the default)')
+    command.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        type=_named_value,
+        metavar="NAME=X",
+        help="of a symbol of the layer that is not solved for; may be repeated",
+    )
+    command = _about(
+        commands, "critical-line", _critical_line, "the C_W with chi_perp = 1 at a C_b"
+    )
+    _add_variance(command, "C_b", required=True)
+    command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
+    command = _about(commands, "gain", _gain, "the gain that keeps the size of preactivations")
+    command.add_argument("--variance", type=number, default=1.0, help="to keep (default 1)")
     _about(commands, "nearby", _nearby, "two nearby inputs at criticality")
     command = _about(commands, "phase", _phase, "ordered or chaotic, and how fast")
-    for symbol, needed in (("C_W", True), ("C_b", False)):
-        names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
-        command.add_argument(*names, type=number, required=needed, default=0.0, metavar="X")
+    _add_variance(command, "C_W", required=True)
+    _add_variance(command, "C_b", required=False)
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
     command = _about(commands, "recipe", _recipe, "critical initialisation, layer by layer")
     command.add_argument(
@@ -55,6 +71,19 @@ def _about(
     return command
 
 
+def _add_variance(command: argparse.ArgumentParser, symbol: str, *, required: bool) -> None:
+    names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
+    command.add_argument(*names, type=number, required=required, default=0.0, metavar="X")
+
+
+def _named_value(text: str) -> tuple[str, str]:
+    """Read a value of a symbol, such as C_U=1/4; the library reads the number."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no value of a symbol; give C_U=1/4")
+    return name.strip(), value
+
+
 def _exponents(options: argparse.Namespace) -> str:
     from symdlt.asymptotics import exponents
     from symdlt.definitions import correlators
@@ -72,7 +101,27 @@ def _exponents(options: argparse.Namespace) -> str:
 def _criticality(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import criticality
 
-    return _shown(criticality(options.activation, digits=options.digits), options)
+    layer, values = options.layer or DENSE, dict(options.value)
+    answer = criticality(options.activation, layer=layer, values=values, digits=options.digits)
+    return _shown(answer, options)
+
+
+def _critical_line(options: argparse.Namespace) -> str:
+    from symdlt.fixed_points import critical_line
+
+    points = critical_line(options.activation, options.C_b, digits=options.digits)
+    if options.format == "json":
+        return json.dumps([point.to_dict() for point in points], indent=1)
+    return "\n".join(map(str, points)) or "no point with that C_b"
+
+
+def _gain(options: argparse.Namespace) -> str:
+    from symdlt.fixed_points import gain
+
+    value = gain(options.activation, options.variance)
+    given = {"activation": options.activation, "variance": options.variance}
+    as_json = options.format == "json"
+    return json.dumps({**given, "gain": value}, indent=1) if as_json else f"{value:.15g}"
 
 
 def _nearby(options: argparse.Namespace) -> str:
@@ -84,8 +133,8 @@ def _nearby(options: argparse.Namespace) -> str:
 def _phase(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import phase
 
-    found = phase(options.activation, options.C_W, options.C_b, digits=options.digits)
-    return _shown(found, options)
+    answer = phase(options.activation, options.C_W, options.C_b, digits=options.digits)
+    return _shown(answer, options)
 
 
 def _recipe(options: argparse.Namespace) -> str:
@@ -103,5 +152,5 @@ def _mean(options: argparse.Namespace) -> str:
     return str(found)
 
 
-def _shown(found: Any, options: argparse.Namespace) -> str:
-    return json.dumps(found.to_dict(), indent=1) if options.format == "json" else str(found)
+def _shown(answer: Any, options: argparse.Namespace) -> str:
+    return json.dumps(answer.to_dict(), indent=1) if options.format == "json" else str(answer)

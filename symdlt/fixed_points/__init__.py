@@ -10,8 +10,8 @@ from symdlt.fixed_points.critical_lines import critical_line as critical_line
 from symdlt.fixed_points.critical_points import Criticality as Criticality
 from symdlt.fixed_points.critical_points import CriticalPoint as CriticalPoint
 from symdlt.fixed_points.gains import gain as gain
+from symdlt.fixed_points.nearby_inputs import DepthPower as DepthPower
 from symdlt.fixed_points.nearby_inputs import Nearby as Nearby
-from symdlt.fixed_points.nearby_inputs import Power as Power
 from symdlt.fixed_points.nearby_inputs import nearby as nearby
 from symdlt.fixed_points.phase_plane import plot_phase_plane as plot_phase_plane
 from symdlt.fixed_points.phase_result import FixedKernel as FixedKernel

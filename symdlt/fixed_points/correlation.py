@@ -13,9 +13,11 @@ terms that exceed ρ, and they are less; only −1 is left, for odd activations 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2
+from dataclasses import replace
+from math import log2, log10
 from typing import Any
 
+from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 from symdlt.means.precise import DOUBLE, WIDEST, nodes, segments
@@ -23,8 +25,11 @@ from symdlt.precision import mp
 
 # Phase of a Hermite function over half a segment: the widest disc bounds exp(4 * 3) times it.
 RESOLVED = 3.0
+# Terms times nodes, a bound on the work.
 MOST_WORK = 600_000
+# A bound on Newton's iteration, which halves the distance at least: near 1 two zeros are close.
 MOST_STEPS = 100
+# A convention: a correlation beyond is told as a bound.
 NEAREST = 0.999999
 
 
@@ -51,8 +56,7 @@ class HermiteSquares:
 
     def __init__(self, pieces: Sequence[SmoothPiece], K: Any, total: Any, digits: int) -> None:
         self.pieces, self.K, self.total, self.digits = pieces, K, total, digits
-        with mp.workdps(digits + 5):
-            self.known = HermiteCoefficients(pieces, K, digits, WIDEST)
+        self.known: HermiteCoefficients | None = None
 
     def up_to(self, correlation: float) -> list[Any]:
         """As many as give the series at that correlation to the digits asked for.
@@ -63,18 +67,27 @@ class HermiteSquares:
         with mp.workdps(self.digits + 5):
             negligible = self.total * mp.mpf(10) ** -(self.digits - 1)
             rest, decay = self.total, mp.mpf(1)
-            found: list[Any] = []
+            squares: list[Any] = []
+            known = self.known = self.known or self._coefficients(self._fewest(correlation))
             while abs(rest) * decay > negligible:
-                if len(found) * len(self.known.places) > MOST_WORK:
+                if len(squares) * len(known.places) > MOST_WORK:
                     raise TooNearError(correlation)
-                if len(found) > self.known.resolved:
-                    half = self.known.widest / 2
-                    self.known = HermiteCoefficients(self.pieces, self.K, self.digits, half)
+                if len(squares) > known.resolved:
+                    self.known = self._coefficients(4 * known.resolved)
                     return self.up_to(correlation)
-                found.append(self.known.coefficient(len(found)) ** 2)
-                rest -= found[-1]
+                squares.append(known.coefficient(len(squares)) ** 2)
+                rest -= squares[-1]
                 decay *= correlation
-        return found
+        return squares
+
+    def _fewest(self, correlation: float) -> float:
+        """Half of the terms that are needed if no coefficient is small: most series decay."""
+        return self.digits / -log10(correlation) / 2
+
+    def _coefficients(self, degree: float) -> HermiteCoefficients:
+        """The coefficients on segments that resolve them up to a degree."""
+        widest = min(WIDEST, RESOLVED / degree**0.5)
+        return HermiteCoefficients(self.pieces, self.K, self.digits, widest)
 
 
 class HermiteCoefficients:
@@ -89,13 +102,14 @@ class HermiteCoefficients:
         self.widest, self.bits = widest, int((digits + 8) * log2(10))
         self.resolved = (RESOLVED / widest) ** 2
         root = mp.sqrt(K)
+        pieces = [replace(piece, values=derivatives(piece.node, 0)) for piece in pieces]
         # Hermite functions carry half of the Gaussian, so that tails count as those of 2 K do.
         laid = segments(pieces, (float(K), 2 * float(K)), digits, widest)
         z, lengths, values = nodes(pieces, laid, max(digits, DOUBLE + 1))
         self.places: list[int] = []
         self.values: list[int] = []
         self.hermite: list[int] = []
-        for place, length, (value, *_) in zip(z, lengths, values, strict=True):
+        for place, length, (value,) in zip(z, lengths, values, strict=True):
             y = place / root
             bell = mp.exp(-y * y / 4)
             self.places.append(self._fixed(y))

@@ -10,13 +10,17 @@ import sympy as sp
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.arguments import check_digits, continuous_pieces, variance_of
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
 from symdlt.fixed_points.kernel_curve import KernelCurve, computed_twice, crossings, solved
 from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
-from symdlt.fixed_points.phases import DIGITS, check_digits, continuous_pieces, variance_of
+from symdlt.fixed_points.phases import DIGITS, FEWEST_DIGITS
 from symdlt.precision import mp, number
+
+NUMBERS = ("C_b", "C_W", "K", "chi_parallel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,19 @@ class LinePoint:
         r"""The depth $1/|\log|\chi_\parallel||$ over which they do."""
         return depth_scale(self.chi_parallel)
 
+    def __str__(self) -> str:
+        kind = "stable" if self.stable else "not stable"
+        numbers = (f"{name} = {text(getattr(self, name))}" for name in NUMBERS)
+        return f"{', '.join(numbers)}, {kind}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as text."""
+        return {
+            **{name: text(getattr(self, name)) for name in (*NUMBERS, "xi_parallel")},
+            "stable": self.stable,
+            "errors": {name: text(error) for name, error in self.errors},
+        }
+
 
 def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[LinePoint, ...]:
     r"""The $C_W$ at which $\chi_\perp = 1$ for a given $C_b$, with the kernels there.
@@ -73,13 +90,13 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
     >>> critical_line("tanh", 0)[0].C_W
     1
     """
-    check_digits(digits)
+    check_digits(digits, FEWEST_DIGITS)
     bias = variance_of(C_b, "C_b")
-    found = read_activation(activation)
-    pieces = continuous_pieces(found)
+    read = read_activation(activation)
+    pieces = continuous_pieces(read)
     if straight_slopes(pieces) is not None:
         raise SolutionError(
-            f"{found.name[:60]!r} is scale-invariant, so that chi_perp is 1 at one C_W for all K, "
+            f"{read.name[:60]!r} is scale-invariant, so that chi_perp is 1 at one C_W for all K, "
             "where only C_b = 0 keeps a kernel. Its critical line is that point. "
             "Use `criticality`, which gives it."
         )
@@ -89,7 +106,7 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
 
     def excess(K: float) -> float:
         at = curve.at(K)
-        return float((1 - float(bias) / K) * at.d - at.g / K)
+        return float((1 - float(bias) / K) * at.d - at.g / K)  # d/K times K - K'; no division
 
     roots = crossings(excess, grid, TOUCHING) if bias else []
     points = [_point(pieces, root, bias, digits) for root in roots]
@@ -102,17 +119,19 @@ def _at_zero(pieces: tuple[SmoothPiece, ...]) -> list[LinePoint]:
 
 
 def _point(pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int) -> LinePoint:
-    def compute(working: int) -> dict[str, Any]:
+    def compute(near: Any, working: int) -> dict[str, Any]:
         with mp.workdps(working):
             C_b = number(bias)
 
         def step(K: Any, at: KernelNumbers) -> Any:
+            # Newton's iteration for K' = K with the critical weight, whose derivative is -d'/d².
             slope = 1 - at.g_1 / at.d + at.g * at.d_1 / at.d**2
-            return (at.next_kernel(C_b, 1 / at.d) - K) / slope
+            return (at.next_kernel(C_b, at.critical_weight) - K) / slope
 
-        K, at = solved(pieces, rough, working, step)
+        K, at = solved(pieces, near, working, step)
         with mp.workdps(working):
-            return {"C_W": 1 / at.d, "K": K, "chi_parallel": at.g_1 / at.d}
+            C_W = at.critical_weight
+            return {"C_W": C_W, "K": K, "chi_parallel": at.chi_parallel(C_W)}
 
-    found, errors = computed_twice(compute, digits)
-    return LinePoint(bias, **found, errors=errors)
+    numbers, errors = computed_twice(compute, rough, digits)
+    return LinePoint(bias, **numbers, errors=errors)

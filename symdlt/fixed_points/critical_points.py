@@ -1,4 +1,4 @@
-"""What `criticality` returns: critical points of the kernel map and the class of an activation."""
+"""What `criticality` returns, and as text: critical points and the class of an activation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.definitions import DENSE, Layer
+from symdlt.fixed_points.number_text import power_text, text
+
 SCALE_INVARIANT = "scale-invariant"
 ZERO = "K*=0"
 HALF_STABLE = "half-stable"
 NONE = "no criticality"
-SCHEMA = "symdlt.criticality"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.criticality", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class CriticalPoint:
         approached: from where the kernel comes to K*: "from above", "from below", "from nowhere",
             "every K stays" or "undecided".
         errors: names and errors of the numbers that are not exact, from doubled working precision.
+        symbols: what the layer calls C_b, None if it has no biases, and C_W.
     """
 
     K: Any
@@ -52,6 +55,13 @@ class CriticalPoint:
     stability: str
     approached: str
     errors: tuple[tuple[str, Any], ...] = ()
+    symbols: tuple[str | None, str] = ("C_b", "C_W")
+
+    @property
+    def variances(self) -> tuple[tuple[str, Any], ...]:
+        """The critical hyperparameters by the names that the layer gives them."""
+        pairs = zip(self.symbols, (self.C_b, self.C_W), strict=True)
+        return tuple((name, value) for name, value in pairs if name is not None)
 
     @property
     def exact(self) -> bool:
@@ -78,7 +88,8 @@ class CriticalPoint:
 
     def __repr__(self) -> str:
         K = "any" if self.K is None else self.K
-        return f"CriticalPoint(K={K}, C_b={self.C_b}, C_W={self.C_W}, {self.stability})"[:200]
+        variances = ", ".join(f"{name}={value}" for name, value in self.variances)
+        return f"CriticalPoint(K={K}, {variances}, {self.stability})"[:200]
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as text; K is "any" if every K is a fixed point."""
@@ -95,8 +106,7 @@ class CriticalPoint:
         """The numbers by name."""
         return {
             "K": "any" if self.K is None else self.K,
-            "C_b": self.C_b,
-            "C_W": self.C_W,
+            **dict(self.variances),
             "chi_parallel": self.chi_parallel,
             "chi_perp": self.chi_perp,
             "kernel_power": self.kernel_power,
@@ -119,6 +129,7 @@ class Criticality:
         scanned: the lowest and the highest K between which points with K* > 0 were sought, or
             None if every K is a fixed point.
         digits: how many digits were asked for.
+        layer: how a layer is made of the one below.
     """
 
     activation: str
@@ -127,6 +138,7 @@ class Criticality:
     reasons: tuple[str, ...]
     scanned: tuple[float, float] | None
     digits: int
+    layer: Layer = DENSE
 
     @property
     def critical(self) -> bool:
@@ -134,9 +146,7 @@ class Criticality:
         return self.universality != NONE
 
     def __str__(self) -> str:
-        from symdlt.fixed_points.critical_printing import text
-
-        return text(self)
+        return _criticality_text(self)
 
     def __repr__(self) -> str:
         return (
@@ -146,9 +156,9 @@ class Criticality:
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists and strings, which `--format json` prints."""
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
+            **({} if self.layer == DENSE else {"layer": str(self.layer)}),
             "class": self.universality,
             "points": [point.to_dict() for point in self.points],
             "reasons": list(self.reasons),
@@ -159,3 +169,65 @@ class Criticality:
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(sp.sstr(value, full_prec=False))
+
+
+def _criticality_text(answer: Criticality) -> str:
+    """A header, a block for each critical point, the reasons and what was searched."""
+    layer = "" if answer.layer == DENSE else f", of layers {answer.layer}"
+    lines = [f"{answer.activation}: {_headline(answer.universality)}{layer}"]
+    for point in answer.points:
+        lines += ["", *_block(point)]
+    if answer.reasons:
+        lines += ["", *answer.reasons]
+    if answer.scanned is not None:
+        low, high = (f"{end:g}" for end in answer.scanned)
+        lines += ["", f"Points with K* > 0 were sought for K from {low} to {high}."]
+    return "\n".join(lines)
+
+
+def _headline(universality: str) -> str:
+    return universality if universality.startswith("no ") else f"universality class {universality}"
+
+
+def _block(point: CriticalPoint) -> list[str]:
+    errors = dict(point.errors)
+    K = "any K" if point.K is None else f"K* = {_shown(point.K)}"
+    accuracy = "exact" if point.exact else "numerical"
+    lines = [f"{K}, {_stability(point)} ({accuracy})"]
+    rows = [*point.variances, ("chi_parallel", point.chi_parallel), ("chi_perp", point.chi_perp)]
+    if point.kernel_power is not None:
+        rows.append(("a_1", point.a_1))
+    elif point.stability == "stable":
+        lines.append("  no power of K moves the kernel: it shrinks slower than every power of l")
+    if point.perp_power is not None:
+        rows.append(("b_1", point.b_1))
+    if point.p_perp is not None:
+        rows.append(("p_perp", point.p_perp))
+    if "K" in errors:
+        lines.append(f"  {'error of K*':<12} {_shown(errors['K'])}")
+    for name, value in rows:
+        error = f"   (error {_shown(errors[name])})" if name in errors else ""
+        lines.append(f"  {name:<12} {_shown(value)}{error}{_meaning(name, point)}")
+    return lines
+
+
+def _stability(point: CriticalPoint) -> str:
+    if point.K is None:
+        return "every kernel is kept"
+    if point.stability == "undecided":
+        return "stability undecided"
+    return f"{point.stability}, approached {point.approached}"
+
+
+def _meaning(name: str, point: CriticalPoint) -> str:
+    difference = "K" if point.K == 0 else "(K - K*)"
+    if name == "a_1":
+        return f"   K' - K = a_1 {power_text(difference, point.kernel_power)} + ..."
+    if name == "b_1":
+        return f"   chi_perp = 1 + b_1 {power_text(difference, point.perp_power)} + ..."
+    return ""
+
+
+def _shown(value: Any) -> str:
+    shown = text(value).removesuffix(".0")
+    return shown if len(shown) <= 60 else f"{sp.sstr(value.evalf(30), full_prec=False)}"

@@ -22,9 +22,13 @@ from symdlt.precision import mp, number, rounded
 # Below the smallest scale of the activation by so much the first term of the map's expansion at
 # K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
 BELOW, ABOVE = 1e-9, 1e5
+# Squares of the activation stay in floating point, with room for one more step of the search.
 FARTHEST = 1e200
+# A part of the kernel: means have 13 digits, and differences lose a few.
 TOUCHING = 1e-11
+# Where kernel and slope move by less than this part between neighbours, eight places are more.
 HARDLY, FINER = 1e-2, 8
+# A bound: deeper than networks that are built.
 MOST_LAYERS = 1000
 # A thousand times what a place is found to, see `SETTLED`.
 ARRIVED = 1e-6
@@ -122,16 +126,16 @@ def fixed_kernels(
     grid = flow.grid(start)
     start = flow.first(start, grid)
     places = flow.zeros(grid)
-    found = [_numerical(pieces, place, (C_W, C_b), digits) for place in places]
+    kernels = [_numerical(pieces, place, (C_W, C_b), digits) for place in places]
     if C_b == 0 and slopes.value == 0:
         decay = slopes.decay(C_W)
         zero = sp.Integer(0)
-        found.insert(0, FixedKernel(zero, decay, decay, zero))
+        kernels.insert(0, FixedKernel(zero, decay, decay, zero))
         places.insert(0, (0.0, False))
     if flow.excess(grid[-1]) > 0:
-        found.append(_unbounded(slopes.growth(C_W), grid[-1]))
+        kernels.append(_unbounded(slopes.growth(C_W), grid[-1]))
         places.append((inf, False))
-    return found, flow.destination(start, [K for K, _ in places], grid)
+    return kernels, flow.destination(start, [K for K, _ in places], grid)
 
 
 def _unbounded(growth: Any, highest: float) -> FixedKernel:
@@ -174,7 +178,7 @@ class _Flow:
 
     def chi_parallel(self, K: float) -> float:
         """The slope of the map."""
-        return self.C_W * float(self.curve.at(K).g_1)
+        return float(self.curve.at(K).chi_parallel(self.C_W))
 
     def slope(self, K: float) -> float:
         """The slope of the excess in log K."""
@@ -187,16 +191,16 @@ class _Flow:
         floor = self.C_b + self.C_W * float(self.slopes.value) ** 2
         low = max(low, floor / 4)
         high = max(high, 10 * low)
-        found, stopped = self.curve.grid(low, high)
+        grid, stopped = self.curve.grid(low, high)
         if floor and floor / 4 < low:
-            found.insert(0, floor / 4)
+            grid.insert(0, floor / 4)
         growth = self.slopes.growth(self.exact[0])
-        while found and stopped is None and growth is not None and found[-1] < FARTHEST:
-            if self.excess(found[-1]) * (growth - 1) >= 0:
+        while grid and stopped is None and growth is not None and grid[-1] < FARTHEST:
+            if self.excess(grid[-1]) * (growth - 1) >= 0:
                 break
-            more, stopped = self.curve.grid(found[-1] * 2, found[-1] * 1e4)
-            found += more
-        return found
+            more, stopped = self.curve.grid(grid[-1] * 2, grid[-1] * 1e4)
+            grid += more
+        return grid
 
     def first(self, start: float, grid: list[float]) -> float:
         """The start, or the end of the grid for one beyond it that falls down to there.
@@ -224,18 +228,19 @@ class _Flow:
         places = sorted({*finer, *turns})
         crossing = crossings(self.excess, places, TOUCHING)
         nearest = self._from_zero(next((K for K in places if abs(self.excess(K)) > TOUCHING), None))
-        found = [*((K, True) for K in touching), *((K, False) for K in [*nearest, *crossing])]
-        return sorted(found)
+        return sorted(
+            [*((K, True) for K in touching), *((K, False) for K in [*nearest, *crossing])]
+        )
 
     def _finer(self, grid: list[float]) -> list[float]:
         """More places where the kernel hardly moves, and may cross the diagonal more than once."""
-        found = grid[:1]
+        places = grid[:1]
         for low, high in pairwise(grid):
             still = max(abs(f(K)) for K in (low, high) for f in (self.excess, self.slope))
             if TOUCHING < still < HARDLY:
-                found += [low * (high / low) ** (k / FINER) for k in range(1, FINER)]
-            found.append(high)
-        return found
+                places += [low * (high / low) ** (k / FINER) for k in range(1, FINER)]
+            places.append(high)
+        return places
 
     def _from_zero(self, lowest: float | None) -> list[float]:
         """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
@@ -294,19 +299,19 @@ def _numerical(
     """A fixed point computed twice; the difference is its error."""
     rough, touching = place
 
-    def compute(working: int) -> dict[str, Any]:
-        K, at = refined(pieces, rough, variances, working, touching=touching)
+    def compute(near: Any, working: int) -> dict[str, Any]:
+        K, at = refined(pieces, near, variances, working, touching=touching)
         with mp.workdps(working):
             C_W = number(variances[0])
             return {
                 "K": K,
-                "chi_parallel": C_W * at.g_1,
-                "chi_perp": C_W * at.d,
+                "chi_parallel": at.chi_parallel(C_W),
+                "chi_perp": at.chi_perp(C_W),
                 "mean_square": at.g,
             }
 
-    found, errors = computed_twice(compute, digits)
-    return FixedKernel(**found, errors=errors)
+    numbers, errors = computed_twice(compute, rough, digits)
+    return FixedKernel(**numbers, errors=errors)
 
 
 def refined(
@@ -333,7 +338,7 @@ def refined(
         C_W, C_b = map(number, variances)
 
     def step(K: Any, at: KernelNumbers) -> Any:
-        slope = C_W * at.g_1 - 1
+        slope = at.chi_parallel(C_W) - 1
         return -slope / (C_W * at.g_2) if touching else (K - at.next_kernel(C_b, C_W)) / slope
 
     return solved(pieces, rough, digits, step)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
-from numbers import Real
+import sys
+from math import sqrt
 from reprlib import repr as short_repr
 from typing import Any
 
 from symdlt.activations import activation as read_activation
-from symdlt.activations.finiteness import check_growth, check_poles
-from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.arguments import finite_pieces, is_positive_number
 from symdlt.fixed_points.kernel_map import kernel_map
 from symdlt.means.precise import DOUBLE, GaussianMeans
+
+# Any positive number that floating point holds.
+TINY, HUGE = 5e-324, sys.float_info.max
 
 
 def gain(activation: Any, variance: float = 1.0) -> float:
@@ -36,20 +38,17 @@ def gain(activation: Any, variance: float = 1.0) -> float:
     >>> round(gain("selu"), 12)
     1.0
     """
-    real = isinstance(variance, Real) and not isinstance(variance, bool)
-    if not real or not 0 < float(variance) < inf:
+    if not is_positive_number(variance, TINY, HUGE):
         raise SolutionError(
             f"{short_repr(variance)} is not a variance to keep. It stands as variance in the call. "
             "Give a positive number; 1 is usual."
         )
-    found = read_activation(activation)
-    pieces = smooth_pieces(found)
-    check_growth(pieces)
-    check_poles(pieces)
+    read = read_activation(activation)
+    pieces = finite_pieces(read)
     ((square,),) = GaussianMeans(pieces, [kernel_map().kernel], DOUBLE, powers=1)(float(variance))
     if square <= 0:
         raise SolutionError(
-            f"The mean square of {found.name[:60]!r} is zero at a variance of {variance:g}. "
+            f"The mean square of {read.name[:60]!r} is zero at a variance of {variance:g}. "
             "No gain makes it larger. Give a larger variance, or another activation."
         )
     return sqrt(variance / square)

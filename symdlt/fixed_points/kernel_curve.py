@@ -9,18 +9,22 @@ from typing import Any
 
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
-from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map, numbers_at
+from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.means.precise import GaussianMeans, MeanError, lengths
 from symdlt.precision import mp, rounded
 
+# Digits of means in floating point: two of its fifteen may be lost in sums and differences.
 ROUGH = 13
 # A change of sign in floating point that is smaller is not one.
 NOISE = 1e-8
 # Gaussian means vary with log K over a range of about 1, as the heat equation smooths them.
 POINTS_PER_DECADE = 8
+# A bound: Newton's iteration doubles the digits in each step, or does not settle.
 MOST_STEPS = 60
 # Newton's iteration doubles the digits of a place that is known to so many.
 SETTLED = 1 + 1e-9
+# Digits beyond those asked for, which derivatives by K may lose, and the fewest to work with:
+# more than floating point has.
 GUARD = 4
 FEWEST = 18
 
@@ -32,14 +36,15 @@ class KernelCurve:
 
     Attributes:
         pieces: of the activation.
+        maps: of a layer, the dense one if left out.
         scales: the squares of the smallest and of the largest length in its text.
     """
 
-    def __init__(self, pieces: tuple[SmoothPiece, ...]) -> None:
-        self.pieces = pieces
+    def __init__(self, pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) -> None:
+        self.pieces, self.maps = pieces, maps or kernel_map()
         low, high = lengths(pieces)
         self.scales = low**2, high**2
-        self.means = GaussianMeans(pieces, kernel_map().products, ROUGH)
+        self.means = GaussianMeans(pieces, self.maps.products, ROUGH)
         self.known: dict[float, KernelNumbers] = {}
 
     def at(self, K: float) -> KernelNumbers:
@@ -49,21 +54,21 @@ class KernelCurve:
             MeanError: if the means diverge, or take too many nodes.
         """
         if K not in self.known:
-            self.known[K] = numbers_at(K, self.means(K))
+            self.known[K] = self.maps.at(K, self.means(K))
         return self.known[K]
 
     def grid(self, low: float, high: float) -> tuple[list[float], str | None]:
         """Places from low to high, and why they end before, if they do."""
         count = max(2, ceil(POINTS_PER_DECADE * log10(high / low)))
-        found: list[float] = []
+        places: list[float] = []
         for k in range(count + 1):
             K = low * (high / low) ** (k / count)
             try:
                 self.at(K)
             except MeanError as problem:
-                return found, str(problem).partition(". ")[0]
-            found.append(K)
-        return found, None
+                return places, str(problem).partition(". ")[0]
+            places.append(K)
+        return places, None
 
 
 def crossings(
@@ -91,7 +96,11 @@ def bisected(function: Callable[[float], float], low: float, high: float) -> flo
 
 
 def solved(
-    pieces: Sequence[SmoothPiece], rough: Any, digits: int, step: Step
+    pieces: Sequence[SmoothPiece],
+    rough: Any,
+    digits: int,
+    step: Step,
+    maps: KernelMap | None = None,
 ) -> tuple[Any, KernelNumbers]:
     """A place on the curve to many digits, and the numbers there, by Newton's iteration.
 
@@ -100,20 +109,22 @@ def solved(
         rough: near it.
         digits: how many to work with.
         step: how far the next place is to be sought, from K and the numbers there.
+        maps: of a layer, the dense one if left out.
 
     Raises:
         SolutionError: if the iteration does not settle.
     """
-    means = GaussianMeans(pieces, kernel_map().products, digits)
+    maps = maps or kernel_map()
+    means = GaussianMeans(pieces, maps.products, digits)
     with mp.workdps(digits):
         K = mp.mpf(rough)
         for _ in range(MOST_STEPS):
-            change = step(K, numbers_at(K, means(K)))
+            change = step(K, maps.at(K, means(K)))
             K = K + change
             if not K > 0:
                 break
             if abs(change) < abs(K) * mp.mpf(10) ** (-digits / 2 - 1):
-                return K, numbers_at(K, means(K))
+                return K, maps.at(K, means(K))
     raise SolutionError(
         f"The kernel near K = {float(rough):.6g} is not found to {digits} digits. "
         "There two curves touch rather than cross. Give fewer digits, or another C_W."
@@ -121,11 +132,18 @@ def solved(
 
 
 def computed_twice(
-    compute: Callable[[int], dict[str, Any]], digits: int
+    compute: Callable[[Any, int], dict[str, Any]], rough: Any, digits: int
 ) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
-    """Numbers by name as SymPy numbers, and their errors from doubled working precision."""
+    """Numbers by name as SymPy numbers, and their errors from doubled working precision.
+
+    Args:
+        compute: from a place near K and the digits to work with; K is one of the numbers.
+        rough: the place; the second time it is the K of the first.
+        digits: how many to return.
+    """
     working = max(digits, FEWEST) + GUARD
-    first, second = compute(working), compute(2 * working)
+    first = compute(rough, working)
+    second = compute(first["K"], 2 * working)
     with mp.workdps(2 * working):
         errors = tuple((name, rounded(abs(second[name] - first[name]), 2)) for name in first)
         return {name: rounded(value, digits) for name, value in second.items()}, errors

@@ -12,18 +12,20 @@ from symdlt.activations import activation as read_activation
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.nearby_map import NearbyTerm, nearby_map
+from symdlt.fixed_points.number_text import brief, text
 from symdlt.fixed_points.universality import DIGITS, criticality
 
-SCHEMA = "symdlt.nearby"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.nearby", "version": 1}
 CONSTANTS = sp.symbols("c_1 c_2", real=True)
 NAMES = ("K_0", "K_1", "K_2")
+# A convention: longer formulas are not read in a table.
+LONGEST = 40
 
 Series = tuple[tuple[Any, Any, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class DepthPower:
     r"""A power of the depth, $x\,\ell^{-p}\log^j\ell$.
 
     Attributes:
@@ -63,14 +65,14 @@ class Nearby:
     point: CriticalPoint
     p_parallel: Any
     p_perp: Any
-    kernel: Power | None
-    first: Power
-    second: Power
-    driven: Power | None
+    kernel: DepthPower | None
+    first: DepthPower
+    second: DepthPower
+    driven: DepthPower | None
     limits: tuple[str, ...]
 
     @property
-    def leading(self) -> Power:
+    def leading(self) -> DepthPower:
         """The part of K_[2] that falls slower."""
         if self.driven is None or self.driven.exponent > self.second.exponent:
             return self.second
@@ -124,15 +126,14 @@ class Nearby:
             "K_2 driven": self.driven,
         }
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "point": self.point.to_dict(),
             "map": map_text().splitlines(),
-            "p_parallel": _text(self.p_parallel),
-            "p_perp": _text(self.p_perp),
+            "p_parallel": text(self.p_parallel),
+            "p_perp": text(self.p_perp),
             "asymptotes": {name: _entry(power) for name, power in powers.items()},
-            "angle_exponent": _text(self.angle_exponent),
+            "angle_exponent": text(self.angle_exponent),
             "limits": list(self.limits),
         }
 
@@ -160,20 +161,20 @@ def nearby(activation: Any, *, digits: int = DIGITS) -> Nearby:
     >>> str(found.driven)
     'c_1^2/2 l^-3'
     """
-    found = criticality(activation, digits=digits)
-    if not found.critical:
+    answer = criticality(activation, digits=digits)
+    if not answer.critical:
         raise SolutionError(
-            f"{found.activation[:60]!r} cannot be critical, so nearby inputs follow no power of "
-            f"the depth. {found.reasons[0]} Use `phase` with the C_W and C_b of your network."
+            f"{answer.activation[:60]!r} cannot be critical, so nearby inputs follow no power of "
+            f"the depth. {answer.reasons[0]} Use `phase` with the C_W and C_b of your network."
         )
-    point = found.points[0]
+    point = answer.points[0]
     if point.K is not None and (point.p_perp is None or point.kernel_power is None):
         raise SolutionError(
-            f"The kernel of {found.activation[:60]!r} or its chi_perp follows no power of the "
-            "depth at K* = " + _text(point.K) + ". Nearby inputs then follow none either. "
+            f"The kernel of {answer.activation[:60]!r} or its chi_perp follows no power of the "
+            "depth at K* = " + text(point.K) + ". Nearby inputs then follow none either. "
             "Give another activation."
         )
-    return _solved(found.activation, point, _jumps(read_activation(activation), point))
+    return _solved(answer.activation, point, _jumps(read_activation(activation), point))
 
 
 def _jumps(activation: Activation, point: CriticalPoint) -> bool:
@@ -193,9 +194,9 @@ def _solved(name: str, point: CriticalPoint, jumps: bool) -> Nearby:
         point=point,
         p_parallel=parallel,
         p_perp=perpendicular,
-        kernel=None if fall is None else Power(fall, size),
-        first=Power(parallel, c_1),
-        second=Power(perpendicular, c_2),
+        kernel=None if fall is None else DepthPower(fall, size),
+        first=DepthPower(parallel, c_1),
+        second=DepthPower(perpendicular, c_2),
         driven=_driven(_series(_only(2, (2, 0)), point), parallel, perpendicular, fall, size),
         limits=_limits(perpendicular, fall if point.K == 0 else 0, jumps),
     )
@@ -209,29 +210,29 @@ def _driven(series: Series, parallel: Any, perpendicular: Any, fall: Any, size: 
     exponent = 2 * parallel + power * fall - 1
     amount = factor * base * size**power * CONSTANTS[0] ** 2
     gap = perpendicular - exponent
-    return Power(exponent, amount, 1) if gap == 0 else Power(exponent, amount / gap)
+    return DepthPower(exponent, amount, 1) if gap == 0 else DepthPower(exponent, amount / gap)
 
 
 def _limits(perpendicular: Any, fall: Any, jumps: bool) -> tuple[str, ...]:
-    found = []
+    sentences = []
     if jumps:
-        found.append(
+        sentences.append(
             "The slope of the activation jumps, so that the next order in the distance is "
             "K_2^(3/2): this holds for l << sqrt(K_0/K_2). Then correlations go to 1."
         )
     if perpendicular < (fall or 0):
-        found.append("The distance grows relative to the inputs: this holds while it is small.")
-    return tuple(found)
+        sentences.append("The distance grows relative to the inputs: this holds while it is small.")
+    return tuple(sentences)
 
 
 def _only(component: int, differences: tuple[int, int]) -> NearbyTerm:
-    found = [term for term in nearby_map()[component] if term.differences == differences]
-    if len(found) != 1 or found[0].hyperparameters != (0, 1):
+    terms = [term for term in nearby_map()[component] if term.differences == differences]
+    if len(terms) != 1 or terms[0].hyperparameters != (0, 1):
         raise DerivationError(
-            f"The recursion of {NAMES[component]} has {len(found)} terms where there is one. "
+            f"The recursion of {NAMES[component]} has {len(terms)} terms where there is one. "
             "It is expanded from the recursion of G. This is a fault of symdlt; report it."
         )
-    return found[0]
+    return terms[0]
 
 
 def _series(term: NearbyTerm, point: CriticalPoint) -> Series:
@@ -273,24 +274,19 @@ def _depth(exponent: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    exact = _text(value)
-    return exact if len(exact) <= 40 and not value.has(sp.Float) else _text(sp.N(value, 15))
+    return brief(value, LONGEST, 15)
 
 
-def _text(value: Any) -> str:
-    return str(sp.sstr(value, full_prec=False)).replace("**", "^")
-
-
-def _latex(power: Power) -> str:
+def _latex(power: DepthPower) -> str:
     depth = "" if power.exponent == 0 else rf"\,\ell^{{{sp.latex(-power.exponent)}}}"
     return str(sp.latex(power.coefficient)) + depth + (r" \log\ell" if power.log_power else "")
 
 
-def _entry(power: Power | None) -> dict[str, Any] | None:
+def _entry(power: DepthPower | None) -> dict[str, Any] | None:
     if power is None:
         return None
     return {
-        "exponent": _text(power.exponent),
-        "coefficient": _text(power.coefficient),
+        "exponent": text(power.exponent),
+        "coefficient": text(power.coefficient),
         "log_power": power.log_power,
     }

@@ -17,11 +17,14 @@ from math import comb
 
 from symdlt.derivation import Bracket, derive
 from symdlt.errors import DerivationError
+from symdlt.fixed_points.kernel_map import kernel_map
+from symdlt.fixed_points.number_text import power_text
 
 Powers = tuple[int, int]
 Derivatives = dict[Powers, Fraction]
 Expansion = dict[Powers, Derivatives]
 
+# In the distance of the inputs, of which the two differences have these degrees.
 ORDER = 2
 DEGREES = (1, 2)
 BASIS: dict[str, dict[Powers, Fraction]] = {
@@ -45,7 +48,7 @@ class NearbyTerm:
 
     Attributes:
         differences: p and q.
-        hyperparameters: i and j.
+        hyperparameters: i and j, the powers of bias and weight of the kernel map.
         order: m, or None if there is no mean.
         slope: n.
         coefficient: c.
@@ -59,15 +62,16 @@ class NearbyTerm:
 
     def __str__(self) -> str:
         number = "" if self.coefficient == 1 else f"{self.coefficient} "
-        names = [("C_b", self.hyperparameters[0]), ("C_W", self.hyperparameters[1])]
-        words = [name if power == 1 else f"{name}^{power}" for name, power in names if power]
+        maps = kernel_map()
+        names = zip((maps.bias, maps.weight), self.hyperparameters, strict=True)
+        words = [power_text(str(name), power) for name, power in names if power]
         if self.order is not None:
             primes = "'" * self.order if self.order < 4 else f"^({self.order})"
             mean = f"<s{primes} s{primes}>"
             derivative = "d/dK" if self.slope == 1 else f"d^{self.slope}/dK^{self.slope}"
             words.append(f"{derivative} {mean}" if self.slope else mean)
         for name, power in zip(("K_1", "K_2"), self.differences, strict=True):
-            words += [name if power == 1 else f"{name}^{power}"] if power else []
+            words += [power_text(name, power)] if power else []
         return number + " ".join(words)
 
 
@@ -81,7 +85,7 @@ def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
     C_W <s' s'> K_2 + 1/2 C_W d/dK <s' s'> K_1^2
     """
     entries = {name: _entry(name) for name in BASIS}
-    found = []
+    components = []
     for projection in PROJECTIONS:
         sums: dict[tuple[Powers, Powers], Derivatives] = {}
         for name, weight in projection.items():
@@ -92,8 +96,8 @@ def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
             for (differences, hyper), derivatives in sums.items()
             for order, slope, number in _means(derivatives)
         ]
-        found.append(tuple(sorted(terms, key=_place)))
-    return tuple(found)
+        components.append(tuple(sorted(terms, key=_place)))
+    return tuple(components)
 
 
 def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
@@ -103,24 +107,25 @@ def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
 
 def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
     """One entry of the next layer's kernel, by powers of differences and of hyperparameters."""
-    recursion = derive("G", inputs="many")
+    recursion, maps = derive("G", inputs="many"), kernel_map()
     signs = dict(zip(recursion.samples, name, strict=True))
-    found: dict[tuple[Powers, Powers], Derivatives] = {}
+    terms: dict[tuple[Powers, Powers], Derivatives] = {}
     for term in recursion.terms:
-        C_b, C_W, *rates = term.hyperparameters.powers
-        if any(rates) or term.tensors or term.width_ratio or len(term.brackets) > 1:
+        named = dict(term.hyperparameters.named)
+        powers = named.pop(str(maps.bias)), named.pop(maps.weight)
+        if any(named.values()) or term.tensors or term.width_ratio or len(term.brackets) > 1:
             raise DerivationError(
                 f"The recursion of G has the term {term!r}, where only the kernel should stand. "
                 "It is expanded for two nearby inputs. This is a fault of symdlt; report it."
             )
         if not term.brackets:
-            constant = found.setdefault(((0, 0), (C_b, C_W)), {})
+            constant = terms.setdefault(((0, 0), powers), {})
             constant[-1, -1] = constant.get((-1, -1), Fraction(0)) + term.coefficient
         for bracket in term.brackets:
             for differences, derivatives in _expanded(bracket, signs).items():
-                target = found.setdefault((differences, (C_b, C_W)), {})
+                target = terms.setdefault((differences, powers), {})
                 _add(target, derivatives, term.coefficient)
-    return found
+    return terms
 
 
 def _expanded(bracket: Bracket, signs: Mapping[int, str]) -> Expansion:
@@ -177,23 +182,25 @@ def _means(derivatives: Derivatives) -> list[tuple[int | None, int, Fraction]]:
     for (i, j), number in derivatives.items():
         key = (max(i, j), min(i, j))
         rest[key] = rest.get(key, Fraction(0)) + number
-    found: list[tuple[int | None, int, Fraction]] = []
+    means: list[tuple[int | None, int, Fraction]] = []
     if constant := rest.pop((-1, -1), Fraction(0)):
-        found.append((None, 0, constant))
+        means.append((None, 0, constant))
     while rest := {key: number for key, number in rest.items() if number}:
         highest = max(rest)
         order, slope = highest[1], (highest[0] - highest[1]) // 2
         square = _square(order, slope)
         number = rest[highest] / square[highest]
         _add(rest, square, -number)
-        found.append((order, slope, number))
-    return found
+        means.append((order, slope, number))
+    return means
 
 
 def _square(order: int, slope: int) -> Derivatives:
     """A derivative of the mean of a square, in means of products."""
-    found: Derivatives = {}
+    products: Derivatives = {}
     for k in range(2 * slope + 1):
         i, j = order + k, order + 2 * slope - k
-        _add(found, {(max(i, j), min(i, j)): Fraction(comb(2 * slope, k), 2**slope)}, Fraction(1))
-    return found
+        _add(
+            products, {(max(i, j), min(i, j)): Fraction(comb(2 * slope, k), 2**slope)}, Fraction(1)
+        )
+    return products

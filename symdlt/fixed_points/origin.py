@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import sympy as sp
 
-from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
-from symdlt.fixed_points.kernel_map import kernel_map
+from symdlt.fixed_points.kernel_map import FIELDS, KernelMap, MapTerm, kernel_map
+from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.products import series_product
 
+# Powers of sqrt(K) that are expanded: to K^2, which moves most kernels, and if it does not to K^5.
 FEW, MANY = 4, 10
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    r"""The kernel map at small K at $C_b = 0$ and the $C_W$ that keeps a small kernel.
+    r"""The kernel map at small K without biases, and the weight that keeps a small kernel.
 
     $K' = K + a K^q + \cdots$ and $\chi_\perp = 1 + b K^r + \cdots$.
 
     Attributes:
-        C_W: the critical one.
+        C_W: the critical weight.
         power: q, or None if the series stops at K.
         a: its coefficient.
         perpendicular_power: r, or None if all terms vanish.
@@ -49,8 +53,9 @@ def gaussian_powers(sides: Sequence[Sequence[Any]], orders: Sequence[int]) -> li
     >>> gaussian_powers([[0, 0, 0], [0, 1, 0]], (0, 0))
     [0, 0, 1/2]
     """
-    length = len(sides[0])
-    left, right = (_product([_derivative(side, k) for k in orders], length) for side in sides)
+    left, right = (
+        reduce(_expanded_product, [_derivative(side, k) for k in orders]) for side in sides
+    )
     return [
         (b + (-1) ** n * a) * _half_moment(n)
         for n, (a, b) in enumerate(zip(left, right, strict=True))
@@ -65,59 +70,77 @@ def _derivative(coefficients: Sequence[Any], order: int) -> list[Any]:
     return [sp.ff(j + order, order) * c for j, c in enumerate(coefficients[order:])]
 
 
-def _product(factors: list[list[Any]], length: int) -> list[Any]:
-    product = factors[0]
-    for factor in factors[1:]:
-        shortest = min(len(product), len(factor))
-        product = [
-            sp.expand(sum(product[i] * factor[n - i] for i in range(n + 1)))
-            for n in range(shortest)
-        ]
-    return product[:length]
+def _expanded_product(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    return list(map(sp.expand, series_product(first, second)))
 
 
-def origin_of(pieces: tuple[SmoothPiece, ...]) -> Origin | str:
+def origin_of(pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) -> Origin | str:
     """The kernel map at small K, or why K = 0 is not a critical fixed point.
 
     Args:
         pieces: of a continuous activation.
+        maps: of a layer, the dense one if left out.
 
     Raises:
         ActivationError: if it is not finite at zero, or has no Taylor series on a side of it.
     """
+    maps = maps or kernel_map()
     left, right = sides(pieces)
     value, slope = right.series(1)
     if not is_zero(value):
+        biased = f"{maps.bias} >= 0" if maps.bias else maps.weight
         return (
             f"sigma(0) = {short(value)} is not zero, so that K = 0 is no fixed point "
-            "for any C_b >= 0"
+            f"for any {biased}"
         )
     if is_zero(slope) and is_zero(left.series(1)[1]):
-        return "sigma'(0) is zero, so that no C_W keeps a small kernel at its size"
-    found = _expanded(left, right, FEW)
-    if found.power is None or found.perpendicular_power is None:
-        found = _expanded(left, right, MANY)
-    return found
+        return f"sigma'(0) is zero, so that no {maps.weight} keeps a small kernel at its size"
+    origin = _expanded(left, right, FEW, maps)
+    if isinstance(origin, Origin) and None in (origin.power, origin.perpendicular_power):
+        origin = _expanded(left, right, MANY, maps)
+    return origin
 
 
-def _expanded(left: SmoothPiece, right: SmoothPiece, order: int) -> Origin:
-    series = [piece.series(order) for piece in (left, right)]
-    kernel, perpendicular = (gaussian_powers(series, p) for p in kernel_map().products)
-    C_W = sp.factor(1 / kernel[2])
-    q, a = _first(kernel, 3, C_W)
-    r, b = _first(perpendicular, 1, C_W)
+def _expanded(left: SmoothPiece, right: SmoothPiece, order: int, maps: KernelMap) -> Origin | str:
+    taylor = [piece.series(order) for piece in (left, right)]
+
+    def total(terms: Sequence[MapTerm], symbol: str | None) -> list[Any]:
+        """The coefficients of powers of sqrt(K) in what a symbol multiplies, or none does."""
+        series = [_powers(taylor, t.orders) for t in terms if t.symbol == symbol]
+        scales = [t.factor for t in terms if t.symbol == symbol]
+        length = min(map(len, series), default=0)
+        return [sum(x * s[n] for x, s in zip(scales, series, strict=True)) for n in range(length)]
+
+    own, kept = (total(maps.metric, symbol) for symbol in (maps.weight, None))
+    slope, moved = (total(maps.ntk, symbol) for symbol in (maps.weight, None))
+    if kept and not is_zero(kept[0]):
+        return (
+            f"A constant of {short(kept[0])} is left without {maps.weight}, so that K = 0 is no "
+            "fixed point"
+        )
+    rest = 1 - (kept[2] if kept else 0)
+    if kept and not is_positive(rest):
+        return (
+            f"A small kernel is multiplied by {short(1 - rest)} without {maps.weight}, so that no "
+            f"{maps.weight} > 0 keeps it at its size"
+        )
+    C_W = sp.factor(rest / own[2])
+    q, a = _first(own, 3, C_W, kept)
+    r, b = _first(slope, 1, C_W, moved)
     return Origin(C_W, q, a, r, b)
 
 
-def _first(series: Sequence[Any], start: int, scale: Any) -> tuple[Any, Any]:
+def _powers(taylor: Sequence[Sequence[Any]], orders: Sequence[int]) -> list[Any]:
+    """The series of a mean in sqrt(K), that of K itself and of a constant with it."""
+    if orders == FIELDS:
+        return gaussian_powers([[0, 1, *[0] * (len(taylor[0]) - 2)]] * 2, (0, 0))
+    return gaussian_powers(taylor, orders) if orders else [1, *[0] * (len(taylor[0]) - 1)]
+
+
+def _first(series: Sequence[Any], start: int, scale: Any, others: Sequence[Any]) -> tuple[Any, Any]:
     """The power and the coefficient of the first term that does not vanish."""
     for n in range(start, len(series)):
-        if not is_zero(series[n]):
-            return sp.Rational(n, 2), sp.factor(scale * series[n])
+        number = scale * series[n] + (others[n] if others else 0)
+        if not is_zero(number):
+            return sp.Rational(n, 2), sp.factor(number)
     return None, sp.Integer(0)
-
-
-def short(number: Any) -> str:
-    """An exact number as text, or its first digits if it is long."""
-    text = str(sp.sstr(number))
-    return text if len(text) <= 30 else str(number.evalf(8))

@@ -2,9 +2,8 @@ r"""A plot of the plane of $C_W$ and $C_b$: ordered and chaotic networks, and ho
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from math import isfinite
-from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -12,15 +11,17 @@ import numpy as np
 
 from symdlt.activations import activation as read_activation
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.arguments import continuous_pieces, is_range
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW
 from symdlt.fixed_points.kernel_curve import KernelCurve
-from symdlt.fixed_points.phases import continuous_pieces
 
 Array = Any
 
+# On each side of the plane, a convention.
 POINTS = 60
 # Layers: kernels that have not come to rest by then show the network of that depth.
 LAYERS = 300
+# Layers: deeper networks than are built, and the line itself would be infinitely deep.
 DEEPEST = 1e3
 
 
@@ -50,10 +51,10 @@ def plot_phase_plane(
     """
     for ends, name in ((C_W, "C_W"), (C_b, "C_b"), ((0, start), "start")):
         _check(ends, name)
-    found = read_activation(activation)
+    read = read_activation(activation)
     columns, rows = (np.linspace(ends[0], ends[1], POINTS) for ends in (C_W, C_b))
     across, up = np.meshgrid(columns, rows)
-    chi = chi_perp(KernelCurve(continuous_pieces(found)), across, up, start)
+    chi = chi_perp(KernelCurve(continuous_pieces(read)), across, up, start)
     with np.errstate(divide="ignore"):
         depth = np.log10(np.minimum(1 / abs(np.log(chi)), DEEPEST))
     if ax is None:
@@ -64,7 +65,7 @@ def plot_phase_plane(
     ax.figure.colorbar(shades, ax=ax, label=r"$\log_{10}\xi_\perp$")
     if np.nanmin(chi) < 1 < np.nanmax(chi):
         ax.contour(across, up, chi, levels=[1], colors="black")
-    ax.set(xlabel="$C_W$", ylabel="$C_b$", title=f"{found.name[:40]}: black, $\\chi_\\perp = 1$")
+    ax.set(xlabel="$C_W$", ylabel="$C_b$", title=f"{read.name[:40]}: black, $\\chi_\\perp = 1$")
     return ax
 
 
@@ -83,14 +84,12 @@ def chi_perp(curve: KernelCurve, C_W: Array, C_b: Array, start: float) -> Array:
     with np.errstate(all="ignore"):
         for _ in range(LAYERS):
             K = C_b + C_W * np.exp(np.interp(np.log(K), places, kernel))
-        found = C_W * np.exp(np.interp(np.log(K), places, slope))
-    return np.where(np.exp(places[-1]) > K, found, np.nan)
+        chi = C_W * np.exp(np.interp(np.log(K), places, slope))
+    return np.where(np.exp(places[-1]) > K, chi, np.nan)
 
 
 def _check(ends: Any, name: str) -> None:
-    listed = isinstance(ends, list | tuple) and len(ends) == 2
-    real = listed and all(isinstance(end, Real) and isfinite(end) for end in ends)
-    if not real or not 0 <= ends[0] < ends[1]:
+    if not is_range(ends, 0, sys.float_info.max):
         raise SolutionError(
             f"{short_repr(ends)} is not a range of {name}. It stands as {name} in the call. "
             "Give the lowest and the highest, such as (0.5, 3.0)."

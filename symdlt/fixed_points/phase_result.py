@@ -7,8 +7,10 @@ from typing import Any
 
 import sympy as sp
 
-SCHEMA = "symdlt.phase"
-VERSION = 1
+from symdlt.fixed_points.number_text import brief, text
+
+SCHEMA = {"schema": "symdlt.phase", "version": 1}
+# Of depths, which are logarithms of numbers with as many.
 SCALE_DIGITS = 15
 ORDERED, CHAOTIC, CRITICAL, UNBOUNDED = "ordered", "chaotic", "critical", "unbounded"
 
@@ -218,8 +220,7 @@ class Phase:
         numbers += ["xi_parallel", "xi_perp", "xi_rho"]
         values = {name: getattr(self, name) for name in numbers}
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "side": self.side,
             **{name: None if value is None else text(value) for name, value in values.items()},
@@ -237,14 +238,3 @@ def depth_scale(factor: Any) -> Any:
         return sp.Integer(0)
     rate = abs(sp.log(abs(factor)))
     return sp.oo if rate == 0 else sp.N(1 / rate, SCALE_DIGITS)
-
-
-def text(value: Any) -> str:
-    """A number in full."""
-    return str(sp.sstr(value, full_prec=False)).replace("**", "^")
-
-
-def brief(value: Any) -> str:
-    """A number or an expression, with six digits where it is not exact and short."""
-    exact = text(value)
-    return exact if not value.has(sp.Float) and len(exact) < 20 else text(sp.N(value, 6))

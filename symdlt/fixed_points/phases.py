@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import isfinite
-from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any
 
 import sympy as sp
 
-from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
-from symdlt.activations.finiteness import check_growth, check_poles
-from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
+from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.derivation import derive
-from symdlt.errors import DerivationError, SolutionError
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.arguments import (
+    LEAST,
+    MOST,
+    check_digits,
+    continuous_pieces,
+    is_positive_number,
+    variance_of,
+)
 from symdlt.fixed_points.correlation import TooNearError, fixed_correlation
 from symdlt.fixed_points.fixed_kernels import ENDS, Slopes, fixed_kernels, refined, slopes_of
 from symdlt.fixed_points.kernel_map import kernel_map
@@ -27,17 +30,17 @@ from symdlt.fixed_points.phase_result import (
     FixedKernel,
     Phase,
 )
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
-from symdlt.fixed_points.universality import MOST_DIGITS
 from symdlt.precision import mp, number, rounded
 
+# Those of floating point.
 DIGITS = 15
+# Digits beyond those asked for, and more for the second computation, which gives the error.
 GUARD = 2
 MORE = 8
+# Powers of ten: floats bring about 12 digits of what they were meant to be.
 INPUT_DIGITS = -12
+# Critical networks are told from others by less than half of the digits.
 FEWEST_DIGITS = 6
-# Floating point, with room for the squares of large activations.
-LEAST, MOST = 1e-305, 1e150
 ONE = sp.Integer(1)
 
 
@@ -68,11 +71,11 @@ def phase(
     >>> phase("relu", 3).xi_parallel
     2.46630346237643
     """
-    check_digits(digits)
+    check_digits(digits, FEWEST_DIGITS)
     _check_start(start)
-    C_W, C_b = variance_of(C_W, "C_W"), variance_of(C_b, "C_b")
-    found = read_activation(activation)
-    pieces = continuous_pieces(found)
+    C_W, C_b = variance_of(C_W, "C_W", positive=True), variance_of(C_b, "C_b")
+    read = read_activation(activation)
+    pieces = continuous_pieces(read)
     kernels, chosen = fixed_kernels(pieces, C_W, C_b, float(start), digits)
     kernel = kernels[chosen]
     if kernel.chi_parallel < -1:
@@ -87,7 +90,7 @@ def phase(
     except TooNearError as near:
         rho, slope, errors, above = None, None, (), near.args[0]
     return Phase(
-        activation=found.name,
+        activation=read.name,
         C_W=C_W,
         C_b=C_b,
         side=side,
@@ -102,86 +105,18 @@ def phase(
     )
 
 
-def continuous_pieces(found: Activation) -> tuple[SmoothPiece, ...]:
-    """The pieces of an activation whose kernel map and susceptibilities exist.
-
-    Raises:
-        ActivationError: if it is not finite somewhere.
-        SolutionError: if it grows too fast, or jumps.
-    """
-    pieces = smooth_pieces(found)
-    check_growth(pieces)
-    check_poles(pieces)
-    if len(pieces) > 1 and found.kinks(0):
-        raise SolutionError(
-            f"{found.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
-            "Near inputs are then torn apart at once. Give a continuous activation."
-        )
-    return pieces
-
-
-def check_digits(digits: Any) -> None:
-    """Refuse what is not a number of digits that can be had."""
-    if type(digits) is not int or not FEWEST_DIGITS <= digits <= MOST_DIGITS:
-        raise SolutionError(
-            f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
-            f"Give a whole number from {FEWEST_DIGITS} to {MOST_DIGITS}."
-        )
-
-
 def _check_start(start: Any) -> None:
-    if not isinstance(start, Real) or isinstance(start, bool) or not LEAST <= float(start) <= MOST:
+    if not is_positive_number(start, LEAST, MOST):
         raise SolutionError(
             f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
             f"Give a number from {LEAST} to {MOST}; 1 is usual."
         )
 
 
-def variance_of(value: Any, name: str) -> Any:
-    """An exact number; floats are read as they are printed."""
-    given = _written(value) if isinstance(value, str) else value
-    number = None if isinstance(given, bytes | bool) else _exact(given)
-    if number is None or not number.is_finite or number < 0 or (name == "C_W" and number == 0):
-        wanted = "positive" if name == "C_W" else "zero or positive"
-        raise SolutionError(
-            f"{name} = {short_repr(value)} is not a variance. It must be a number that is "
-            f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
-        )
-    if number and not LEAST <= number <= MOST:
-        raise SolutionError(
-            f"{name} = {short_repr(value)} is out of the range of floating point, in which fixed "
-            f"points are sought. They scale with C_b and with the square of the activation. "
-            f"Give one from {LEAST} to {MOST}."
-        )
-    return number
-
-
-def _written(text: str) -> Any:
-    """A number written as 1.5, 1e-3 or 2/900; nothing if it is none, or beyond floats."""
-    try:
-        parts = [part.strip() for part in text.split("/")]
-        if any(not isfinite(float(part)) for part in parts) or len(parts) > 2:
-            return None
-        top, *bottom = (Fraction(part) if float(part) else Fraction(0) for part in parts)
-        return top / bottom[0] if bottom else top
-    except (ValueError, ZeroDivisionError):
-        return None
-
-
-def _exact(value: Any) -> Any:
-    try:
-        if isinstance(value, float) or getattr(value, "is_Float", False):
-            return sp.Rational(str(value)) if isfinite(value) else None
-        number = sp.sympify(value)
-    except (sp.SympifyError, TypeError, ValueError):
-        return None
-    return number if getattr(number, "is_number", False) and number.is_real else None
-
-
 def _side(kernel: FixedKernel, digits: int) -> str:
     if kernel.K is sp.oo:
         return UNBOUNDED
-    excess = kernel.chi_perp - 1  # floats bring about 12 digits of what they were meant to be
+    excess = kernel.chi_perp - 1
     tolerance = sp.Float(10) ** max(1 - digits, INPUT_DIGITS) if kernel.errors else 0
     if abs(excess) <= tolerance:
         return CRITICAL
@@ -232,16 +167,11 @@ def _ntk(kernel: FixedKernel) -> Any:
     means = dict(zip(kernel_map().products, (kernel.mean_square, kernel.chi_perp), strict=True))
     source = sp.Integer(0)
     for term in derive("H", inputs="one").terms:
-        if term.tensors:
-            continue
-        C_b, C_W, bias, weight = term.hyperparameters.powers
-        if C_b or C_W:
-            raise DerivationError(
-                f"The recursion of H has the source {term!r}, where only learning rates stand. "
-                "Its fixed point is read off it. This is a fault of symdlt; report it."
-            )
-        number = sp.Rational(*term.coefficient.as_integer_ratio())
-        for bracket in term.brackets:
-            number *= means[tuple(order for _, order in bracket.factors)]
-        source += number * LAMBDA_B**bias * LAMBDA_W**weight
+        if not term.tensors:
+            number = sp.Rational(*term.coefficient.as_integer_ratio())
+            for bracket in term.brackets:
+                number *= means[tuple(order for _, order in bracket.factors)]
+            for name, power in term.hyperparameters.named:
+                number *= sp.Symbol(name, positive=True) ** power
+            source += number
     return sp.expand(source / (1 - kernel.chi_perp))

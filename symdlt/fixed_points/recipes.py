@@ -14,12 +14,11 @@ from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import CriticalPoint
-from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map, numbers_at
+from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
 
-SCHEMA = "symdlt.recipe"
-VERSION = 1
+SCHEMA = {"schema": "symdlt.recipe", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,7 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, numbers and strings."""
         return {
-            "schema": SCHEMA,
-            "version": VERSION,
+            **SCHEMA,
             "activation": self.activation,
             "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,
@@ -132,9 +130,9 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
     (1.0, [(0.1, 1.0), (0.125, 0.5), (0.125, 0.333)])
     """
     _check_widths(widths)
-    found = criticality(activation)
+    answer = criticality(activation)
     unit = _at_unit_kernel(activation)
-    point = next((p for p in found.points if found.critical and _has_powers(p)), None)
+    point = next((p for p in answer.points if answer.critical and _has_powers(p)), None)
     C_b, C_W = (float(point.C_b), float(point.C_W)) if point else (0.0, 1 / unit.g)
     start = 1.0 if point is None else float(point.K) if point.K else None
     perpendicular, vanishing = _powers(point)
@@ -154,7 +152,7 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
             )
         )
     return Recipe(
-        activation=found.activation,
+        activation=answer.activation,
         point=point,
         gain=sqrt(C_W),
         unit_gain=unit.g**-0.5,
@@ -174,8 +172,8 @@ def _check_widths(widths: Any) -> None:
 
 
 def _at_unit_kernel(activation: Any) -> KernelNumbers:
-    pieces = smooth_pieces(read_activation(activation))
-    return numbers_at(1.0, GaussianMeans(pieces, kernel_map().products, DOUBLE)(1.0))
+    pieces, maps = smooth_pieces(read_activation(activation)), kernel_map()
+    return maps.at(1.0, GaussianMeans(pieces, maps.products, DOUBLE)(1.0))
 
 
 def _has_powers(point: CriticalPoint) -> bool:

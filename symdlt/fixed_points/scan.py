@@ -10,7 +10,7 @@ import sympy as sp
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
-from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.precision import mp
 
 # How far K is sought below the smallest and above the largest scale of the activation: where
@@ -51,8 +51,8 @@ class Scan:
 
     @property
     def usable(self) -> tuple[float, ...]:
-        """The K at which C_b is not negative if χ_⊥ is 1."""
-        return tuple(K for K, numbers in self.grid if 0 < numbers.g <= K * numbers.d)
+        """The K at which neither bias nor weight is negative if χ_⊥ is 1."""
+        return tuple(K for K, numbers in self.grid if numbers.allowed(K))
 
 
 def _sign(numbers: KernelNumbers) -> int:
@@ -60,18 +60,21 @@ def _sign(numbers: KernelNumbers) -> int:
     return 0 if abs(mismatch) < NOISE else 1 if mismatch > 0 else -1
 
 
-def scan(pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None) -> Scan:
+def scan(
+    pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None, maps: KernelMap
+) -> Scan:
     """Look for the K at which the two susceptibilities agree, by their change of order on a grid.
 
     Args:
         pieces: of an activation that is continuous and not constant.
         search: the lowest and the highest K; the grid ends earlier where the means diverge.
+        maps: of the layer.
 
     Raises:
         MeanError: if the means diverge at the lowest K already.
         ActivationError: if the activation is not real and finite somewhere.
     """
-    curve = KernelCurve(pieces)
+    curve = KernelCurve(pieces, maps)
     low, high = search or (curve.scales[0] / BEYOND, curve.scales[1] * BEYOND)
     curve.at(low)
     grid, stopped = curve.grid(low, high)
@@ -82,50 +85,57 @@ def scan(pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None) ->
 
 
 def half_stable_point(
-    pieces: tuple[SmoothPiece, ...], rough: float, digits: int, *, solve: bool = True
+    pieces: tuple[SmoothPiece, ...],
+    rough: float,
+    digits: int,
+    maps: KernelMap,
+    *,
+    solve: bool = True,
 ) -> CriticalPoint:
     """A critical point with K* > 0, computed twice; the difference is its error.
 
     Args:
         pieces: of the activation.
         rough: near K*.
-        digits: how many to return; C_b may come out negative.
+        digits: how many to return; bias and weight may come out negative.
+        maps: of the layer.
         solve: whether K* is to be found; otherwise it is what was given.
 
     Raises:
         SolutionError: if Newton's iteration does not settle.
     """
-    found, errors = computed_twice(lambda working: _numbers(pieces, rough, working, solve), digits)
-    decided = abs(found["a_1"] * found["K"]) > DECIDED
-    side = "from above" if found["a_1"] < 0 else "from below"
+    step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
+
+    def compute(near: Any, working: int) -> dict[str, Any]:
+        K, at = solved(pieces, near, working, step, maps)
+        with mp.workdps(working):
+            weight = at.critical_weight
+            return {
+                "K": K,
+                "C_b": at.critical_bias(K),
+                "C_W": weight,
+                "chi_parallel": at.chi_parallel(weight),
+                "chi_perp": at.chi_perp(weight),
+                "a_1": (weight * at.g_2 + at.kept[2]) / 2,
+                "b_1": weight * at.d_1 + at.moved[1],
+            }
+
+    numbers, errors = computed_twice(compute, rough, digits)
+    called: dict[str, str | None] = {"C_b": maps.bias, "C_W": maps.weight}
+    names = [(called.get(name, name), error) for name, error in errors]
+    decided = abs(numbers["a_1"] * numbers["K"]) > DECIDED
+    side = "from above" if numbers["a_1"] < 0 else "from below"
     return CriticalPoint(
-        **found,
+        **numbers,
         kernel_power=sp.Integer(2),
         perp_power=sp.Integer(1),
         stability="half-stable" if decided else "undecided",
         approached=side if decided else "undecided",
-        errors=errors,
+        errors=tuple((name, error) for name, error in names if name is not None),
+        symbols=(maps.bias, maps.weight),
     )
 
 
 def solved_point(pieces: tuple[SmoothPiece, ...], rough: Any, digits: int) -> Any:
-    """K* to many digits, from a number near it."""
+    """K* of the dense layer to many digits, from a number near it."""
     return solved(pieces, rough, digits, lambda K, at: at.newton_step)[0]
-
-
-def _numbers(
-    pieces: tuple[SmoothPiece, ...], rough: Any, digits: int, solve: bool
-) -> dict[str, Any]:
-    step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
-    K, at = solved(pieces, rough, digits, step)
-    with mp.workdps(digits):
-        C_W = 1 / at.d
-        return {
-            "K": K,
-            "C_b": K - at.next_kernel(0, C_W),
-            "C_W": C_W,
-            "chi_parallel": C_W * at.g_1,
-            "chi_perp": C_W * at.d,
-            "a_1": C_W * at.g_2 / 2,
-            "b_1": C_W * at.d_1,
-        }

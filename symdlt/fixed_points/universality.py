@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
-from numbers import Real
+from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -12,9 +10,10 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
-from symdlt.activations.finiteness import check_growth, check_poles
-from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
-from symdlt.errors import SolutionError
+from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
+from symdlt.definitions import DENSE, Layer, ascii_name
+from symdlt.errors import SolutionError, require
+from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, variance_of
 from symdlt.fixed_points.critical_points import (
     HALF_STABLE,
     NONE,
@@ -24,27 +23,38 @@ from symdlt.fixed_points.critical_points import (
     CriticalPoint,
 )
 from symdlt.fixed_points.kernel_curve import NOISE
-from symdlt.fixed_points.origin import Origin, origin_of, short
-from symdlt.fixed_points.scan import Scan, half_stable_point, scan
+from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
+from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.origin import Origin, origin_of
+from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
 
+# A convention; `arguments.MOST_DIGITS` is the most.
 DIGITS = 30
-MOST_DIGITS = 300
 # Squares of what floating point holds with room for sums.
 LOWEST, HIGHEST = 1e-200, 1e200
 ONE = sp.Integer(1)
 
 
 def criticality(
-    activation: Any, *, digits: int = DIGITS, search: Sequence[float] | None = None
+    activation: Any,
+    *,
+    layer: Layer | str = DENSE,
+    values: Mapping[str, Any] | None = None,
+    digits: int = DIGITS,
+    search: Sequence[float] | None = None,
 ) -> Criticality:
     r"""Whether a network can be critical, and at which $C_b$ and $C_W$.
 
     At a critical point the kernel is fixed, $K^* = C_b + C_W \langle\sigma\sigma\rangle_{K^*}$, and
-    both susceptibilities are 1. The maps are those of the recursions of G and H; the class follows
-    from the activation.
+    both susceptibilities are 1. The maps are those of the recursions of G and H, of any layer; the
+    class follows from the activation.
 
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
+        layer: how a layer is made of the one below, as a `Layer` or in its short form. What is
+            solved for are the symbol of the constant in its kernel map and that of the weights
+            that read the activation.
+        values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
             is not given, ten thousand times beyond the scales in the text of the activation.
@@ -54,51 +64,66 @@ def criticality(
 
     Raises:
         ActivationError: if the activation cannot be read, or is not finite at zero or elsewhere.
-        SolutionError: if its Gaussian means diverge, or the digits or the range are unusable.
+        LayerError: if the layer cannot be read, or its recursions do not close.
+        SolutionError: if its Gaussian means diverge, or the digits or the range are unusable, or
+            values of the layer are missing.
 
-    >>> found = criticality("gelu", digits=12)
-    >>> found.universality, found.points[0].K, found.points[0].C_b, found.points[0].C_W
+    >>> gelu = criticality("gelu", digits=12)
+    >>> gelu.universality, gelu.points[0].K, gelu.points[0].C_b, gelu.points[0].C_W
     ('half-stable', 3.56155281281, 0.172922390756, 1.98305825744)
     >>> criticality("tanh").points[0].a_1
     -2
+    >>> criticality("tanh", layer="z' = W s(z) + U z", values={"C_U": 0.25}).points[0].C_W
+    3/4
     """
-    _check(digits, search)
-    found = read_activation(activation)
-    pieces = smooth_pieces(found)
-    check_growth(pieces)
-    check_poles(pieces)
-    early = _without_scan(found, pieces)
+    check_digits(digits)
+    _check_search(search)
+    read = read_activation(activation)
+    maps = _maps(layer, values)
+    pieces = finite_pieces(read)
+    early = _without_scan(read, pieces, maps)
     if early is not None:
-        return Criticality(found.name, *early, None, digits)
-    origin = origin_of(pieces)
-    scanned = scan(pieces, None if search is None else (float(search[0]), float(search[1])))
-    at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned)]
-    beyond = [half_stable_point(pieces, K, digits) for K in scanned.roots]
+        return Criticality(read.name, *early, None, digits, maps.layer)
+    origin = origin_of(pieces, maps)
+    ends = None if search is None else (float(search[0]), float(search[1]))
+    scanned = scan(pieces, ends, maps)
+    at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned, maps)]
+    beyond = [half_stable_point(pieces, K, digits, maps) for K in scanned.roots]
     if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
         nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
-        beyond.append(half_stable_point(pieces, nearest, digits, solve=False))
-    usable = [point for point in beyond if point.C_b >= 0]
+        beyond.append(half_stable_point(pieces, nearest, digits, maps, solve=False))
+    refused = {k: why for k, point in enumerate(beyond) if (why := _unusable(point, maps))}
+    usable = [point for k, point in enumerate(beyond) if k not in refused]
     reasons = [f"{origin}."] if isinstance(origin, str) else []
-    reasons += [_negative_bias(point) for point in beyond if point.C_b < 0]
+    reasons += refused.values()
     reasons += [_unstable(point) for point in at_zero if point.stability == "unstable"]
-    reasons += _about_scan(scanned, beyond)
+    reasons += _about_scan(scanned, beyond, maps)
     stable = [point for point in at_zero if point.stability == "stable"]
     universality = ZERO if stable else HALF_STABLE if usable else NONE
     points = (*stable, *usable, *(point for point in at_zero if point not in stable))
-    return Criticality(found.name, universality, points, tuple(reasons), scanned.range, digits)
+    return Criticality(
+        read.name, universality, points, tuple(reasons), scanned.range, digits, maps.layer
+    )
 
 
-def _check(digits: Any, search: Any) -> None:
-    if type(digits) is not int or not 1 <= digits <= MOST_DIGITS:
-        raise SolutionError(
-            f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
-            f"Give a whole number from 1 to {MOST_DIGITS}."
-        )
-    if search is None:
-        return
-    ends = list(search) if isinstance(search, list | tuple) else []
-    real = all(isinstance(end, Real) and isfinite(end) for end in ends)
-    if len(ends) != 2 or not real or not LOWEST <= ends[0] < ends[1] <= HIGHEST:
+def _maps(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
+    """The maps of a layer with the values of its symbols that were given."""
+    require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 0.25}.')
+    written = Layer(layer) if isinstance(layer, str) else layer
+    require(written, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    symbols = [ascii_name(name) for name in written.symbols]
+    for name in values or {}:
+        if name not in symbols:
+            raise SolutionError(
+                f"{short_repr(name)} is no symbol of the layer {written}. It stands in values. "
+                f"The symbols of this layer are {', '.join(symbols)}."
+            )
+    exact = {name: variance_of(value, name) for name, value in (values or {}).items()}
+    return kernel_map(written, exact)
+
+
+def _check_search(search: Any) -> None:
+    if search is not None and not is_range(search, LOWEST, HIGHEST):
         raise SolutionError(
             f"{short_repr(search)} is not a range of K. It stands as search in the call. "
             f"Give the lowest and the highest K, from {LOWEST} to {HIGHEST}, such as (0.001, 1000)."
@@ -106,29 +131,33 @@ def _check(digits: Any, search: Any) -> None:
 
 
 def _without_scan(
-    found: Activation, pieces: tuple[SmoothPiece, ...]
+    activation: Activation, pieces: tuple[SmoothPiece, ...], maps: KernelMap
 ) -> tuple[str, tuple[CriticalPoint, ...], tuple[str, ...]] | None:
     """What is decided by the form of the activation alone."""
-    jumps = found.kinks(0) if len(pieces) > 1 else ()
+    jumps = activation.kinks(0) if len(pieces) > 1 else ()
     if jumps:
         place, step = short(jumps[0].position), short(jumps[0].jumps[0])
         reason = (
             f"The activation jumps by {step} at z = {place}, so that <sigma' sigma'> diverges. "
-            "No C_W then makes chi_perp 1."
+            f"No {maps.weight} then makes chi_perp 1."
         )
         return NONE, (), (reason,)
     if all(piece.constant for piece in pieces):
-        return NONE, (), ("The activation is constant. chi_perp is then 0 for every C_W.",)
-    if (slopes := straight_slopes(pieces)) is not None:
-        return SCALE_INVARIANT, (_scale_invariant(*slopes),), ()
+        reason = f"The activation is constant. chi_perp is then 0 for every {maps.weight}."
+        return NONE, (), (reason,)
+    if straight_slopes(pieces) is not None:
+        origin = origin_of(pieces, maps)
+        if isinstance(origin, str):
+            return NONE, (), (f"{origin}.",)
+        return SCALE_INVARIANT, (_scale_invariant(origin, maps),), ()
     return None
 
 
-def _scale_invariant(left: Any, right: Any) -> CriticalPoint:
+def _scale_invariant(origin: Origin, maps: KernelMap) -> CriticalPoint:
     return CriticalPoint(
         K=None,
         C_b=sp.Integer(0),
-        C_W=sp.factor(2 / (left**2 + right**2)),
+        C_W=origin.C_W,
         chi_parallel=ONE,
         chi_perp=ONE,
         kernel_power=None,
@@ -137,10 +166,11 @@ def _scale_invariant(left: Any, right: Any) -> CriticalPoint:
         b_1=sp.Integer(0),
         stability="neutral",
         approached="every K stays",
+        symbols=(maps.bias, maps.weight),
     )
 
 
-def _point_at_zero(origin: Origin, scanned: Scan) -> CriticalPoint:
+def _point_at_zero(origin: Origin, scanned: Scan, maps: KernelMap) -> CriticalPoint:
     falling = origin.a < 0 if origin.power is not None else _falls(origin, scanned)
     stability = "undecided" if falling is None else "stable" if falling else "unstable"
     approached = {"stable": "from above", "unstable": "from nowhere", "undecided": "undecided"}
@@ -156,35 +186,36 @@ def _point_at_zero(origin: Origin, scanned: Scan) -> CriticalPoint:
         b_1=origin.b,
         stability=stability,
         approached=approached[stability],
+        symbols=(maps.bias, maps.weight),
     )
 
 
 def _falls(origin: Origin, scanned: Scan) -> bool | None:
     """Whether small kernels shrink, from the first K of the grid at which they move."""
     for K, numbers in scanned.grid:
-        change = float(origin.C_W) * numbers.g / K - 1
+        change = numbers.next_kernel(0, float(origin.C_W)) / K - 1
         if abs(change) > NOISE:
             return bool(change < 0)
     return None
 
 
-def _about_scan(scanned: Scan, beyond: list[CriticalPoint]) -> list[str]:
+def _about_scan(scanned: Scan, beyond: list[CriticalPoint], maps: KernelMap) -> list[str]:
     low, high = (f"{end:g}" for end in scanned.range)
     said = []
     if not beyond and scanned.sign in (-1, 1):
         relation = "below" if scanned.sign < 0 else "above"
         said.append(
-            f"For every K from {low} to {high} chi_parallel is {relation} chi_perp, so that no C_W "
-            "makes both 1."
+            f"For every K from {low} to {high} chi_parallel is {relation} chi_perp, so that no "
+            f"{maps.weight} makes both 1."
         )
     if scanned.sign == 0:
         said.append(
             f"At every K from {low} to {high} chi_parallel equals chi_perp; "
             + (
-                f"C_b >= 0 then for K from {scanned.usable[0]:g} to {scanned.usable[-1]:g}, and "
-                "each such K can be K*."
+                f"{maps.bias} >= 0 then for K from {scanned.usable[0]:g} to "
+                f"{scanned.usable[-1]:g}, and each such K can be K*."
                 if scanned.usable
-                else "but C_b would be negative."
+                else f"but {maps.bias or maps.weight} would be negative."
             )
         )
     if scanned.stopped:
@@ -192,9 +223,21 @@ def _about_scan(scanned: Scan, beyond: list[CriticalPoint]) -> list[str]:
     return said
 
 
-def _negative_bias(point: CriticalPoint) -> str:
-    K, C_b = (f"{float(x):.6g}" for x in (point.K, point.C_b))
-    return f"At K = {K} both susceptibilities are 1, but C_b = {C_b} is negative there."
+def _unusable(point: CriticalPoint, maps: KernelMap) -> str:
+    """Why no network has a point of the scan, or nothing if one has."""
+    K, bias, weight = (f"{float(x):.6g}" for x in (point.K, point.C_b, point.C_W))
+    if point.C_W <= 0:
+        return f"At K = {K} both susceptibilities are 1, but {maps.weight} = {weight} there."
+    if maps.bias is None and abs(point.C_b) > DECIDED * point.K:
+        return (
+            f"At K = {K} both susceptibilities are 1, but K is no fixed point there: it lacks a "
+            f"constant of {bias}."
+        )
+    if maps.bias is not None and point.C_b < 0:
+        return (
+            f"At K = {K} both susceptibilities are 1, but {maps.bias} = {bias} is negative there."
+        )
+    return ""
 
 
 def _unstable(point: CriticalPoint) -> str:

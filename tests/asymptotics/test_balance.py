@@ -18,7 +18,7 @@ from symdlt.asymptotics.equations import (
     expand,
     gaussian_series,
 )
-from symdlt.asymptotics.layer_series import Layer, UndeterminedError
+from symdlt.asymptotics.layer_series import DepthLayer, UndeterminedError
 from symdlt.asymptotics.parameters import parameters
 from symdlt.asymptotics.series import LogSeries, power
 from symdlt.asymptotics.solver import solve_driven, solve_kernel
@@ -85,7 +85,7 @@ def odd():
 def layer(odd):
     kernel = solve_kernel(expand(derive("G", inputs="one"), odd.taylor, 4, odd.field), odd, 2)
     nothing = power(0, odd.zero, 3)
-    return Layer((nothing,) * 4, {"G": kernel.series})
+    return DepthLayer((nothing,) * 4, {"G": kernel.series})
 
 
 def artificial(odd, decay, source):

@@ -22,7 +22,7 @@ from symdlt.activations.grammar import parse
 from symdlt.activations.series import derivatives
 from symdlt.asymptotics import exponents
 from symdlt.asymptotics.equations import Laurent
-from symdlt.asymptotics.kinked_means import KinkedMeans
+from symdlt.asymptotics.kinked_means import OneSidedMeans
 from symdlt.asymptotics.series import LogSeries
 from symdlt.errors import SolutionError
 
@@ -224,7 +224,7 @@ def test_curvature_with_a_vanishing_quadratic_term_is_no_power():
 
 def test_brackets_at_a_kink_are_those_of_a_smoothed_one():
     """σ'' from -1 to 2 through a steep tanh: means of σ''' σ'' σ'' at a small width."""
-    means = KinkedMeans(
+    means = OneSidedMeans(
         [0, 1, -1, 0, 0, 0, 0], [0, 1, 2, 0, 0, 0, 0], math.sqrt(2 / math.pi), 2, {}
     )
     found = means((2, 2, 3))

@@ -104,9 +104,9 @@ def _waves(first: Callable[[Array], Array], second: Callable[[Array], Array]) ->
 def _exp(u: Discs) -> Discs:
     centre = np.exp(u.centre)
     rise = np.where(u.radius > 30, u.radius, np.log(np.expm1(np.minimum(u.radius, 30))))
-    found = Discs(centre, np.exp(u.centre.real + rise))
-    found.inner = u
-    return found
+    disc = Discs(centre, np.exp(u.centre.real + rise))
+    disc.inner = u
+    return disc
 
 
 def _tanh(u: Discs) -> Discs:
@@ -124,11 +124,11 @@ def _tanh(u: Discs) -> Discs:
 
 def _sigmoid(u: Discs) -> Discs:
     """A tail to the left that is small is bounded as such, since it can multiply large numbers."""
-    found = _tanh(u * 0.5) * 0.5 + 0.5
+    disc = _tanh(u * 0.5) * 0.5 + 0.5
     right = u.centre.real + u.radius
     tail = np.exp(right) / -np.expm1(np.minimum(right, -1e-3))
-    small = (right < -1e-3) & (tail < found.radius)
-    return Discs(np.where(small, 0, found.centre), np.where(small, tail, found.radius))
+    small = (right < -1e-3) & (tail < disc.radius)
+    return Discs(np.where(small, 0, disc.centre), np.where(small, tail, disc.radius))
 
 
 def _log(u: Discs) -> Discs:

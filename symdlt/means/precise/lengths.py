@@ -37,7 +37,7 @@ def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
     """
     z = 2.0 ** np.stack([OCTAVES, OCTAVES])
     z[0] *= -1
-    found: list[float] = []
+    changing: list[float] = []
     ends = [float(piece.start) for piece in pieces[1:]]
     with np.errstate(all="ignore"):
         for piece, low, high in zip(pieces, [-np.inf, *ends], [*ends, np.inf], strict=True):
@@ -45,9 +45,11 @@ def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
             changes = np.zeros(z[:, 1:].shape, dtype=bool)
             _sizes(piece.node, z, changes)
             changes &= inside[:, 1:] | inside[:, :-1]
-            found += [float(2.0 ** (OCTAVES[k] + 0.5)) for k in np.flatnonzero(changes.any(axis=0))]
-    found += [abs(end) for end in ends if end]
-    return (min(found), max(found)) if found else (1.0, 1.0)
+            changing += [
+                float(2.0 ** (OCTAVES[k] + 0.5)) for k in np.flatnonzero(changes.any(axis=0))
+            ]
+    changing += [abs(end) for end in ends if end]
+    return (min(changing), max(changing)) if changing else (1.0, 1.0)
 
 
 def _sizes(node: Node, z: Array, changes: Array) -> Array:

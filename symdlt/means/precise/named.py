@@ -23,7 +23,7 @@ from symdlt.means.precise.formulas import (
     mean_of_two,
     tidy,
 )
-from symdlt.means.precise.gaussian import DOUBLE, MeanError
+from symdlt.means.precise.segments import DOUBLE, MeanError
 from symdlt.means.precise.sums import moved, one_sample, smooth, two_samples
 from symdlt.precision import rounded
 

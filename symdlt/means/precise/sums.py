@@ -14,7 +14,8 @@ from symdlt.activations.nodes import Node
 from symdlt.activations.pieces import pieces
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
-from symdlt.means.precise.gaussian import DOUBLE, MeanError, nodes, segments
+from symdlt.means.precise.gaussian import nodes
+from symdlt.means.precise.segments import DOUBLE, MeanError, segments
 from symdlt.precision import mp, number
 
 Array = NDArray[np.float64]

@@ -1,0 +1,122 @@
+"""What callers give: activations, variances, digits and ranges, and why some are refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isfinite
+from numbers import Real
+from reprlib import repr as short_repr
+from typing import Any
+
+import sympy as sp
+
+from symdlt.activations import Activation
+from symdlt.activations.finiteness import check_growth, check_poles
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
+from symdlt.errors import SolutionError
+
+# A convention.
+MOST_DIGITS = 300
+# Floating point, with room for the squares of large activations.
+LEAST, MOST = 1e-305, 1e150
+
+
+def finite_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
+    """The pieces of an activation whose Gaussian means may exist.
+
+    Raises:
+        ActivationError: if it is not finite somewhere.
+        SolutionError: if it grows too fast.
+    """
+    pieces = smooth_pieces(activation)
+    check_growth(pieces)
+    check_poles(pieces)
+    return pieces
+
+
+def continuous_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
+    """The pieces of an activation whose kernel map and susceptibilities exist.
+
+    Raises:
+        ActivationError: if it is not finite somewhere.
+        SolutionError: if it grows too fast, or jumps.
+    """
+    pieces = finite_pieces(activation)
+    if len(pieces) > 1 and activation.kinks(0):
+        raise SolutionError(
+            f"{activation.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
+            "Near inputs are then torn apart at once. Give a continuous activation."
+        )
+    return pieces
+
+
+def check_digits(digits: Any, fewest: int = 1) -> None:
+    """Refuse what is not a number of digits that can be had."""
+    if type(digits) is not int or not fewest <= digits <= MOST_DIGITS:
+        raise SolutionError(
+            f"{short_repr(digits)} is not a number of digits. It stands as digits in the call. "
+            f"Give a whole number from {fewest} to {MOST_DIGITS}."
+        )
+
+
+def is_range(ends: Any, lowest: float, highest: float) -> bool:
+    """Whether something is a list of two numbers in ascending order."""
+    listed = isinstance(ends, list | tuple) and len(ends) == 2
+    real = listed and all(isinstance(end, Real) and isfinite(end) for end in ends)
+    return bool(real and lowest <= ends[0] < ends[1] <= highest)
+
+
+def is_positive_number(value: Any, lowest: float, highest: float) -> bool:
+    """Whether something is a real number between two."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    return real and lowest <= float(value) <= highest
+
+
+def variance_of(value: Any, name: str, *, positive: bool = False) -> Any:
+    """An exact number; floats are read as they are printed.
+
+    Args:
+        value: what was given.
+        name: of which hyperparameter.
+        positive: whether zero is refused too.
+
+    Raises:
+        SolutionError: if it is no variance, or out of the range of floating point.
+    """
+    given = _written(value) if isinstance(value, str) else value
+    number = None if isinstance(given, bytes | bool) else _exact(given)
+    if number is None or not number.is_finite or number < 0 or (positive and number == 0):
+        wanted = "positive" if positive else "zero or positive"
+        raise SolutionError(
+            f"{name} = {short_repr(value)} is not a variance. It must be a number that is "
+            f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
+        )
+    if number and not LEAST <= number <= MOST:
+        raise SolutionError(
+            f"{name} = {short_repr(value)} is out of the range of floating point, in which fixed "
+            f"points are sought. They scale with C_b and with the square of the activation. "
+            f"Give one from {LEAST} to {MOST}."
+        )
+    return number
+
+
+def _written(text: str) -> Any:
+    """A number written as 1.5, 1e-3 or 2/900; nothing if it is none, or beyond floats."""
+    try:
+        parts = [part.strip() for part in text.split("/")]
+        if any(not isfinite(float(part)) for part in parts) or len(parts) > 2:
+            return None
+        top, *bottom = (Fraction(part) if float(part) else Fraction(0) for part in parts)
+        return top / bottom[0] if bottom else top
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _exact(value: Any) -> Any:
+    try:
+        if isinstance(value, float) or getattr(value, "is_Float", False):
+            return sp.Rational(str(value)) if isfinite(value) else None
+        number = sp.sympify(value)
+    except (sp.SympifyError, TypeError, ValueError):
+        return None
+    return number if getattr(number, "is_number", False) and number.is_real else None

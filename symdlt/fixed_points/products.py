@@ -1,0 +1,33 @@
+"""Products of polynomials and of power series, as tuples of coefficients of any ring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def series_product(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
+    """The product of two power series, as far as both are known.
+
+    >>> series_product((1, 1, 1), (1, -1, 0))
+    (1, 0, 0)
+    """
+    return tuple(
+        sum((first[i] * second[n - i] for i in range(1, n + 1)), first[0] * second[n])
+        for n in range(min(len(first), len(second)))
+    )
+
+
+def polynomial_product(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
+    """The product of two polynomials; that without coefficients is zero.
+
+    >>> polynomial_product((1, 1), (1, -1))
+    (1, 0, -1)
+    """
+    if not first or not second:
+        return ()
+    product: list[Any] = [0] * (len(first) + len(second) - 1)
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            product[i + j] = product[i + j] + a * b
+    return tuple(product)
