@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK
+from symdlt.definitions import BOOK, Network
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import derivatives_of, functions, is_infinite
-from symdlt.networks.mlp import MLP
 from symdlt.networks.propagation import Propagation, look_up
-from symdlt.networks.requests import TENSORS, asked_tensors, check_data
+from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 
 if TYPE_CHECKING:
     from symdlt.sampling import NetworkEnsemble
@@ -45,7 +44,7 @@ class Comparison(EqualByFields):
         norms: of each tensor the size of what cancels in it, a product of the largest G and H.
     """
 
-    mlp: MLP
+    mlp: Network
     theory: Mapping[str, Array]
     measured: Mapping[str, Array]
     errors: Mapping[str, Array]
@@ -139,7 +138,7 @@ class Comparison(EqualByFields):
 
 
 def check(
-    mlp: MLP,
+    mlp: Network,
     x: ArrayLike,
     tensors: str | Iterable[str] = "all",
     *,
@@ -167,6 +166,7 @@ def check(
     Raises:
         SymdltError: for what `propagate` and `symdlt.sampling.measure` refuse.
 
+    >>> from symdlt import MLP
     >>> mlp = MLP(activation="sin", widths=[8], C_b=0.1, C_W=1.0, n_L=4)
     >>> comparison = check(mlp, [[1.0, 0.5, -0.5]], ["V"], networks=1000)
     >>> comparison
@@ -176,7 +176,7 @@ def check(
     """
     from symdlt.sampling import measure
 
-    require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    check_network(mlp)
     require(extrapolate, bool, "a choice", "Give True or False.")
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
@@ -222,7 +222,7 @@ def _base(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _measurable(mlp: MLP, name: str) -> bool:
+def _measurable(mlp: Network, name: str) -> bool:
     """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
     if not isinstance(mlp.activation, Activation):
         return True
@@ -239,14 +239,14 @@ def _natural(name: str, value: int, least: int) -> int:
     return int(value)
 
 
-def _weights(name: str, mlp: MLP) -> tuple[float, float]:
+def _weights(name: str, mlp: Network) -> tuple[float, float]:
     """The leading order, or the correction, from X(n) = X + X.1/n at n and 2n."""
     below = 2.0 * mlp.widths[-1]
     return (below, -below) if name.endswith(".1") else (-1.0, 2.0)
 
 
 def _theory(
-    mlp: MLP, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
+    mlp: Network, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """The tensors, and their norms."""
     corrected = () if doubled or mlp.depth == 1 else ("G", "H")
@@ -275,7 +275,7 @@ def _norm(name: str, result: Propagation) -> float:
     return float(kernel ** (correlator.pairs - edges) * ntk**edges)
 
 
-def _ensemble(mlp: MLP, inputs: int, size: int) -> NetworkEnsemble:
+def _ensemble(mlp: Network, inputs: int, size: int) -> NetworkEnsemble:
     from symdlt.sampling import NetworkEnsemble
 
     widths = (inputs, *(size * width for width in mlp.widths), max(2, mlp.n_L))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -17,9 +17,6 @@ from symdlt.files import whole_file
 from symdlt.memory import memory_of_machine
 from symdlt.networks.requests import TENSORS, Blocks, axes
 
-if TYPE_CHECKING:
-    from symdlt.networks.propagation import Propagation
-
 Array = NDArray[np.float64]
 
 SCHEMA = 1
@@ -27,16 +24,18 @@ LARGEST = 2**53
 HEADER = "symdlt"
 
 
-def write(result: Propagation, path: str | PathLike[str]) -> None:
-    """Write a result to exactly this path."""
+def write(
+    tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks, path: str | PathLike[str]
+) -> None:
+    """Write tensors to exactly this path."""
     header = {
         "schema": SCHEMA,
-        "widths": result.widths,
-        "blocks": result.blocks,
-        "tensors": result.names,
+        "widths": widths,
+        "blocks": blocks,
+        "tensors": [*tensors],
     }
     with whole_file(file_name(path)) as file:
-        np.savez(file, **{HEADER: np.array(json.dumps(header)), **result.tensors})  # type: ignore[arg-type]
+        np.savez(file, **{HEADER: np.array(json.dumps(header)), **tensors})  # type: ignore[arg-type]
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:

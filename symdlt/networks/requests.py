@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, split_subleading, tensor
-from symdlt.errors import InputError, KernelError, UnknownTensorError
-from symdlt.networks.mlp import MLP
+from symdlt.definitions import BOOK, DENSE, Network, split_subleading, tensor
+from symdlt.errors import (
+    ActivationError,
+    InputError,
+    KernelError,
+    LayerError,
+    UnknownTensorError,
+    require,
+)
 from symdlt.networks.numbers import real_numbers
 
 Array = NDArray[np.float64]
@@ -65,7 +71,30 @@ def _canonical(name: Any) -> str:
     return canonical
 
 
-def check_learning_rates(mlp: MLP, names: Sequence[str]) -> None:
+def check_network(network: Network) -> None:
+    """Refuse what is no network of dense layers, whose recursions the kernels are.
+
+    Raises:
+        InputError: for what is no network.
+        LayerError: for other layers.
+        ActivationError: if there is no activation.
+    """
+    advice = "Give an MLP(activation=…, widths=…, C_b=…, C_W=…)."
+    require(network, Network, "a network", advice)
+    if not network.is_dense:
+        other = next(layer for layer in network.layers if layer != DENSE)
+        raise LayerError(
+            f"The kernels are those of dense layers, {DENSE}, with Gaussian weights. The network "
+            f"{network!r} has the layer {other}. Sample it with symdlt.sampling.measure, or derive "
+            "its recursions with derive(…, layer=…)."
+        )
+    if network.activation is None:
+        raise ActivationError(
+            f"{network!r} has no activation. Its tensors depend on one. {advice}"
+        )
+
+
+def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:
     """Refuse tensors of the NTK of a network without learning rates."""
     needing = [name for name in names if name not in WITHOUT_LEARNING]
     for symbol in ("lambda_b", "lambda_W"):

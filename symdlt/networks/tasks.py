@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.definitions import Network
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
@@ -26,7 +27,6 @@ from symdlt.networks.layer_means import (
     kinks_of,
     layer_means,
 )
-from symdlt.networks.mlp import MLP
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
 from symdlt.progress import track
 
@@ -54,7 +54,7 @@ class Task:
         tolerance: of four-sample means.
     """
 
-    mlp: MLP
+    mlp: Network
     overlap: Array
     names: tuple[str, ...]
     groups: Cut | None
@@ -71,7 +71,7 @@ class Planned:
 
 
 def plan(
-    mlp: MLP, overlap: Array, names: Sequence[str], blocks: Blocks, tolerance: float
+    mlp: Network, overlap: Array, names: Sequence[str], blocks: Blocks, tolerance: float
 ) -> list[Planned]:
     """Divide the work, in a way that depends on the samples alone.
 
@@ -94,7 +94,7 @@ def plan(
 
 
 def _whole(
-    mlp: MLP, overlap: Array, names: tuple[str, ...], wanted: list[Blocks], tolerance: float
+    mlp: Network, overlap: Array, names: tuple[str, ...], wanted: list[Blocks], tolerance: float
 ) -> Planned:
     used = tuple(sorted({sample for blocks in wanted for block in blocks for sample in block}))
     cuts = tuple(tuple(_positions(block, used) for block in blocks) for blocks in wanted)
@@ -103,7 +103,7 @@ def _whole(
 
 
 def _grouped(
-    mlp: MLP, overlap: Array, names: tuple[str, ...], blocks: Blocks, tolerance: float
+    mlp: Network, overlap: Array, names: tuple[str, ...], blocks: Blocks, tolerance: float
 ) -> list[Planned]:
     size = MOST_SAMPLES // len(blocks)
     orders: dict[Cut, list[tuple[Cut, Place]]] = {}
