@@ -20,6 +20,7 @@ from symdlt.definitions.layers import Branch as Branch
 from symdlt.definitions.layers import Layer as Layer
 from symdlt.definitions.layers import Way as Way
 from symdlt.definitions.layers import ascii_name as ascii_name
+from symdlt.definitions.layers import dense_layer as dense_layer
 from symdlt.definitions.names import correlator_from as correlator_from
 from symdlt.definitions.names import parse_pairs as parse_pairs
 from symdlt.definitions.names import split_subleading as split_subleading

@@ -30,7 +30,7 @@ class Network:
 
     Attributes:
         activation: a name or an expression in z, or a list of functions of arrays, the activation
-            and then its derivatives; None if the sampler is given them.
+            and then its derivatives; None, kept as (), if the sampler is given them.
         widths: the hidden widths n_1, …, n_(L-1).
         values: of each symbol of the layers its number, or one for each layer; symbols that stand
             in learning rates alone may be left out.
@@ -45,15 +45,15 @@ class Network:
             each layer.
         LayerError: if a symbol of the layers has no value, or a skip joins different widths.
 
-    >>> residual = Network("tanh", [8, 8], {"xi": 0.5, "C_b": 0, "C_W": 1}, "z' = xi z + b + W s(z)",
-    ...                    n_L=8)
+    >>> values = {"xi": 0.5, "C_b": 0, "C_W": 1}
+    >>> residual = Network("tanh", [8, 8], values, "z' = xi z + b + W s(z)", n_L=8)
     >>> residual
     Network(z' = xi z + b + W s(z), tanh, 3 layers, widths=(8, 8), C_b=0.0, C_W=1.0, xi=0.5, n_L=8)
     >>> residual["xi"]
     (0.5, 0.5, 0.5)
     """
 
-    activation: Activation | tuple[Function, ...] | None
+    activation: Activation | tuple[Function, ...]
     widths: tuple[int, ...]
     values: tuple[tuple[str, Values], ...]
     layers: tuple[Layer, ...]
@@ -73,7 +73,7 @@ class Network:
         def store(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        store("activation", None if activation is None else read_activation(activation))
+        store("activation", () if activation is None else read_activation(activation))
         store("widths", _whole_widths(widths))
         store("n_L", _whole("n_L", n_L))
         store("n_0", None if n_0 is None else _whole("n_0", n_0))
@@ -121,7 +121,7 @@ class Network:
             return known[symbol]
         raise LayerError(
             f"{short_repr(symbol)} has no value in {self!r}. Its symbols are "
-            f"{', '.join(known)}. Give one of these."
+            f"{', '.join(known)}. Give it one."
         )
 
     @property
@@ -154,7 +154,9 @@ class Network:
         for monomial, coefficient in constant.terms:
             above, below = float(coefficient.numerator), float(coefficient.denominator)
             for name, power in monomial:
-                known = self.sizes[layer - 1] if name == WIDTH else self[ascii_name(name)][layer - 1]
+                known = (
+                    self.sizes[layer - 1] if name == WIDTH else self[ascii_name(name)][layer - 1]
+                )
                 above, below = above * known ** max(power, 0), below * known ** max(-power, 0)
             total += above / below
         return total
@@ -189,8 +191,8 @@ class Network:
         if not needed <= {*given} <= {*names}:
             raise LayerError(
                 f"The values of {', '.join(sorted(given)) or 'no symbol'} do not fit the layer "
-                f"{self.layers[-1]}. Its symbols are {', '.join(dict.fromkeys(names))}. Give each of them "
-                "a number, or one for each layer; learning rates may be left out."
+                f"{self.layers[-1]}. Its symbols are {', '.join(dict.fromkeys(names))}. Give each "
+                "of them a number, or one for each layer; learning rates may be left out."
             )
         positive = variances | rates
         return tuple(
@@ -212,8 +214,8 @@ class Network:
     def __repr__(self) -> str:
         parts = [] if self.is_dense else [str(self.layers[-1])]
         if isinstance(self.activation, tuple):
-            parts.append(f"{len(self.activation)} functions")
-        elif self.activation is not None:
+            parts += [f"{len(self.activation)} functions"] if self.activation else []
+        else:
             name = self.activation.name
             parts.append(name if len(name) <= 40 else name[:37] + "...")
         parts += [f"{self.depth} layers", f"widths={short_repr(self.widths)}"]

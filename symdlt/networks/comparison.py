@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +17,6 @@ from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import derivatives_of, functions, is_infinite
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
-
-if TYPE_CHECKING:
-    from symdlt.sampling import NetworkEnsemble
 
 Array = NDArray[np.float64]
 
@@ -197,7 +193,7 @@ def check(
     sizes = (1, 2) if doubled else (1,)
     measured = [
         measure(
-            _ensemble(mlp, data.shape[1], size),
+            _sampled_network(mlp, size),
             functions(mlp, derivatives_of(names)),
             data,
             bases,
@@ -275,14 +271,7 @@ def _norm(name: str, result: Propagation) -> float:
     return float(kernel ** (correlator.pairs - edges) * ntk**edges)
 
 
-def _ensemble(mlp: Network, inputs: int, size: int) -> NetworkEnsemble:
-    from symdlt.sampling import NetworkEnsemble
-
-    widths = (inputs, *(size * width for width in mlp.widths), max(2, mlp.n_L))
-    return NetworkEnsemble.of(
-        widths,
-        C_b=mlp.C_b,
-        C_W=mlp.C_W,
-        lambda_b=mlp.lambda_b or 0.0,
-        lambda_W=mlp.lambda_W or 0.0,
-    )
+def _sampled_network(mlp: Network, size: int) -> Network:
+    """The network so many times as wide, with the two outputs that tensors with pairs need."""
+    widths = [size * width for width in mlp.widths]
+    return mlp.resized(widths=widths, n_L=max(2, mlp.n_L))

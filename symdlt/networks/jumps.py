@@ -20,7 +20,9 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-7
 
 
-def check_jumps(mlp: Network, overlap: Array, names: Sequence[str], entries: Sequence[Array]) -> None:
+def check_jumps(
+    mlp: Network, overlap: Array, names: Sequence[str], entries: Sequence[Array]
+) -> None:
     """Refuse the NTK of samples that meet at a jump of the activation.
 
     Where sigma jumps, the mean of two slopes at samples i, j that are equal, or |rho| = 1, is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,6 @@ from symdlt.definitions import Network
 from symdlt.definitions.network import read_activation
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.propagation import Propagation
-
-if TYPE_CHECKING:
-    from symdlt.activations import Activation
-    from symdlt.activations.checks import Function
 
 PerLayer: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
@@ -49,9 +45,6 @@ class MLP(Network):
     >>> MLP(activation="tanh", widths=[64, 32], C_b=0.0, C_W=[1.0, 1.0, 2.0])
     MLP(tanh, 3 layers, widths=(64, 32), C_b=0.0, C_W=(1.0, 1.0, 2.0))
     """
-
-    if TYPE_CHECKING:
-        activation: Activation | tuple[Function, ...]
 
     def __init__(
         self,

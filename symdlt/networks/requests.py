@@ -88,10 +88,8 @@ def check_network(network: Network) -> None:
             f"{network!r} has the layer {other}. Sample it with symdlt.sampling.measure, or derive "
             "its recursions with derive(…, layer=…)."
         )
-    if network.activation is None:
-        raise ActivationError(
-            f"{network!r} has no activation. Its tensors depend on one. {advice}"
-        )
+    if network.activation == ():
+        raise ActivationError(f"{network!r} has no activation. Its tensors depend on one. {advice}")
 
 
 def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:

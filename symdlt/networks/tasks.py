@@ -10,12 +10,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from reprlib import repr as short_repr
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.checks import Function
 from symdlt.definitions import Network
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
@@ -310,7 +311,7 @@ def _said(reason: Exception) -> str:
     return str(reason).rstrip(".") or type(reason).__name__
 
 
-def _travels(what: Activation | tuple[Callable[[Any], Any], ...]) -> bool:
+def _travels(what: Activation | tuple[Function, ...]) -> bool:
     try:
         pickle.dumps(what)
     except (pickle.PicklingError, AttributeError, TypeError):

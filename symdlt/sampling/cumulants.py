@@ -1,12 +1,12 @@
 """Joint cumulants from grouped moments, with jackknife standard errors."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.combinatorics import mobius
 from symdlt.sampling.differentiation import list_mask_partitions
 
 Array = npt.NDArray[Any]
@@ -29,8 +29,7 @@ def combine_moments(moments: Mapping[int, Array], top: int) -> Array:
     """
     total: Any = 0.0
     for blocks in list_mask_partitions(top):
-        sign = (-1) ** (len(blocks) - 1) * math.factorial(len(blocks) - 1)
-        product: Any = float(sign)
+        product: Any = float(mobius((len(blocks),)))
         for block in blocks:
             product = product * moments[block]
         total = total + product

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, check_activation
+from symdlt.definitions import Network
 from symdlt.equality import EqualByFields
-from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.errors import SamplingError, UnknownTensorError
 from symdlt.progress import track
 from symdlt.sampling.checks import (
     check_finite,
@@ -22,7 +23,7 @@ from symdlt.sampling.checks import (
     whole_number,
 )
 from symdlt.sampling.cumulants import estimate_cumulant
-from symdlt.sampling.ensemble import NetworkEnsemble, draw_parameters
+from symdlt.sampling.ensemble import draw_parameters
 from symdlt.sampling.moments import sum_products
 from symdlt.sampling.observables import (
     check_sampling_memory,
@@ -74,7 +75,7 @@ class Measurement(EqualByFields):
 
 
 def measure(
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     activation: Activation,
     inputs: npt.ArrayLike,
     tensors: Sequence[TensorName],
@@ -109,6 +110,7 @@ def measure(
         ActivationError: if the activation has too few derivatives, or functions that are none.
         UnknownTensorError: if a tensor has no such name.
 
+    >>> from symdlt import NetworkEnsemble
     >>> ensemble = NetworkEnsemble.of((2, 6, 2))
     >>> linear = (lambda z: z, np.ones_like, np.zeros_like)
     >>> rng = np.random.default_rng(1)
@@ -118,8 +120,8 @@ def measure(
     >>> bool(abs(measured["V"].z_scores(2.0)).max() < 3)
     True
     """
-    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
     check_generator(rng)
+    ensemble, samples = check_inputs(inputs, ensemble)
     entries = listed("tensors", tensors, "['H', 'V']")
     patterns = [resolve_tensor(entry) for entry in entries]
     size = _group_size(whole_number("count", count), whole_number("groups", groups))
@@ -128,8 +130,7 @@ def measure(
         {component.tree for pattern in patterns for component in list_trees(pattern)},
         key=lambda tree: (tree.vertices, tree.edges),
     )
-    samples = check_inputs(inputs, ensemble.widths[0])
-    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
     sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
@@ -140,12 +141,12 @@ def measure(
             values = evaluate_trees(parameters, ensemble, functions, samples, trees)
             with np.errstate(all="ignore"):
                 for pattern, total in zip(patterns, totals, strict=True):
-                    _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
+                    _accumulate(total, sum_products(pattern, values, ensemble.sizes[-1]))
         for collected, total in zip(sums, totals, strict=True):
             for mask, value in total.items():
                 collected.setdefault(mask, []).append(value)
     return {
-        entry: _finish(entry, pattern, collected, size, ensemble.widths[-2], len(samples))
+        entry: _finish(entry, pattern, collected, size, ensemble.sizes[-2], len(samples))
         for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
     }
 
@@ -210,13 +211,13 @@ def _group_size(count: int, groups: int) -> int:
     return count // groups
 
 
-def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble) -> None:
+def _check_outputs(patterns: Sequence[TensorPattern], ensemble: Network) -> None:
     pairs = max((len(pattern.matching) for pattern in patterns), default=1)
-    if ensemble.widths[-1] < pairs:
+    if ensemble.sizes[-1] < pairs:
         raise SamplingError(
             f"A tensor with {pairs} pairs needs {pairs} different output neurons, "
-            f"the networks have {ensemble.widths[-1]}. "
-            f"The last entry of `widths` is {ensemble.widths[-1]}. "
+            f"the networks have {ensemble.sizes[-1]}. "
+            f"The last entry of `widths` is {ensemble.sizes[-1]}. "
             f"Try at least {pairs} there."
         )
 
@@ -224,7 +225,7 @@ def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble)
 def _check_memory(
     patterns: Sequence[TensorPattern],
     trees: Sequence[Tree],
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     samples: int,
     groups: int,
 ) -> None:
@@ -232,7 +233,7 @@ def _check_memory(
     batch, kept = choose_batch(ensemble, samples, trees), 0
     for pattern in patterns:
         sizes = [sum(len(tree.vertices) for tree in group) for group in group_trees(pattern)]
-        choices = math.perm(ensemble.widths[-1], len(pattern.matching))
+        choices = math.perm(ensemble.sizes[-1], len(pattern.matching))
         kept += batch * choices * samples ** max(sum(sizes[:-1]), sizes[-1])
         kept += 3 * groups * samples**pattern.vertices
     check_sampling_memory(ensemble, samples, trees, kept)

@@ -9,7 +9,7 @@ from direct import value
 from oracle.montecarlo import function_of, gaussian_mean
 
 from symdlt import MLP, check, derive
-from symdlt.networks import TENSORS, _tasks
+from symdlt.networks import TENSORS, tasks
 
 X = np.array([[1.0, 0.4, -0.8], [0.3, -0.9, 0.7]])
 HYPER = {
@@ -68,7 +68,7 @@ def test_one_sample_among_many_is_the_kernel_of_one():
 
 
 def test_groups_and_processes_give_what_one_task_gives(monkeypatch):
-    monkeypatch.setattr(_tasks, "TOGETHER", 6)
+    monkeypatch.setattr(tasks, "TOGETHER", 6)
     x = np.random.default_rng(0).normal(size=(7, 4))
     names = ["G", "H", "V", "A", "G.1"]
     part, blocks = range(3, 6), (range(3, 6),) * 4

@@ -43,8 +43,8 @@ def rates(ensemble):
         [
             np.concatenate([np.full(n * m, lam_w / n), np.full(m, lam_b)])
             for n, m, lam_w, lam_b in zip(
-                ensemble.widths[:-1],
-                ensemble.widths[1:],
+                ensemble.sizes[:-1],
+                ensemble.sizes[1:],
                 ensemble.lambda_W,
                 ensemble.lambda_b,
                 strict=True,
@@ -88,14 +88,14 @@ def derivative_tensors(ensemble, parameters, network, inputs, order):
         theta = [mpf(float(entry)) for entry in flatten(parameters, network)]
         step = mpf(10) ** -14
         size = len(theta)
-        outputs = ensemble.widths[-1]
+        outputs = ensemble.sizes[-1]
         tensors = []
         for degree in range(order + 1):
             tensor = np.zeros((outputs, len(inputs)) + (size,) * degree)
             for sample, x in enumerate(inputs):
 
                 def evaluate(moved, x=x):
-                    return run(moved, ensemble.widths, [mpf(entry) for entry in x], mp.tanh)
+                    return run(moved, ensemble.sizes, [mpf(entry) for entry in x], mp.tanh)
 
                 for indices in combinations_with_replacement(range(size), degree):
                     value = numerical_derivative(theta, indices, evaluate, step)
@@ -120,7 +120,7 @@ def sum_over_parameters(tree, tensors, rate):
 @pytest.mark.parametrize("case", sorted(SMALL))
 def test_every_observable_is_the_sum_over_parameters(case):
     ensemble = SMALL[case]
-    inputs = INPUTS[ensemble.widths[0]]
+    inputs = INPUTS[ensemble.sizes[0]]
     parameters = draw_parameters(ensemble, 2, np.random.default_rng(5))
     names = ["z", "H", "dH", "ddI", "ddII"]
     trees = [
@@ -153,7 +153,7 @@ def test_fourth_derivatives_are_the_sum_over_parameters():
 def move(parameters, ensemble, direction):
     """Parameters moved by an imaginary step along a flat direction."""
     weights, biases, position = [], [], 0
-    for n, m in zip(ensemble.widths[:-1], ensemble.widths[1:], strict=True):
+    for n, m in zip(ensemble.sizes[:-1], ensemble.sizes[1:], strict=True):
         weights.append(direction[position : position + n * m].reshape(1, m, n))
         biases.append(direction[position + n * m : position + n * m + m].reshape(1, m))
         position += n * m + m

@@ -10,10 +10,10 @@ from symdlt.sampling import (
     SamplingError,
     TensorPattern,
     Tree,
-    _observables,
     draw_parameters,
     evaluate_networks,
     measure,
+    observables,
     sample_networks,
 )
 
@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_numbers():
 
 
 def test_batches_are_drawn_one_after_the_other(monkeypatch):
-    monkeypatch.setattr(_observables, "LARGEST_ARRAY", 2000)
+    monkeypatch.setattr(observables, "LARGEST_ARRAY", 2000)
     ensemble = NetworkEnsemble.of((2, 4, 2))
     found = sample_networks(ensemble, TANH, np.eye(2), ["dH"], 50, np.random.default_rng(4))
     rng = np.random.default_rng(4)
@@ -94,7 +94,7 @@ REFUSED = {
     "negative variance": (
         lambda: NetworkEnsemble.of((3, 2), C_W=-1.0),
         SamplingError,
-        "C_W = -1.0 does not fit 1 layers",
+        "C_W is -1.0 at layer 1",
     ),
     "wrong length": (
         lambda: NetworkEnsemble.of((3, 2), lambda_b=(1.0, 2.0)),
@@ -171,7 +171,7 @@ REFUSED = {
     "a text as variance": (
         lambda: NetworkEnsemble.of((3, 2, 2), C_W="12"),
         SamplingError,
-        "C_W = '12' does not fit 2 layers",
+        "C_W is '12'. It must consist of real numbers",
     ),
     "ragged inputs": (lambda: sampled(inputs=[[1, 2], [3]]), SamplingError, "rows differ"),
     "a seed": (lambda: measured(rng=3), InputError, "3 is not a random number generator"),
