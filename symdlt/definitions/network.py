@@ -166,7 +166,7 @@ class Network:
     ) -> Network:
         """The same network with other widths; those left out are kept."""
         return Network(
-            self.activation,
+            self.activation or None,
             self.widths if widths is None else widths,
             dict(self.values),
             self.layers,

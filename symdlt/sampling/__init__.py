@@ -5,7 +5,12 @@ are drawn, differentiated exactly, and averaged, so that what is measured can ju
 """
 
 from symdlt.errors import SamplingError
-from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
+from symdlt.sampling.ensemble import (
+    WEIGHT_LAWS,
+    NetworkEnsemble,
+    NetworkParameters,
+    draw_parameters,
+)
 from symdlt.sampling.measurement import Measurement, measure
 from symdlt.sampling.observables import evaluate_networks, sample_networks
 from symdlt.sampling.tensors import TENSORS, TensorPattern
@@ -14,6 +19,7 @@ from symdlt.sampling.trees import OBSERVABLES, Tree
 __all__ = [
     "OBSERVABLES",
     "TENSORS",
+    "WEIGHT_LAWS",
     "Measurement",
     "NetworkEnsemble",
     "NetworkParameters",

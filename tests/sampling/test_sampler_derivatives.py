@@ -7,6 +7,7 @@ import pytest
 from mpmath import mp, mpf
 from oracle.montecarlo import function_of, polynomial
 
+from symdlt.definitions import Network
 from symdlt.sampling import (
     NetworkEnsemble,
     NetworkParameters,
@@ -16,11 +17,20 @@ from symdlt.sampling import (
 )
 
 INPUTS = {1: [[0.7], [-1.1]], 2: [[0.7, -0.4], [0.2, 1.1]], 3: [[0.5, 0.1, -0.8]]}
+SKIP = {"xi": (0.0, -0.7), "g": (1.5, -1.1)}
 SMALL = {
     "narrow": NetworkEnsemble.of(
         (2, 2, 1, 2), C_b=0.3, C_W=1.7, lambda_b=(0.4, 0.9, 1.3), lambda_W=(1.1, 0.6, 1.9)
     ),
     "unequal": NetworkEnsemble.of((1, 2, 2, 2), C_b=0.2, lambda_b=0.5, lambda_W=(2.0, 0.3, 0.7)),
+    "residual": Network(
+        None,
+        [2],
+        {"C_b": 0.2, "C_W": 1.0, "lambda_b": 0.5, "lambda_W": (2.0, 0.3), **SKIP},
+        "z' = xi z + b + g W s(z)",
+        n_0=1,
+        n_L=2,
+    ),
 }
 STAR_FOUR = Tree(5, ((0, 1), (0, 2), (0, 3), (0, 4)))
 PATH_FIVE = Tree(5, ((2, 0), (0, 4), (4, 1), (1, 3)))
@@ -53,11 +63,13 @@ def rates(ensemble):
     )
 
 
-def run(theta, widths, x, function):
+def run(theta, widths, x, function, values):
     """The network, scalar by scalar, from a flat list of parameters in any arithmetic."""
-    signal, position = list(x), 0
+    signal, position, z = list(x), 0, None
+    skip, gain = values.get("xi"), values.get("g")
     for layer, width in enumerate(widths[1:]):
         biases = position + width * len(signal)
+        below = z
         z = [
             sum(
                 (theta[position + i * len(signal) + j] * s for j, s in enumerate(signal)),
@@ -65,6 +77,11 @@ def run(theta, widths, x, function):
             )
             for i in range(width)
         ]
+        if gain:
+            biased = zip(z, theta[biases : biases + width], strict=True)
+            z = [gain[layer] * (entry - bias) + bias for entry, bias in biased]
+        if layer and skip:
+            z = [entry + skip[layer] * old for entry, old in zip(z, below, strict=True)]
         position = biases + width
         signal = z if layer == len(widths) - 2 else [function(entry) for entry in z]
     return signal
@@ -95,7 +112,8 @@ def derivative_tensors(ensemble, parameters, network, inputs, order):
             for sample, x in enumerate(inputs):
 
                 def evaluate(moved, x=x):
-                    return run(moved, ensemble.sizes, [mpf(entry) for entry in x], mp.tanh)
+                    inputs = [mpf(entry) for entry in x]
+                    return run(moved, ensemble.sizes, inputs, mp.tanh, dict(ensemble.values))
 
                 for indices in combinations_with_replacement(range(size), degree):
                     value = numerical_derivative(theta, indices, evaluate, step)
