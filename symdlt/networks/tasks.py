@@ -9,6 +9,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import comb
 from reprlib import repr as short_repr
 from typing import TypeAlias
 
@@ -255,18 +256,22 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        with closing(track(range(tasks[0].mlp.depth), "layer", progress)) as layers:
+        # The first layer costs nothing: its kernels are overlaps.
+        weights = [0.0] + [1.0] * (tasks[0].mlp.depth - 1)
+        layers_tracked = track(range(len(weights)), "propagating, layer", progress, weights)
+        with closing(layers_tracked) as layers:
             next(layers)
             yield run(tasks[0], lambda _: next(layers))
         return
     if executor is None:
-        yield from map(run, track(tasks, "propagating", progress))
+        weights = [_work(task) for task in tasks]
+        yield from map(run, track(tasks, "propagating, task", progress, weights))
         return
     waiting: deque[Future[list[dict[str, Array]]]] = deque()
     try:
         for task in tasks:
             waiting.append(_submitted(executor, task))
-        for _ in track(range(len(waiting)), "propagating", progress):
+        for _ in track(range(len(waiting)), "propagating, task", progress, [*map(_work, tasks)]):
             yield waiting[0].result()
             waiting.popleft()
     except (BrokenExecutor, CancelledError) as reason:
@@ -287,6 +292,17 @@ def results(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _work(task: Task) -> float:
+    """How tasks compare: by the number of pairs or quadruples of samples that they take means of.
+
+    Of a few samples, what comes with every call counts most.
+    """
+    if task.groups is not None:
+        return float(len(quadruples(task.groups)))
+    samples, four = len(task.overlap), any(axes(name) == 4 for name in task.names)
+    return float(comb(samples + 3, 4) if four else comb(samples + 1, 2))
 
 
 def _submitted(executor: Executor, task: Task) -> Future[list[dict[str, Array]]]:

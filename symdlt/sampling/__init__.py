@@ -11,7 +11,7 @@ from symdlt.sampling.ensemble import (
     NetworkParameters,
     draw_parameters,
 )
-from symdlt.sampling.measurement import Measurement, measure
+from symdlt.sampling.measurement import Measurement, TensorName, measure
 from symdlt.sampling.observables import evaluate_networks, sample_networks
 from symdlt.sampling.tensors import TENSORS, TensorPattern
 from symdlt.sampling.trees import OBSERVABLES, Tree
@@ -24,6 +24,7 @@ __all__ = [
     "NetworkEnsemble",
     "NetworkParameters",
     "SamplingError",
+    "TensorName",
     "TensorPattern",
     "Tree",
     "draw_parameters",

@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from math import inf
+from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
@@ -12,7 +15,7 @@ import numpy.typing as npt
 from symdlt.activations.checks import Activation, check_activation
 from symdlt.definitions import Network
 from symdlt.equality import EqualByFields
-from symdlt.errors import SamplingError, UnknownTensorError
+from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.progress import track
 from symdlt.sampling.checks import (
     check_finite,
@@ -42,6 +45,10 @@ from symdlt.sampling.trees import Tree
 
 Array = npt.NDArray[Any]
 TensorName: TypeAlias = str | TensorPattern
+
+# How many groups are done when it is looked whether errors are small enough. From ten groups on a
+# jackknife error is itself known to a quarter; each look costs as much as the end, so they double.
+LOOKS = tuple(10 * 2**k for k in range(30))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -83,6 +90,7 @@ def measure(
     rng: np.random.Generator,
     *,
     groups: int = 100,
+    errors: Mapping[str, float] | None = None,
     progress: bool | None = None,
 ) -> dict[TensorName, Measurement]:
     r"""Measure tensors of the output layer on an ensemble of real networks.
@@ -99,6 +107,8 @@ def measure(
         count: how many networks, a multiple of `groups`.
         rng: source of all randomness; the same state gives the same numbers.
         groups: groups of the jackknife.
+        errors: sampling stops once no standard error of a tensor is above its entry here; tensors
+            without one do not count. All `count` networks are sampled if it is left out.
         progress: True or False, or None to show it on a terminal only.
 
     Returns:
@@ -122,9 +132,11 @@ def measure(
     """
     check_generator(rng)
     ensemble, samples = check_inputs(inputs, ensemble)
+    check_generator(rng)
     entries = listed("tensors", tensors, "['H', 'V']")
     patterns = [resolve_tensor(entry) for entry in entries]
     size = _group_size(whole_number("count", count), whole_number("groups", groups))
+    goal = _check_errors(errors)
     _check_outputs(patterns, ensemble)
     trees = sorted(
         {component.tree for pattern in patterns for component in list_trees(pattern)},
@@ -133,22 +145,63 @@ def measure(
     functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
+
+    def finished() -> dict[TensorName, Measurement]:
+        return {
+            entry: _finish(entry, pattern, collected, size, ensemble.sizes[-2], len(samples))
+            for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
+        }
+
     sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
-    for _ in track(range(groups), "sampling", progress):
-        totals: list[dict[int, Array]] = [{} for _ in patterns]
-        for part in split_count(size, batch):
-            parameters = draw_parameters(ensemble, part, rng)
-            values = evaluate_trees(parameters, ensemble, functions, samples, trees)
-            with np.errstate(all="ignore"):
-                for pattern, total in zip(patterns, totals, strict=True):
-                    _accumulate(total, sum_products(pattern, values, ensemble.sizes[-1]))
-        for collected, total in zip(sums, totals, strict=True):
-            for mask, value in total.items():
-                collected.setdefault(mask, []).append(value)
-    return {
-        entry: _finish(entry, pattern, collected, size, ensemble.sizes[-2], len(samples))
-        for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
-    }
+    with closing(track(range(1, groups + 1), "sampling, group", progress)) as counted:
+        for done in counted:
+            for part in split_count(size, batch):
+                parameters = draw_parameters(ensemble, part, rng)
+                values = evaluate_trees(parameters, ensemble, functions, samples, trees)
+                _add_products(sums, patterns, values, ensemble.n_L, done)
+            if goal and done in LOOKS and _is_reached(goal, finished()):
+                break
+    return finished()
+
+
+def _add_products(
+    sums: Sequence[dict[int, list[Array]]],
+    patterns: Sequence[TensorPattern],
+    values: Mapping[Tree, Array],
+    outputs: int,
+    group: int,
+) -> None:
+    """Add the products of one batch of networks to the sums of a group, the last one so far."""
+    with np.errstate(all="ignore"):
+        for pattern, collected in zip(patterns, sums, strict=True):
+            for mask, value in sum_products(pattern, values, outputs).items():
+                kept = collected.setdefault(mask, [])
+                if len(kept) < group:
+                    kept.append(value)
+                else:
+                    kept[-1] = kept[-1] + value
+
+
+def _is_reached(goal: Mapping[str, float], found: Mapping[TensorName, Measurement]) -> bool:
+    """Whether all standard errors are as small as was asked for."""
+    return all(
+        measured.standard_errors.max() <= goal.get(name, inf)
+        for name, measured in found.items()
+        if isinstance(name, str)
+    )
+
+
+def _check_errors(errors: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest standard errors that are asked for, by tensor."""
+    advice = "Try the largest standard error of a tensor by its name, as {'V': 0.01}."
+    require(errors, Mapping | None, "a dict of standard errors", advice)
+    for name, number in (errors or {}).items():
+        if not isinstance(number, Real) or isinstance(number, bool) or not number > 0:
+            raise SamplingError(
+                f"The error {short_repr(number)} of {short_repr(name)} cannot be reached. "
+                f"It was given in `errors`, where sampling may stop. {advice}"
+            )
+    return errors or {}
 
 
 def resolve_tensor(tensor: TensorName) -> TensorPattern:
@@ -166,11 +219,6 @@ def resolve_tensor(tensor: TensorName) -> TensorPattern:
             f"Try one of {', '.join(TENSORS)}, or a `TensorPattern` with edges and matching."
         )
     return TENSORS[tensor]
-
-
-def _accumulate(total: dict[int, Array], addition: Mapping[int, Array]) -> None:
-    for mask, value in addition.items():
-        total[mask] = total[mask] + value if mask in total else value
 
 
 def _finish(
