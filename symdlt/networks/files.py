@@ -19,7 +19,9 @@ from symdlt.networks.requests import TENSORS, Blocks, axes
 
 Array = NDArray[np.float64]
 
+# The version of the format.
 SCHEMA = 1
+# Above it JSON readers that take numbers for floats round whole ones.
 LARGEST = 2**53
 HEADER = "symdlt"
 

@@ -37,7 +37,9 @@ Cut: TypeAlias = tuple[tuple[int, ...], ...]
 Place: TypeAlias = tuple[slice, ...]
 AfterLayer: TypeAlias = Callable[[int], object]
 
+# Up to so many samples are one task, in which nothing is computed twice.
 TOGETHER = 16
+# Convention: of many samples, one task takes four groups of four, or two of eight.
 MOST_SAMPLES = 16
 # How many tolerances a variance may be below zero: errors are about one.
 SLACK = 100.0

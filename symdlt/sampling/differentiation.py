@@ -31,15 +31,15 @@ Directions: TypeAlias = tuple["ParameterVector", ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Summand:
-    """One summand of a layer of given networks, as its `Branch` says.
+class SampledBranch:
+    """One branch of a layer of given networks, with the numbers of its `Branch`.
 
     Attributes:
         order: which derivative of σ it reads, `FIELD` for the preactivation itself.
         coefficient: the constant in front.
         rate: the learning rate of its parameters.
         weights: matrices, one a network, or None.
-        biases: vectors, one a network, or None; without both the summand stays on its neuron.
+        biases: vectors, one a network, or None; without both it stays on its neuron.
     """
 
     order: int
@@ -50,8 +50,8 @@ class Summand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SummandVector:
-    """The part of a parameter vector in one summand: a sum of outer products, or biases."""
+class BranchVector:
+    """The part of a parameter vector in one branch: a sum of outer products, or biases."""
 
     outer: tuple[tuple[Labelled, Labelled], ...] = ()
     bias: Labelled | None = None
@@ -59,9 +59,9 @@ class SummandVector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterVector:
-    """A vector in parameter space, for each layer one entry a summand."""
+    """A vector in parameter space, for each layer one entry a branch."""
 
-    layers: tuple[tuple[SummandVector, ...], ...]
+    layers: tuple[tuple[BranchVector, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class BasePoint:
     `derivatives[ℓ][k]` is $σ^{(k)}(z^{ℓ+1})$ of the hidden layer ℓ + 1.
     """
 
-    layers: tuple[tuple[Summand, ...], ...]
+    layers: tuple[tuple[SampledBranch, ...], ...]
     inputs: Labelled
     preactivations: tuple[Labelled, ...]
     derivatives: tuple[tuple[Labelled, ...], ...]
@@ -85,8 +85,8 @@ def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
     errors: Polynomial = {0: base.outputs}
     layers = []
     for layer in reversed(range(len(base.layers))):
-        summands = base.layers[layer]
-        vectors = zip(summands, signals[layer], strict=True)
+        branches = base.layers[layer]
+        vectors = zip(branches, signals[layer], strict=True)
         layers.append(tuple(_gradient(one, read, errors, top) for one, read in vectors))
         if layer:
             below = preactivations[layer - 1]
@@ -94,16 +94,18 @@ def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
     return ParameterVector(tuple(reversed(layers)))
 
 
-def _gradient(summand: Summand, signal: Polynomial, errors: Polynomial, top: int) -> SummandVector:
-    """The derivative by the parameters of one summand."""
-    if summand.biases is not None:
+def _gradient(
+    branch: SampledBranch, signal: Polynomial, errors: Polynomial, top: int
+) -> BranchVector:
+    """The derivative by the parameters of one branch."""
+    if branch.biases is not None:
         error = errors.get(top)
-        return SummandVector((), None if error is None else _scaled(summand.coefficient, error))
-    if summand.weights is None:
-        return SummandVector()
-    return SummandVector(
+        return BranchVector((), None if error is None else _scaled(branch.coefficient, error))
+    if branch.weights is None:
+        return BranchVector()
+    return BranchVector(
         tuple(
-            (error, _scaled(summand.coefficient, signal[top ^ mask]))
+            (error, _scaled(branch.coefficient, signal[top ^ mask]))
             for mask, error in errors.items()
             if top ^ mask in signal
         )
@@ -115,15 +117,15 @@ def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterV
     return ParameterVector(
         tuple(
             tuple(
-                SummandVector(
+                BranchVector(
                     tuple((left, scale(right, one.rate)) for left, right in part.outer),
                     None if part.bias is None else scale(part.bias, one.rate),
                 )
                 if one.rate
-                else SummandVector()
-                for one, part in zip(summands, parts, strict=True)
+                else BranchVector()
+                for one, part in zip(branches, parts, strict=True)
             )
-            for summands, parts in zip(base.layers, vector.layers, strict=True)
+            for branches, parts in zip(base.layers, vector.layers, strict=True)
         )
     )
 
@@ -133,7 +135,7 @@ def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
     return ParameterVector(
         tuple(
             tuple(
-                SummandVector(
+                BranchVector(
                     tuple(
                         (shift_labels(left, vertices), shift_labels(right, vertices))
                         for left, right in part.outer
@@ -165,7 +167,7 @@ def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | No
 def _propagate(
     base: BasePoint, directions: Directions
 ) -> tuple[list[Polynomial], list[list[Polynomial]]]:
-    """The preactivations of each layer, and what each of its summands reads."""
+    """The preactivations of each layer, and what each of its branches reads."""
     top = (1 << len(directions)) - 1
     preactivations: list[Polynomial] = []
     signals: list[list[Polynomial]] = []
@@ -174,10 +176,10 @@ def _propagate(
         preactivation = {0: at_base}
         for mask in range(1, top + 1):
             terms = []
-            for place, summand in enumerate(base.layers[layer]):
+            for place, branch in enumerate(base.layers[layer]):
                 parts = [direction.layers[layer][place] for direction in directions]
-                moved = _push_forward(summand, parts, read[place], mask)
-                terms += [_scaled(summand.coefficient, term) for term in moved]
+                moved = _push_forward(branch, parts, read[place], mask)
+                terms += [_scaled(branch.coefficient, term) for term in moved]
             _store(preactivation, mask, terms)
         signals.append(read)
         preactivations.append(preactivation)
@@ -187,7 +189,7 @@ def _propagate(
 def _signals(
     base: BasePoint, layer: int, preactivations: Sequence[Polynomial], top: int
 ) -> list[Polynomial]:
-    """What the summands of a layer read of the layer below; biases read nothing."""
+    """What the branches of a layer read of the layer below; biases read nothing."""
     found: dict[int, Polynomial] = {}
     for order in {one.order for one in base.layers[layer] if one.biases is None}:
         if layer == 0:
@@ -201,12 +203,12 @@ def _signals(
 
 
 def _push_forward(
-    summand: Summand, parts: Sequence[SummandVector], signal: Polynomial, mask: int
+    branch: SampledBranch, parts: Sequence[BranchVector], signal: Polynomial, mask: int
 ) -> Iterator[Labelled]:
-    """The coefficient of one mask of a summand, without the constant in front."""
+    """The coefficient of one mask of a branch, without the constant in front."""
     if mask in signal:
         still = signal[mask]
-        yield still if summand.weights is None else apply_matrices(summand.weights, still)
+        yield still if branch.weights is None else apply_matrices(branch.weights, still)
     for index, rest in _remove_one(mask):
         if rest in signal:
             for left, right in parts[index].outer:
@@ -222,16 +224,16 @@ def _pull_back(
     """The derivative by the preactivations of the layer below."""
     top = (1 << len(directions)) - 1
     found: dict[int, list[Labelled]] = {}
-    for place, summand in enumerate(base.layers[layer]):
-        if summand.biases is not None:
+    for place, branch in enumerate(base.layers[layer]):
+        if branch.biases is not None:
             continue
         parts = [direction.layers[layer][place] for direction in directions]
-        moved = _pull_through(summand, parts, errors, top)
-        if summand.order != FIELD:
-            slopes = _compose(base.derivatives[layer - 1][summand.order + 1 :], below, top)
+        moved = _pull_through(branch, parts, errors, top)
+        if branch.order != FIELD:
+            slopes = _compose(base.derivatives[layer - 1][branch.order + 1 :], below, top)
             moved = _multiply_polynomials(moved, slopes, top)
         for mask, term in moved.items():
-            found.setdefault(mask, []).append(_scaled(summand.coefficient, term))
+            found.setdefault(mask, []).append(_scaled(branch.coefficient, term))
     result: Polynomial = {}
     for mask, terms in found.items():
         _store(result, mask, terms)
@@ -239,12 +241,12 @@ def _pull_back(
 
 
 def _pull_through(
-    summand: Summand, parts: Sequence[SummandVector], errors: Polynomial, top: int
+    branch: SampledBranch, parts: Sequence[BranchVector], errors: Polynomial, top: int
 ) -> Polynomial:
-    """Errors times the transposed weights of a summand, which the directions move."""
-    if summand.weights is None:
+    """Errors times the transposed weights of a branch, which the directions move."""
+    if branch.weights is None:
         return errors
-    transposed = summand.weights.swapaxes(1, 2)
+    transposed = branch.weights.swapaxes(1, 2)
     result: Polynomial = {}
     for mask in range(top + 1):
         terms = [apply_matrices(transposed, errors[mask])] if mask in errors else []

@@ -138,30 +138,34 @@ def measure(
     size = _group_size(whole_number("count", count), whole_number("groups", groups))
     goal = _check_errors(errors)
     _check_outputs(patterns, ensemble)
-    trees = sorted(
-        {component.tree for pattern in patterns for component in list_trees(pattern)},
-        key=lambda tree: (tree.vertices, tree.edges),
-    )
+    trees = _trees_of(patterns)
     functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
 
-    def finished() -> dict[TensorName, Measurement]:
+    sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
+
+    def measured() -> dict[TensorName, Measurement]:
         return {
             entry: _finish(entry, pattern, collected, size, ensemble.sizes[-2], len(samples))
             for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
         }
 
-    sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
     with closing(track(range(1, groups + 1), "sampling, group", progress)) as counted:
         for done in counted:
             for part in split_count(size, batch):
                 parameters = draw_parameters(ensemble, part, rng)
                 values = evaluate_trees(parameters, ensemble, functions, samples, trees)
                 _add_products(sums, patterns, values, ensemble.n_L, done)
-            if goal and done in LOOKS and _is_reached(goal, finished()):
+            if goal and done in LOOKS and _is_reached(goal, measured()):
                 break
-    return finished()
+    return measured()
+
+
+def _trees_of(patterns: Sequence[TensorPattern]) -> list[Tree]:
+    """The trees of some tensors, each once, the smallest first."""
+    found = {component.tree for pattern in patterns for component in list_trees(pattern)}
+    return sorted(found, key=lambda tree: (tree.vertices, tree.edges))
 
 
 def _add_products(

@@ -22,7 +22,7 @@ from symdlt.sampling.checks import (
 from symdlt.sampling.differentiation import (
     BasePoint,
     ParameterVector,
-    Summand,
+    SampledBranch,
     apply_learning_rates,
     differentiate,
     pair_vectors,
@@ -46,7 +46,10 @@ from symdlt.sampling.trees import (
 Array = npt.NDArray[Any]
 Observable: TypeAlias = str | Tree
 
+# Entries of the largest array of a batch: four megabytes, about what a cache holds.
 LARGEST_ARRAY = 500_000
+# Convention: among so many networks, what comes with each call no longer counts.
+LARGEST_BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +164,7 @@ def evaluate_trees(
 ) -> dict[Tree, Array]:
     """Evaluate trees on given networks, all arguments having been checked."""
     with np.errstate(all="ignore"):
-        layers = _summands(parameters, ensemble, any(tree.edges for tree in trees))
+        layers = _sampled_layers(parameters, ensemble, any(tree.edges for tree in trees))
         order = highest_derivative(trees, ensemble)
         evaluation = _Evaluation(_evaluate_base(layers, functions, samples, order))
         return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
@@ -215,7 +218,7 @@ def resolve_observable(observable: Observable) -> Tree:
 
 def choose_batch(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
     """Choose how many networks to treat together, so that the largest array stays small."""
-    return max(1, min(1024, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
+    return max(1, min(LARGEST_BATCH, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
 
 
 def largest_array(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
@@ -237,9 +240,9 @@ def split_count(count: int, batch: int) -> tuple[int, ...]:
     return tuple(min(batch, count - start) for start in range(0, count, batch))
 
 
-def _summands(
+def _sampled_layers(
     parameters: NetworkParameters, network: Network, learning: bool
-) -> tuple[tuple[Summand, ...], ...]:
+) -> tuple[tuple[SampledBranch, ...], ...]:
     """The layers of given networks; learning rates are zero where no observable has edges."""
     weights, biases = iter(parameters.weights), iter(parameters.biases)
     layers = []
@@ -248,7 +251,7 @@ def _summands(
         # Backwards, as they were drawn: weights before biases.
         for branch in reversed(network.branches(number)):
             row.append(
-                Summand(
+                SampledBranch(
                     branch.order,
                     network.number(branch.coefficient, number),
                     network.number(branch.rate, number) if learning else 0.0,
@@ -261,7 +264,7 @@ def _summands(
 
 
 def _evaluate_base(
-    layers: tuple[tuple[Summand, ...], ...],
+    layers: tuple[tuple[SampledBranch, ...], ...],
     activation: Sequence[Function],
     samples: Array,
     order: int,
@@ -269,13 +272,13 @@ def _evaluate_base(
     inputs = Labelled(samples.T[None], (1,))
     preactivations: list[Labelled] = []
     derivatives: list[tuple[Labelled, ...]] = []
-    for number, summands in enumerate(layers):
+    for number, branches in enumerate(layers):
         if number:
             at = preactivations[-1].values
             row = [np.broadcast_to(function(at), at.shape) for function in activation[: order + 1]]
             derivatives.append(tuple(Labelled(values, (1,)) for values in row))
         total: Array = np.zeros(())
-        for one in summands:
+        for one in branches:
             signal = inputs
             if number and one.biases is None:
                 kept = one.order == FIELD
@@ -286,13 +289,13 @@ def _evaluate_base(
     return BasePoint(layers, inputs, tuple(preactivations), tuple(derivatives), outputs)
 
 
-def _value(summand: Summand, signal: Labelled) -> Array:
-    """What a summand gives of its signal, without the constant in front."""
-    if summand.biases is not None:
-        return summand.biases[:, :, None]
-    if summand.weights is None:
+def _value(branch: SampledBranch, signal: Labelled) -> Array:
+    """What a branch gives of its signal, without the constant in front."""
+    if branch.biases is not None:
+        return branch.biases[:, :, None]
+    if branch.weights is None:
         return signal.values
-    return apply_matrices(summand.weights, signal).values
+    return apply_matrices(branch.weights, signal).values
 
 
 def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
