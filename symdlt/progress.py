@@ -11,8 +11,10 @@ Item = TypeVar("Item")
 
 # Convention: waits from ten seconds on are announced.
 TOLD_FROM = 10.0
-# Measured: rates from less work than this are off by more than a factor of three.
-MEASURED_FROM = 0.25
+# Rates are measured from so many seconds on. Measured: of alike tasks and of groups of networks a
+# quarter is enough for a factor of three; of diagrams, of which the first are the dearest, even
+# five seconds give ten times too much.
+ALIKE_FROM, UNLIKE_FROM = 0.25, 5.0
 
 
 def track(
@@ -30,7 +32,8 @@ def track(
         items: what the work goes through.
         label: what is shown in front of the count.
         progress: True or False, or None to show it in a terminal or notebook only.
-        weights: how the items compare in their work; alike unless told.
+        weights: how the items compare in their work; without them the estimate comes later, and
+            is rough.
 
     >>> list(track([1, 2], "counting", progress=False))
     [1, 2]
@@ -40,11 +43,12 @@ def track(
         return
     shown = _is_watched() if progress is None else progress
     costs = [1.0] * len(items) if weights is None else [*weights]
+    measured_from = UNLIKE_FROM if weights is None else ALIKE_FROM
     start, done, width, told = perf_counter(), 0.0, 0, shown
     try:
         for count, (item, cost) in enumerate(zip(items, costs, strict=True), 1):
             elapsed = perf_counter() - start
-            known = elapsed >= MEASURED_FROM and done > 0.0
+            known = elapsed >= measured_from and done > 0.0
             left = elapsed * (sum(costs) - done) / done if known else 0.0
             if known and not told and elapsed + left > TOLD_FROM:
                 told = True

@@ -151,7 +151,9 @@ def measure(
             for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
         }
 
-    with closing(track(range(1, groups + 1), "sampling, group", progress)) as counted:
+    with closing(
+        track(range(1, groups + 1), "sampling, group", progress, [1.0] * groups)
+    ) as counted:
         for done in counted:
             for part in split_count(size, batch):
                 parameters = draw_parameters(ensemble, part, rng)

@@ -12,8 +12,7 @@ import pytest
 
 from symdlt.definitions import DNTK
 from symdlt.definitions import NTK as NTK_TREE
-from symdlt.training import GradientDescent, GradientFlow, TwoStep, train_network
-from symdlt.training import evaluation
+from symdlt.training import GradientDescent, GradientFlow, TwoStep, evaluation, train_network
 from symdlt.training.evaluation import Training
 from symdlt.training.statistics import Statistics
 
