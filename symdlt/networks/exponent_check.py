@@ -120,7 +120,7 @@ class ExponentCheck:
             lines.append("  ".join([name.ljust(widths[0]), *padded]))
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All numbers by tensor."""
         return {
             "schema": "symdlt.exponent_check",
@@ -215,7 +215,7 @@ def _check_solution(solution: AsymptoticSolution, depth: int) -> None:
         )
 
 
-def _rates(lambda_b: Any, lambda_W: Any) -> tuple[float, float]:
+def _rates(lambda_b: float, lambda_W: float) -> tuple[float, float]:
     for name, rate in (("lambda_b", lambda_b), ("lambda_W", lambda_W)):
         try:
             usable = 0 < float(rate) < float("inf")

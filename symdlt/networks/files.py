@@ -87,13 +87,14 @@ def file_name(path: Any) -> str:
     )
 
 
-def check_expanded(archive: Any, names: Sequence[str]) -> None:
+def check_expanded(archive: np.lib.npyio.NpzFile, names: Sequence[str]) -> None:
     """Refuse arrays of an npz that are larger than memory once they are decompressed.
 
     Raises:
         ValueError: with the size that the header of the archive gives.
     """
-    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
+    members = archive.zip.infolist() if archive.zip else []
+    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in members}
     needed = sum(sizes.get(name, 0) for name in names)
     if needed > memory_of_machine():
         raise ValueError(
@@ -102,7 +103,7 @@ def check_expanded(archive: Any, names: Sequence[str]) -> None:
         )
 
 
-def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
+def _contents(archive: np.lib.npyio.NpzFile) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
     header = json.loads(str(archive[HEADER]))
     if type(header["schema"]) is not int or header["schema"] != SCHEMA:
         raise ValueError(f"it has schema {header['schema']!r:.20}, this version reads {SCHEMA}")
@@ -125,7 +126,7 @@ def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
     return tensors, widths, blocks
 
 
-def _whole_numbers(listed: Any, least: int) -> tuple[int, ...]:
+def _whole_numbers(listed: object, least: int) -> tuple[int, ...]:
     if type(listed) is not list:
         raise ValueError(f"{listed!r:.20} is no list of widths or samples")
     for number in listed:

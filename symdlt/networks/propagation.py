@@ -8,7 +8,6 @@ from numbers import Integral
 from os import PathLike
 from reprlib import repr as short_repr
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +164,7 @@ class Propagation(EqualByFields):
         tensors, widths, blocks = read(path)
         return cls(tensors, widths, blocks)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Propagation, (dict(self.tensors), self.widths, self.blocks)
 
     def __repr__(self) -> str:
@@ -179,7 +178,7 @@ class Propagation(EqualByFields):
         )
 
 
-def _check_parts(tensors: Any, widths: Any, blocks: Any) -> None:
+def _check_parts(tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks) -> None:
     """Refuse what is no result of `propagate`: tensors whose axes are not layers and samples."""
     advice = "Such results come from `propagate` or `Propagation.load`."
     require(tensors, Mapping, "a dict of tensors", advice)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from reprlib import repr as short_repr
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,7 +40,7 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
         InputError: if it is no name or list of names.
     """
     if isinstance(tensors, str):
-        names: list[Any] = [tensors]
+        names = [tensors]
     elif isinstance(tensors, Iterable) and not isinstance(tensors, bytes | bytearray):
         names = list(tensors)
     else:
@@ -57,7 +56,7 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in TENSORS if name in found)
 
 
-def _canonical(name: Any) -> str:
+def _canonical(name: str) -> str:
     if isinstance(name, str) and name in TENSORS:
         return name
     base, piece = split_subleading(name)
@@ -174,7 +173,7 @@ def check_blocks(
     return found
 
 
-def _sample_list(place: int, block: Any, samples: int) -> tuple[int, ...]:
+def _sample_list(place: int, block: object, samples: int) -> tuple[int, ...]:
     if isinstance(block, Iterable) and not isinstance(block, str):
         members = list(block)
         if members and all(isinstance(i, Integral) and not isinstance(i, bool) for i in members):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from numbers import Integral, Real
 from reprlib import repr as short_repr
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,11 @@ from symdlt.definitions import Network
 from symdlt.errors import SamplingError, require
 from symdlt.memory import memory_of_machine
 
+Item = TypeVar("Item")
 Array = npt.NDArray[Any]
 
 
-def whole_number(name: str, value: Any) -> int:
+def whole_number(name: str, value: object) -> int:
     """Return a positive whole number, or raise a `SamplingError`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise SamplingError(
@@ -32,7 +33,7 @@ def check_generator(rng: np.random.Generator) -> None:
     require(rng, np.random.Generator, "a random number generator of NumPy", advice)
 
 
-def listed(name: str, values: Iterable[Any], example: str) -> tuple[Any, ...]:
+def listed(name: str, values: Iterable[Item], example: str) -> tuple[Item, ...]:
     """Return what was listed, or raise an `InputError`."""
     require(values, Iterable, f"a list of {name}", f"Try one such as {example}.")
     return tuple(values)

@@ -27,9 +27,9 @@ def combine_moments(moments: Mapping[int, Array], top: int) -> Array:
     >>> float(combine_moments({0b01: np.array(2.0), 0b10: np.array(3.0), 0b11: np.array(7.0)}, 3))
     1.0
     """
-    total: Any = 0.0
+    total: float | Array = 0.0
     for blocks in list_mask_partitions(top):
-        product: Any = float(mobius((len(blocks),)))
+        product: float | Array = float(mobius((len(blocks),)))
         for block in blocks:
             product = product * moments[block]
         total = total + product
