@@ -194,6 +194,7 @@ SENSIBLE = {
     "z_scores": ["expected=2", "expected=1.5"],
     "propagate": ["widths=None", "blocks=None", "executor=None", "progress=None"],
     "MLP": ["activation='x'", "widths=[]", "lambda_b=None", "lambda_W=None", "n_L=2"],
+    "of": ["lambda_b=None", "lambda_W=None"],
     "predict": ["algorithm=None", "executor=None", "progress=None"],
     "predict_infinite": ["algorithm=None"],
     "predict_kernel": ["kernel=None", "algorithm=None"],

@@ -13,7 +13,7 @@ from symdlt.cli import main
 from symdlt.errors import KernelError, SchemaError
 from symdlt.files import whole_file, write_whole
 from symdlt.networks import MLP, Propagation, pack, read_data
-from symdlt.networks import files as network_files
+from symdlt.networks import files as saved_tensors
 
 NET = MLP(activation="sin", widths=[8], C_b=0.0, C_W=1.0)
 
@@ -85,8 +85,8 @@ def test_archives_that_expand_beyond_memory_are_refused_by_their_header(tmp_path
     zeros = tmp_path / "zeros.npz"
     np.savez_compressed(zeros, x=np.zeros((1000, 1000)), y=np.ones(2))
     saved = tmp_path / "saved.npz"
-    saved.write_bytes(pack({network_files.HEADER: np.array("{}"), "G": np.zeros((1000, 1000))}))
-    monkeypatch.setattr(network_files, "memory_of_machine", lambda: 1e6)
+    saved.write_bytes(pack({saved_tensors.HEADER: np.array("{}"), "G": np.zeros((1000, 1000))}))
+    monkeypatch.setattr(saved_tensors, "memory_of_machine", lambda: 1e6)
     with pytest.raises(KernelError, match=r"expand to 0\.008 GB, and this machine has 0\.001 GB"):
         read_data(zeros)
     assert read_data(zeros, "y").tolist() == [1.0, 1.0]

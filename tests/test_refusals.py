@@ -22,7 +22,7 @@ from symdlt.errors import (
     UnknownTensorError,
 )
 from symdlt.formats.latex import Conventions, to_latex
-from symdlt.networks import Layer
+from symdlt.networks import LayerTensors
 from symdlt.training import GradientFlow, TwoStep, projectors
 
 STAR = tuple((0, k) for k in range(1, 41))
@@ -36,7 +36,7 @@ REFUSED = {
     "infinite threshold": (ActivationError, lambda: activation("where(z<1/0,1,2)").kinks(2)),
     "lists for arrays": (KernelError, lambda: Propagation({"G": [1]}, (1,), ((0,),))),
     "unknown tensor": (KernelError, lambda: Propagation({"Y": np.ones(2)}, (1,), ((0,),))),
-    "layer of a list": (InputError, lambda: Layer(1, [1])),
+    "layer of a list": (InputError, lambda: LayerTensors(1, [1])),
     "system of numbers": (InputError, lambda: RecursionSystem((1,))),
     "huge forest": (GraphError, lambda: Forest(10**9, ())),
     "star": (OrderError, lambda: symdlt.forward_equation(Forest(41, STAR))),

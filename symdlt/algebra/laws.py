@@ -23,7 +23,8 @@ class Law:
         scale: the variance (of the untruncated normal for a truncated one).
         listed: the cumulants given one by one, as (order, value).
         cutoff: where a truncated normal is cut, in standard deviations.
-        hazard: the symbol for twice the density at the cut over the mass inside it.
+        hazard: the symbol for twice the density at the cut over the mass inside it, or "" if its
+            number is put in.
     """
 
     name: str
@@ -109,9 +110,10 @@ class Law:
         return (self.scale * 3) ** (order // 2) * Fraction(1, order + 1)
 
     def _truncated_moment(self, order: int) -> Polynomial:
-        moment = ONE
+        moment, number = ONE, Fraction(hazard_value(self.cutoff))
+        hazard = Polynomial.symbol(self.hazard) if self.hazard else as_polynomial(number)
         for step in range(2, order + 1, 2):
-            edge = Polynomial.symbol(self.hazard) * self.cutoff ** (step - 1)
+            edge = hazard * self.cutoff ** (step - 1)
             moment = moment * (step - 1) - edge
         return moment * self.scale ** (order // 2)
 
@@ -159,13 +161,14 @@ def truncated_normal(scale: Polynomial | Number, cutoff: Number = 2, hazard: str
 
     Its moments obey $m_k = (k-1) m_{k-2} - c^{k-1} q$ in units of the scale, with
     $q = 2\varphi(c)/(2\Phi(c)-1)$, which stays a symbol; `hazard_value` gives its number. Laws
-    with other cuts need hazards of other names.
+    with other cuts need hazards of other names; with an empty name the number itself is put in.
 
     >>> print(truncated_normal(1).cumulant(2))
     -2 q + 1
     """
     check_cutoff(cutoff, "truncated_normal")
-    check_symbol(hazard, "the hazard of `truncated_normal`")
+    if hazard != "":
+        check_symbol(hazard, "the hazard of `truncated_normal`")
     variance = as_polynomial(scale)
     if any(name == hazard for monomial, _ in variance.terms for name, _ in monomial):
         raise IndexStructureError(

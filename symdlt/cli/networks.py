@@ -58,6 +58,7 @@ def _check_options(command: argparse.ArgumentParser) -> None:
     add("--tensors", nargs="+", action="extend", metavar="TENSOR", help="as G V (default all)")
     add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
     add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
+    add("--error", type=number, metavar="X", help="stop at this relative standard error, as .1")
     add("--seed", type=int, default=0, help="of the random numbers (default 0)")
     add("--no-extrapolation", action="store_true", help="sample these widths only, not twice them")
 
@@ -113,6 +114,7 @@ def _check(options: argparse.Namespace) -> str:
         read_data(options.inputs),
         tensor_names(options.tensors or ["all"]),
         networks=options.networks,
+        error=options.error,
         extrapolate=not options.no_extrapolation,
         seed=options.seed,
     )

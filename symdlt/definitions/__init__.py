@@ -2,7 +2,8 @@
 
 `Forest` is an observable, `Correlator` a forest with a perfect matching: one tensor. `tensor`
 finds it by name, `correlator_from` by its edges, and `correlators` lists a whole order. `Layer` is
-the definition of a layer in the index language, `DENSE` that of a fully-connected network.
+the definition of a layer in the index language, `DENSE` that of a fully-connected network, and
+`Network` layers with widths, an activation and the values of their symbols.
 """
 
 from symdlt.definitions.forests import DDNTK_I as DDNTK_I
@@ -18,6 +19,7 @@ from symdlt.definitions.layers import Branch as Branch
 from symdlt.definitions.layers import Layer as Layer
 from symdlt.definitions.layers import Way as Way
 from symdlt.definitions.layers import ascii_name as ascii_name
+from symdlt.definitions.layers import dense_layer as dense_layer
 from symdlt.definitions.layers import function_text as function_text
 from symdlt.definitions.layers import names_in as names_in
 from symdlt.definitions.layers import primes as primes
@@ -26,6 +28,7 @@ from symdlt.definitions.names import parse_pairs as parse_pairs
 from symdlt.definitions.names import split_subleading as split_subleading
 from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
+from symdlt.definitions.network import Network as Network
 from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.tensors import BOOK as BOOK
 from symdlt.definitions.tensors import Correlator as Correlator

@@ -13,6 +13,7 @@ from symdlt.algebra import (
     Head,
     Index,
     Kind,
+    Law,
     Polynomial,
     Species,
     Tensor,
@@ -358,12 +359,18 @@ def _refused(term: Term, why: str) -> LayerError:
     )
 
 
-def _dense() -> Layer:
+def dense_layer(law: Law | None = None) -> Layer:
+    """The fully-connected layer, with weights of a law; Gaussian unless told.
+
+    >>> from symdlt.algebra import uniform
+    >>> dense_layer(uniform(symbol("C_W") / symbol(WIDTH))).symbols
+    ('C_b', 'C_W', 'λ_b', 'λ_W')
+    """
     (i,) = neurons("i", "n_{ℓ+1}")
     (j,) = neurons("j", WIDTH)
-    W, b, z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")
+    W, b, z = weights("ℓ+1", law=law), biases("ℓ+1"), preactivations("ℓ")
     σ, δ = activation("σ", z), sample("δ")
     return Layer(b(i) + (W(i, j) * σ(j, δ)).sum(j))
 
 
-DENSE = _dense()
+DENSE = dense_layer()

@@ -141,7 +141,7 @@ class Sensitivity:
         term = self.terms[number - 1]
         yield f"{self._head()}, term {number} of {len(self.terms)}: {term}"
         for place, how in term.sources:
-            yield f"  RecursionTerm {place}, {term_text(self.recursion.terms[place - 1])}: {how}."
+            yield f"  Term {place}, {term_text(self.recursion.terms[place - 1])}: {how}."
 
     def _head(self) -> str:
         recursion = self.recursion
@@ -186,7 +186,7 @@ def sensitivity(recursion: Recursion, to: str | None = None) -> Sensitivity:
       + C_W <s'' s''> H dG
     >>> print(sensitivity(derive("G")).explain(3))
     dG_12[l+1], term 3 of 5: 1/2 C_W <s''_1 s_2> dG_11
-      RecursionTerm 2, C_W <s_1 s_2>: half of the second derivative by z_1 of <s_1 s_2>.
+      Term 2, C_W <s_1 s_2>: half of the second derivative by z_1 of <s_1 s_2>.
     """
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if recursion.form != "derivative":

@@ -26,6 +26,6 @@ from symdlt.networks.plots import plot_comparison as plot_comparison
 from symdlt.networks.plots import plot_depth as plot_depth
 from symdlt.networks.plots import plot_exponents as plot_exponents
 from symdlt.networks.plots import plot_ratio as plot_ratio
-from symdlt.networks.propagation import Layer as Layer
+from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS

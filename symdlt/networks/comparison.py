@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
+from reprlib import repr as short_repr
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK
+from symdlt.definitions import BOOK, Network
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import derivatives_of, functions, is_infinite
-from symdlt.networks.mlp import MLP
+from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
-from symdlt.networks.requests import TENSORS, asked_tensors, check_data
+from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 
 if TYPE_CHECKING:
-    from symdlt.sampling import NetworkEnsemble
+    from symdlt.sampling import Measurement, TensorName
 
 Array = NDArray[np.float64]
 
+# Groups of the jackknife: its error is known to 1/sqrt(2 * 100), or seven percent.
 GROUPS = 100
+# Of the means that the theory is made of, relative to their size.
 TOLERANCE = 1e-7
+# Convention: among a million entries, Gaussian noise exceeds five standard errors in half of all
+# comparisons, among ten thousand in half a percent.
 AGREEMENT = 5.0
 
 
@@ -45,7 +50,7 @@ class Comparison(EqualByFields):
         norms: of each tensor the size of what cancels in it, a product of the largest G and H.
     """
 
-    mlp: MLP
+    mlp: Network
     theory: Mapping[str, Array]
     measured: Mapping[str, Array]
     errors: Mapping[str, Array]
@@ -139,11 +144,12 @@ class Comparison(EqualByFields):
 
 
 def check(
-    mlp: MLP,
+    mlp: Network,
     x: ArrayLike,
     tensors: str | Iterable[str] = "all",
     *,
     networks: int = 2000,
+    error: float | None = None,
     extrapolate: bool = True,
     seed: int = 0,
     progress: bool | None = None,
@@ -160,6 +166,8 @@ def check(
         x: data of shape (N, n_0), one row for each sample.
         tensors: "all", or names.
         networks: how many are sampled of each size, rounded up to hundreds.
+        error: sampling stops before that, once the standard errors of each tensor are at most this
+            fraction of its largest entry; for instance 0.1.
         extrapolate: whether to sample networks twice as wide.
         seed: of all randomness; the same seed gives the same numbers.
         progress: True or False, or None to show it on a terminal only.
@@ -167,6 +175,7 @@ def check(
     Raises:
         SymdltError: for what `propagate` and `symdlt.sampling.measure` refuse.
 
+    >>> from symdlt import MLP
     >>> mlp = MLP(activation="sin", widths=[8], C_b=0.1, C_W=1.0, n_L=4)
     >>> comparison = check(mlp, [[1.0, 0.5, -0.5]], ["V"], networks=1000)
     >>> comparison
@@ -174,13 +183,31 @@ def check(
     >>> comparison.agrees
     True
     """
-    from symdlt.sampling import measure
-
-    require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    check_network(mlp)
     require(extrapolate, bool, "a choice", "Give True or False.")
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
-    asked, data = asked_tensors(tensors), check_data(x)
+    data = check_data(x)
+    names, left_out = _compared(mlp, asked_tensors(tensors))
+    doubled = extrapolate and mlp.depth > 1
+    if not doubled:
+        names = tuple(dict.fromkeys(map(_base, names)))
+    theory, norms = _theory(mlp, data, names, doubled, progress)
+    weights = {name: _weights(name, mlp) if doubled else (1.0,) for name in names}
+    goals = None if error is None else _goals(_fraction(error), theory, norms, weights)
+    measured = _measured(mlp, data, weights, count, rng, goals, progress)
+    values, errors = {}, {}
+    for name in names:
+        parts = [found[_base(name)] for found in measured]
+        values[name] = np.tensordot(weights[name], [part.values for part in parts], 1)
+        squares = [part.standard_errors**2 for part in parts]
+        errors[name] = np.sqrt(np.tensordot(np.square(weights[name]), squares, 1))
+    sampled = next(iter(measured[0].values())).count
+    return Comparison(mlp, theory, values, errors, sampled, doubled, left_out, norms)
+
+
+def _compared(mlp: Network, asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tensors that can be compared, and those of "all" that are left out."""
     names = tuple(name for name in asked if _measurable(mlp, name))
     left_out = tuple(name for name in asked if name not in names)
     if left_out and asked != TENSORS:
@@ -189,40 +216,79 @@ def check(
             "delta functions, which derivatives at single points do not show. Ask for other "
             "tensors, or compare with smoothed networks."
         )
-    doubled = extrapolate and mlp.depth > 1
-    if not doubled:
-        names = tuple(dict.fromkeys(map(_base, names)))
-    theory, norms = _theory(mlp, data, names, doubled, progress)
-    bases = tuple(dict.fromkeys(map(_base, names)))
-    sizes = (1, 2) if doubled else (1,)
-    measured = [
-        measure(
-            _ensemble(mlp, data.shape[1], size),
-            functions(mlp, derivatives_of(names)),
+    return names, left_out
+
+
+def _measured(
+    mlp: Network,
+    data: Array,
+    weights: Mapping[str, tuple[float, ...]],
+    count: int,
+    rng: np.random.Generator,
+    goals: list[dict[str, float]] | None,
+    progress: bool | None,
+) -> list[dict[TensorName, Measurement]]:
+    """The tensors of networks of each size, the smaller one first.
+
+    With goals the wider networks, whose tensors are noisier, are sampled first, and decide how
+    many are enough.
+    """
+    from symdlt.sampling import measure
+
+    bases = tuple(dict.fromkeys(map(_base, weights)))
+    sizes = range(1, max(map(len, weights.values())) + 1)
+    given, each = functions(mlp, derivatives_of([*weights])), count // GROUPS
+    measured: list[dict[TensorName, Measurement]] = []
+    for size in sizes if goals is None else reversed(sizes):
+        found = measure(
+            _sampled_network(mlp, size),
+            given,
             data,
             bases,
             count,
             rng,
-            groups=GROUPS,
+            groups=count // each,
+            errors=None if goals is None or measured else goals[size - 1],
             progress=progress,
         )
-        for size in sizes
-    ]
-    values, errors = {}, {}
-    for name in names:
-        weights = np.array(_weights(name, mlp) if doubled else (1.0,))
-        parts = [found[_base(name)] for found in measured]
-        values[name] = np.tensordot(weights, [part.values for part in parts], 1)
-        squares = [part.standard_errors**2 for part in parts]
-        errors[name] = np.sqrt(np.tensordot(weights**2, squares, 1))
-    return Comparison(mlp, theory, values, errors, count, doubled, left_out, norms)
+        measured.append(found)
+        count = next(iter(found.values())).count
+    return measured if goals is None else measured[::-1]
+
+
+def _goals(
+    error: float,
+    theory: Mapping[str, Array],
+    norms: Mapping[str, float],
+    weights: Mapping[str, tuple[float, ...]],
+) -> list[dict[str, float]]:
+    """For networks of each size the standard errors that leave a fraction of each tensor."""
+    sizes = len(next(iter(weights.values())))
+    goals: list[dict[str, float]] = [{} for _ in range(sizes)]
+    for name, factors in weights.items():
+        # A tensor that is zero is judged by what cancels in it.
+        scale = float(np.abs(theory[name]).max()) or norms[name] or 1.0
+        for goal, factor in zip(goals, factors, strict=True):
+            wanted = error * scale / (abs(factor) * np.sqrt(sizes))
+            goal[_base(name)] = min(goal.get(_base(name), np.inf), float(wanted))
+    return goals
+
+
+def _fraction(error: float) -> float:
+    number = real_numbers("error", error, "a fraction such as 0.1")
+    if number.ndim or not 0.0 < number < np.inf:
+        raise KernelError(
+            f"error is {short_repr(error)}. It is a standard error relative to the largest entry "
+            "of a tensor. Give a positive number such as 0.1."
+        )
+    return float(number)
 
 
 def _base(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _measurable(mlp: MLP, name: str) -> bool:
+def _measurable(mlp: Network, name: str) -> bool:
     """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
     if not isinstance(mlp.activation, Activation):
         return True
@@ -239,14 +305,14 @@ def _natural(name: str, value: int, least: int) -> int:
     return int(value)
 
 
-def _weights(name: str, mlp: MLP) -> tuple[float, float]:
+def _weights(name: str, mlp: Network) -> tuple[float, float]:
     """The leading order, or the correction, from X(n) = X + X.1/n at n and 2n."""
     below = 2.0 * mlp.widths[-1]
     return (below, -below) if name.endswith(".1") else (-1.0, 2.0)
 
 
 def _theory(
-    mlp: MLP, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
+    mlp: Network, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """The tensors, and their norms."""
     corrected = () if doubled or mlp.depth == 1 else ("G", "H")
@@ -275,14 +341,7 @@ def _norm(name: str, result: Propagation) -> float:
     return float(kernel ** (correlator.pairs - edges) * ntk**edges)
 
 
-def _ensemble(mlp: MLP, inputs: int, size: int) -> NetworkEnsemble:
-    from symdlt.sampling import NetworkEnsemble
-
-    widths = (inputs, *(size * width for width in mlp.widths), max(2, mlp.n_L))
-    return NetworkEnsemble.of(
-        widths,
-        C_b=mlp.C_b,
-        C_W=mlp.C_W,
-        lambda_b=mlp.lambda_b or 0.0,
-        lambda_W=mlp.lambda_W or 0.0,
-    )
+def _sampled_network(mlp: Network, size: int) -> Network:
+    """The network so many times as wide, with the two outputs that tensors with pairs need."""
+    widths = [size * width for width in mlp.widths]
+    return mlp.resized(widths=widths, n_L=max(2, mlp.n_L))

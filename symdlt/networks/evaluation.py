@@ -11,11 +11,11 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symdlt.definitions import Network
 from symdlt.errors import KernelError, require
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
-from symdlt.networks.mlp import MLP
 from symdlt.networks.numbers import check_memory, real_numbers
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
@@ -25,6 +25,7 @@ from symdlt.networks.requests import (
     check_blocks,
     check_data,
     check_learning_rates,
+    check_network,
     overlaps,
 )
 from symdlt.networks.tasks import MOST_SAMPLES, plan, results
@@ -32,7 +33,7 @@ from symdlt.networks.tasks import MOST_SAMPLES, plan, results
 
 @np.errstate(divide="warn", over="warn", invalid="warn", under="ignore")
 def propagate(
-    mlp: MLP,
+    mlp: Network,
     x: ArrayLike,
     tensors: str | Iterable[str] = "all",
     *,
@@ -56,17 +57,19 @@ def propagate(
         progress: True or False, or None to show it on a terminal only.
 
     Raises:
+        LayerError: for a network of other layers than dense ones.
         ActivationError: if there are too few derivatives, or functions that are none, or where
             kinks or jumps make tensors infinite: for a jump, H of a sample with itself.
         InputError: for an argument of the wrong kind.
         KernelError: for numbers that cannot be used, overflow, and too little memory.
         UnknownTensorError: if there is no tensor of such a name.
 
+    >>> from symdlt import MLP
     >>> mlp = MLP(activation="sin", widths=[50, 50], C_b=0.0, C_W=1.0)
     >>> propagate(mlp, [[1.0, 0.5, -0.5]], ["G", "V"])
     Propagation(3 layers, 1 sample, tensors=G V)
     """
-    require(mlp, MLP, "a network", "Give an MLP(activation=…, widths=…, C_b=…, C_W=…).")
+    check_network(mlp)
     advice = "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
     require(executor, Executor | None, "an executor", advice)
     require(progress, bool | None, "a choice", "Give True, False or None.")
@@ -103,7 +106,7 @@ def _tolerance(tolerance: float) -> float:
     return float(number)
 
 
-def _check_size(mlp: MLP, names: Sequence[str], blocks: Blocks, samples: int) -> None:
+def _check_size(mlp: Network, names: Sequence[str], blocks: Blocks, samples: int) -> None:
     kept = sum(prod(len(block) for block in blocks[: axes(name)]) for name in names)
     together = min(MOST_SAMPLES, len({sample for block in blocks for sample in block}))
     working = 2 * sum(together ** axes(name) for name in names)

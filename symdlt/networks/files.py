@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsencode, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -17,26 +17,27 @@ from symdlt.files import whole_file
 from symdlt.memory import memory_of_machine
 from symdlt.networks.requests import TENSORS, Blocks, axes
 
-if TYPE_CHECKING:
-    from symdlt.networks.propagation import Propagation
-
 Array = NDArray[np.float64]
 
+# The version of the format.
 SCHEMA = 1
+# Above it JSON readers that take numbers for floats round whole ones.
 LARGEST = 2**53
 HEADER = "symdlt"
 
 
-def write(result: Propagation, path: str | PathLike[str]) -> None:
-    """Write a result to exactly this path."""
+def write(
+    tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks, path: str | PathLike[str]
+) -> None:
+    """Write tensors to exactly this path."""
     header = {
         "schema": SCHEMA,
-        "widths": result.widths,
-        "blocks": result.blocks,
-        "tensors": result.names,
+        "widths": widths,
+        "blocks": blocks,
+        "tensors": [*tensors],
     }
     with whole_file(file_name(path)) as file:
-        np.savez(file, **{HEADER: np.array(json.dumps(header)), **result.tensors})  # type: ignore[arg-type]
+        np.savez(file, **{HEADER: np.array(json.dumps(header)), **tensors})  # type: ignore[arg-type]
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
@@ -86,13 +87,14 @@ def file_name(path: Any) -> str:
     )
 
 
-def check_expanded(archive: Any, names: Sequence[str]) -> None:
+def check_expanded(archive: np.lib.npyio.NpzFile, names: Sequence[str]) -> None:
     """Refuse arrays of an npz that are larger than memory once they are decompressed.
 
     Raises:
         ValueError: with the size that the header of the archive gives.
     """
-    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in archive.zip.infolist()}
+    members = archive.zip.infolist() if archive.zip else []
+    sizes = {info.filename.removesuffix(".npy"): info.file_size for info in members}
     needed = sum(sizes.get(name, 0) for name in names)
     if needed > memory_of_machine():
         raise ValueError(
@@ -101,7 +103,7 @@ def check_expanded(archive: Any, names: Sequence[str]) -> None:
         )
 
 
-def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
+def _contents(archive: np.lib.npyio.NpzFile) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
     header = json.loads(str(archive[HEADER]))
     if type(header["schema"]) is not int or header["schema"] != SCHEMA:
         raise ValueError(f"it has schema {header['schema']!r:.20}, this version reads {SCHEMA}")
@@ -124,7 +126,7 @@ def _contents(archive: Any) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
     return tensors, widths, blocks
 
 
-def _whole_numbers(listed: Any, least: int) -> tuple[int, ...]:
+def _whole_numbers(listed: object, least: int) -> tuple[int, ...]:
     if type(listed) is not list:
         raise ValueError(f"{listed!r:.20} is no list of widths or samples")
     for number in listed:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.definitions import Network
 from symdlt.errors import ActivationError
 from symdlt.means import has_infinite_pair, meeting_jumps
 from symdlt.networks.layer_means import kinks_of, orders_of
-from symdlt.networks.mlp import MLP
 from symdlt.networks.tasks import Task, run
 
 Array = NDArray[np.float64]
@@ -20,7 +20,9 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-7
 
 
-def check_jumps(mlp: MLP, overlap: Array, names: Sequence[str], entries: Sequence[Array]) -> None:
+def check_jumps(
+    mlp: Network, overlap: Array, names: Sequence[str], entries: Sequence[Array]
+) -> None:
     """Refuse the NTK of samples that meet at a jump of the activation.
 
     Where sigma jumps, the mean of two slopes at samples i, j that are equal, or |rho| = 1, is
@@ -56,7 +58,7 @@ def check_jumps(mlp: MLP, overlap: Array, names: Sequence[str], entries: Sequenc
         )
 
 
-def infinite_entries(mlp: MLP, overlap: Array) -> NDArray[np.bool_]:
+def infinite_entries(mlp: Network, overlap: Array) -> NDArray[np.bool_]:
     """The pairs of samples whose NTK is infinite at the last layer."""
     samples = tuple(range(len(overlap)))
     (found,) = run(Task(mlp, overlap, ("G",), None, ((samples, samples),), TOLERANCE))

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.checks import Function
+from symdlt.definitions import Network
 from symdlt.errors import ActivationError
 from symdlt.kernels import NumpyActivation, many_inputs, numpy_activation
 from symdlt.kernels.numpy_target.problem import needed_recursions
@@ -22,7 +24,6 @@ from symdlt.means import (
     has_infinite_mean,
 )
 from symdlt.means.triangle import Indices
-from symdlt.networks.mlp import MLP, Function
 
 Array = NDArray[np.float64]
 
@@ -40,7 +41,7 @@ def derivatives_of(names: Sequence[str]) -> int:
     return max(max(orders) for orders in orders_of(names))
 
 
-def check_activation(mlp: MLP, names: Sequence[str]) -> None:
+def check_activation(mlp: Network, names: Sequence[str]) -> None:
     """Refuse an activation without the derivatives, or the smoothness, that the tensors need.
 
     Raises:
@@ -70,7 +71,7 @@ def check_activation(mlp: MLP, names: Sequence[str]) -> None:
     check_functions(mlp.activation[: count + 1], count, 2)
 
 
-def is_infinite(mlp: MLP, name: str) -> bool:
+def is_infinite(mlp: Network, name: str) -> bool:
     """Whether kinks of the activation make a tensor infinite."""
     if not isinstance(mlp.activation, Activation):
         return False
@@ -86,7 +87,7 @@ def has_infinite_means(kinks: Sequence[tuple[float, tuple[float, ...]]], name: s
     )
 
 
-def has_vanishing_tensors(mlp: MLP, overlap: Array, learning: bool) -> bool:
+def has_vanishing_tensors(mlp: Network, overlap: Array, learning: bool) -> bool:
     """Whether tensors of samples with z = 0 vanish at layers where that is so.
 
     Then nothing that derivatives of the activation at z = 0 are multiplied with is left. With
@@ -110,14 +111,14 @@ def has_vanishing_tensors(mlp: MLP, overlap: Array, learning: bool) -> bool:
     return True
 
 
-def functions(mlp: MLP, derivatives: int) -> tuple[Function, ...]:
+def functions(mlp: Network, derivatives: int) -> tuple[Function, ...]:
     """The activation and its first derivatives as functions of arrays."""
     if isinstance(mlp.activation, Activation):
         return _compiled(mlp.activation, derivatives).functions
     return mlp.activation[: derivatives + 1]
 
 
-def layer_means(mlp: MLP, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
+def layer_means(mlp: Network, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
     """How the means of every layer are taken; zero_slopes is that of KinkedMeans."""
     given = functions(mlp, derivatives)
     if not isinstance(mlp.activation, Activation):

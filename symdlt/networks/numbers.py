@@ -2,7 +2,6 @@
 
 from numbers import Real
 from reprlib import repr as short_repr
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from symdlt.errors import InputError, KernelError
 from symdlt.memory import memory_of_machine
 
 
-def real_numbers(name: str, value: Any, what: str) -> NDArray[np.float64]:
+def real_numbers(name: str, value: object, what: str) -> NDArray[np.float64]:
     """Numbers as an array of floats, finite or not; texts, complex numbers and True are none.
 
     Raises:

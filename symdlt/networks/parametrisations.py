@@ -149,7 +149,7 @@ def framework_layers(
                    weight_rate=0.5, bias_rate=0.5)
     """
     made = _rule(parametrisation)
-    places = _places(NetworkEnsemble.of(widths).widths)
+    places = _places(NetworkEnsemble.of(widths).sizes)
     given = {"weight_sigma": weight_sigma, "bias_sigma": bias_sigma, "weight_eta": weight_eta}
     given["bias_eta"] = weight_eta if bias_eta is None else bias_eta
     columns = [_per_layer(name, value, len(places)) for name, value in given.items()]
@@ -171,18 +171,18 @@ def from_framework(widths: Sequence[int], layers: Sequence[FrameworkLayer]) -> N
 
     >>> layers = framework_layers("standard", [4, 64, 1], weight_eta=0.01)
     >>> from_framework([4, 64, 1], layers)
-    NetworkEnsemble(widths=(4, 64, 1), C_b=(0.0, 0.0), C_W=(1.0, 1.0), lambda_b=(0.01, 0.01),
-                    lambda_W=(0.04, 0.64), weight_law='gaussian')
+    NetworkEnsemble(2 layers, widths=(64,), C_b=0.0, C_W=1.0, lambda_b=0.01, lambda_W=(0.04, 0.64),
+                    n_0=4, n_L=1)
     """
-    sizes = NetworkEnsemble.of(widths).widths
+    sizes = NetworkEnsemble.of(widths).sizes
     _check_layers(layers, len(sizes) - 1)
     both = list(zip(sizes, layers, strict=False))
-    return NetworkEnsemble(
+    return NetworkEnsemble.of(
         sizes,
-        tuple((one.bias_multiplier * one.bias_std) ** 2 for one in layers),
-        tuple(n * (one.weight_multiplier * one.weight_std) ** 2 for n, one in both),
-        tuple(one.bias_multiplier**2 * one.bias_rate for one in layers),
-        tuple(n * one.weight_multiplier**2 * one.weight_rate for n, one in both),
+        C_b=[(one.bias_multiplier * one.bias_std) ** 2 for one in layers],
+        C_W=[n * (one.weight_multiplier * one.weight_std) ** 2 for n, one in both],
+        lambda_b=[one.bias_multiplier**2 * one.bias_rate for one in layers],
+        lambda_W=[n * one.weight_multiplier**2 * one.weight_rate for n, one in both],
     )
 
 
@@ -207,7 +207,7 @@ def to_framework(ensemble: NetworkEnsemble, parametrisation: str) -> tuple[Frame
     require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
     made = _rule(parametrisation)
     return tuple(
-        _solved(ensemble, made, layer, at) for layer, at in enumerate(_places(ensemble.widths))
+        _solved(ensemble, made, layer, at) for layer, at in enumerate(_places(ensemble.sizes))
     )
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     Axes: TypeAlias = PlotAxes
 Array = NDArray[np.float64]
 
+# Convention: labels of more entries do not fit on an axis.
 MOST_LABELS = 24
+# Convention: more points do not show on a logarithmic axis.
 MOST_POINTS = 200
 
 

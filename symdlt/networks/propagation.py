@@ -8,20 +8,20 @@ from numbers import Integral
 from os import PathLike
 from reprlib import repr as short_repr
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
+from symdlt.networks.files import read, write
 from symdlt.networks.requests import TENSORS, Blocks, axes
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Layer(EqualByFields):
+class LayerTensors(EqualByFields):
     """The tensors of one layer; axis k of an array is the k-th subscript.
 
     Attributes:
@@ -39,7 +39,7 @@ class Layer(EqualByFields):
         return look_up(self.tensors, name)
 
     def __repr__(self) -> str:
-        return f"Layer({self.number}, tensors={' '.join(self.tensors)})"
+        return f"LayerTensors({self.number}, tensors={' '.join(self.tensors)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -85,7 +85,7 @@ class Propagation(EqualByFields):
         return tuple(self.tensors)
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[LayerTensors, ...]:
         """All layers, the first one first."""
         return tuple(self.layer(number) for number in range(1, self.depth + 1))
 
@@ -101,7 +101,7 @@ class Propagation(EqualByFields):
     def __len__(self) -> int:
         return len(self.tensors)
 
-    def layer(self, number: int) -> Layer:
+    def layer(self, number: int) -> LayerTensors:
         """The tensors of layer 1, …, L.
 
         Raises:
@@ -114,7 +114,7 @@ class Propagation(EqualByFields):
                 f"There is no layer {number}. They are counted from 1 to {self.depth}. "
                 "Give one of these."
             )
-        return Layer(int(number), {name: a[number - 1] for name, a in self.tensors.items()})
+        return LayerTensors(int(number), {name: a[number - 1] for name, a in self.tensors.items()})
 
     def finite_width(self, name: str) -> Array:
         r"""A tensor as it stands in its definition at these widths.
@@ -151,9 +151,7 @@ class Propagation(EqualByFields):
         Raises:
             OSError: if it cannot be written.
         """
-        from symdlt.networks.files import write
-
-        write(self, path)
+        write(self.tensors, self.widths, self.blocks, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Propagation:
@@ -163,12 +161,10 @@ class Propagation(EqualByFields):
             SchemaError: if it is no such file, damaged, or of another version.
             OSError: if it cannot be read.
         """
-        from symdlt.networks.files import read
-
         tensors, widths, blocks = read(path)
         return cls(tensors, widths, blocks)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Propagation, (dict(self.tensors), self.widths, self.blocks)
 
     def __repr__(self) -> str:
@@ -182,7 +178,7 @@ class Propagation(EqualByFields):
         )
 
 
-def _check_parts(tensors: Any, widths: Any, blocks: Any) -> None:
+def _check_parts(tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks) -> None:
     """Refuse what is no result of `propagate`: tensors whose axes are not layers and samples."""
     advice = "Such results come from `propagate` or `Propagation.load`."
     require(tensors, Mapping, "a dict of tensors", advice)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from numbers import Integral
 from reprlib import repr as short_repr
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, split_subleading, tensor
-from symdlt.errors import InputError, KernelError, UnknownTensorError
-from symdlt.networks.mlp import MLP
+from symdlt.definitions import BOOK, DENSE, Network, split_subleading, tensor
+from symdlt.errors import (
+    ActivationError,
+    InputError,
+    KernelError,
+    LayerError,
+    UnknownTensorError,
+    require,
+)
 from symdlt.networks.numbers import real_numbers
 
 Array = NDArray[np.float64]
@@ -35,7 +40,7 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
         InputError: if it is no name or list of names.
     """
     if isinstance(tensors, str):
-        names: list[Any] = [tensors]
+        names = [tensors]
     elif isinstance(tensors, Iterable) and not isinstance(tensors, bytes | bytearray):
         names = list(tensors)
     else:
@@ -51,7 +56,7 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in TENSORS if name in found)
 
 
-def _canonical(name: Any) -> str:
+def _canonical(name: str) -> str:
     if isinstance(name, str) and name in TENSORS:
         return name
     base, piece = split_subleading(name)
@@ -65,7 +70,28 @@ def _canonical(name: Any) -> str:
     return canonical
 
 
-def check_learning_rates(mlp: MLP, names: Sequence[str]) -> None:
+def check_network(network: Network) -> None:
+    """Refuse what is no network of dense layers, whose recursions the kernels are.
+
+    Raises:
+        InputError: for what is no network.
+        LayerError: for other layers.
+        ActivationError: if there is no activation.
+    """
+    advice = "Give an MLP(activation=…, widths=…, C_b=…, C_W=…)."
+    require(network, Network, "a network", advice)
+    if not network.is_dense:
+        other = next(layer for layer in network.layers if layer != DENSE)
+        raise LayerError(
+            f"The kernels are those of dense layers, {DENSE}, with Gaussian weights. The network "
+            f"{network!r} has the layer {other}. Sample it with symdlt.sampling.measure, or derive "
+            "its recursions with derive(…, layer=…)."
+        )
+    if network.activation == ():
+        raise ActivationError(f"{network!r} has no activation. Its tensors depend on one. {advice}")
+
+
+def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:
     """Refuse tensors of the NTK of a network without learning rates."""
     needing = [name for name in names if name not in WITHOUT_LEARNING]
     for symbol in ("lambda_b", "lambda_W"):
@@ -147,7 +173,7 @@ def check_blocks(
     return found
 
 
-def _sample_list(place: int, block: Any, samples: int) -> tuple[int, ...]:
+def _sample_list(place: int, block: object, samples: int) -> tuple[int, ...]:
     if isinstance(block, Iterable) and not isinstance(block, str):
         members = list(block)
         if members and all(isinstance(i, Integral) and not isinstance(i, bool) for i in members):

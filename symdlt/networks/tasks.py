@@ -9,13 +9,16 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
+from math import comb
 from reprlib import repr as short_repr
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.checks import Function
+from symdlt.definitions import Network
 from symdlt.errors import ActivationError, InputError, KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
@@ -26,7 +29,6 @@ from symdlt.networks.layer_means import (
     kinks_of,
     layer_means,
 )
-from symdlt.networks.mlp import MLP
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
 from symdlt.progress import track
 
@@ -35,7 +37,9 @@ Cut: TypeAlias = tuple[tuple[int, ...], ...]
 Place: TypeAlias = tuple[slice, ...]
 AfterLayer: TypeAlias = Callable[[int], object]
 
+# Up to so many samples are one task, in which nothing is computed twice.
 TOGETHER = 16
+# Convention: of many samples, one task takes four groups of four, or two of eight.
 MOST_SAMPLES = 16
 # How many tolerances a variance may be below zero: errors are about one.
 SLACK = 100.0
@@ -54,7 +58,7 @@ class Task:
         tolerance: of four-sample means.
     """
 
-    mlp: MLP
+    mlp: Network
     overlap: Array
     names: tuple[str, ...]
     groups: Cut | None
@@ -71,7 +75,7 @@ class Planned:
 
 
 def plan(
-    mlp: MLP, overlap: Array, names: Sequence[str], blocks: Blocks, tolerance: float
+    mlp: Network, overlap: Array, names: Sequence[str], blocks: Blocks, tolerance: float
 ) -> list[Planned]:
     """Divide the work, in a way that depends on the samples alone.
 
@@ -94,7 +98,7 @@ def plan(
 
 
 def _whole(
-    mlp: MLP, overlap: Array, names: tuple[str, ...], wanted: list[Blocks], tolerance: float
+    mlp: Network, overlap: Array, names: tuple[str, ...], wanted: list[Blocks], tolerance: float
 ) -> Planned:
     used = tuple(sorted({sample for blocks in wanted for block in blocks for sample in block}))
     cuts = tuple(tuple(_positions(block, used) for block in blocks) for blocks in wanted)
@@ -103,7 +107,7 @@ def _whole(
 
 
 def _grouped(
-    mlp: MLP, overlap: Array, names: tuple[str, ...], blocks: Blocks, tolerance: float
+    mlp: Network, overlap: Array, names: tuple[str, ...], blocks: Blocks, tolerance: float
 ) -> list[Planned]:
     size = MOST_SAMPLES // len(blocks)
     orders: dict[Cut, list[tuple[Cut, Place]]] = {}
@@ -254,18 +258,22 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        with closing(track(range(tasks[0].mlp.depth), "layer", progress)) as layers:
+        # The first layer costs nothing: its kernels are overlaps.
+        weights = [0.0] + [1.0] * (tasks[0].mlp.depth - 1)
+        layers_tracked = track(range(len(weights)), "propagating, layer", progress, weights)
+        with closing(layers_tracked) as layers:
             next(layers)
             yield run(tasks[0], lambda _: next(layers))
         return
     if executor is None:
-        yield from map(run, track(tasks, "propagating", progress))
+        weights = [_work(task) for task in tasks]
+        yield from map(run, track(tasks, "propagating, task", progress, weights))
         return
     waiting: deque[Future[list[dict[str, Array]]]] = deque()
     try:
         for task in tasks:
             waiting.append(_submitted(executor, task))
-        for _ in track(range(len(waiting)), "propagating", progress):
+        for _ in track(range(len(waiting)), "propagating, task", progress, [*map(_work, tasks)]):
             yield waiting[0].result()
             waiting.popleft()
     except (BrokenExecutor, CancelledError) as reason:
@@ -286,6 +294,17 @@ def results(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _work(task: Task) -> float:
+    """How tasks compare: by the number of pairs or quadruples of samples that they take means of.
+
+    Of a few samples, what comes with every call counts most.
+    """
+    if task.groups is not None:
+        return float(len(quadruples(task.groups)))
+    samples, four = len(task.overlap), any(axes(name) == 4 for name in task.names)
+    return float(comb(samples + 3, 4) if four else comb(samples + 1, 2))
 
 
 def _submitted(executor: Executor, task: Task) -> Future[list[dict[str, Array]]]:
@@ -310,7 +329,7 @@ def _said(reason: Exception) -> str:
     return str(reason).rstrip(".") or type(reason).__name__
 
 
-def _travels(what: Activation | tuple[Callable[[Any], Any], ...]) -> bool:
+def _travels(what: Activation | tuple[Function, ...]) -> bool:
     try:
         pickle.dumps(what)
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -5,8 +5,13 @@ are drawn, differentiated exactly, and averaged, so that what is measured can ju
 """
 
 from symdlt.errors import SamplingError
-from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
-from symdlt.sampling.measurement import Measurement, measure
+from symdlt.sampling.ensemble import (
+    WEIGHT_LAWS,
+    NetworkEnsemble,
+    NetworkParameters,
+    draw_parameters,
+)
+from symdlt.sampling.measurement import Measurement, TensorName, measure
 from symdlt.sampling.observables import evaluate_networks, sample_networks
 from symdlt.sampling.tensors import TENSORS, TensorPattern
 from symdlt.sampling.trees import OBSERVABLES, Tree
@@ -14,10 +19,12 @@ from symdlt.sampling.trees import OBSERVABLES, Tree
 __all__ = [
     "OBSERVABLES",
     "TENSORS",
+    "WEIGHT_LAWS",
     "Measurement",
     "NetworkEnsemble",
     "NetworkParameters",
     "SamplingError",
+    "TensorName",
     "TensorPattern",
     "Tree",
     "draw_parameters",

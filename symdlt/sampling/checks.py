@@ -1,22 +1,22 @@
 """Checks of what users pass to the sampler."""
 
-import math
 from collections.abc import Iterable
 from numbers import Integral, Real
 from reprlib import repr as short_repr
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.definitions import Network
 from symdlt.errors import SamplingError, require
 from symdlt.memory import memory_of_machine
 
+Item = TypeVar("Item")
 Array = npt.NDArray[Any]
-REFUSED = (str, bytes, bool, np.ma.MaskedArray)
 
 
-def whole_number(name: str, value: Any) -> int:
+def whole_number(name: str, value: object) -> int:
     """Return a positive whole number, or raise a `SamplingError`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise SamplingError(
@@ -33,7 +33,7 @@ def check_generator(rng: np.random.Generator) -> None:
     require(rng, np.random.Generator, "a random number generator of NumPy", advice)
 
 
-def listed(name: str, values: Iterable[Any], example: str) -> tuple[Any, ...]:
+def listed(name: str, values: Iterable[Item], example: str) -> tuple[Item, ...]:
     """Return what was listed, or raise an `InputError`."""
     require(values, Iterable, f"a list of {name}", f"Try one such as {example}.")
     return tuple(values)
@@ -60,16 +60,25 @@ def real_array(name: str, value: npt.ArrayLike) -> Array:
     )
 
 
-def check_inputs(inputs: npt.ArrayLike, width: int) -> Array:
-    """Return the inputs as an array (samples, n_0), or raise a `SamplingError`."""
+def check_inputs(inputs: npt.ArrayLike, network: Network) -> tuple[Network, Array]:
+    """The network with the width of the inputs, and these as an array (samples, n_0).
+
+    Raises:
+        InputError: for what is no network.
+        SamplingError: if they do not fit together.
+    """
+    require(network, Network, "a network", "Try NetworkEnsemble.of((3, 8, 2)).")
     samples = real_array("inputs", inputs)
+    if network.n_0 is None and samples.ndim == 2 and samples.shape[1]:
+        network = network.resized(n_0=samples.shape[1])
+    width = network.n_0
     if samples.ndim != 2 or samples.shape[1] != width or not len(samples):
         raise SamplingError(
             f"Inputs of shape {samples.shape} do not fit networks of n_0 = {width}. "
             f"They were given as `inputs`, one row a sample. "
             f"Try an array of shape (samples, {width})."
         )
-    return samples
+    return network, samples
 
 
 def check_memory(numbers: int) -> None:
@@ -91,21 +100,3 @@ def check_finite(name: object, *arrays: Array) -> None:
             f"They were sampled with the given activation and hyperparameters. "
             f"Try fewer layers, a smaller C_W, or an activation that grows more slowly."
         )
-
-
-def spread(name: str, value: Any, depth: int) -> tuple[float, ...]:
-    """Return one number a layer, finite and not negative, or raise a `SamplingError`."""
-    single = isinstance(value, Real) and not isinstance(value, bool)
-    entries = (value,) * depth if single else value
-    try:
-        if not any(isinstance(x, REFUSED) for x in (value, *entries)):
-            values = tuple(float(entry) for entry in entries)
-            if len(values) == depth and all(0 <= entry < math.inf for entry in values):
-                return values
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise SamplingError(
-        f"The hyperparameter {name} = {short_repr(value)} does not fit {depth} layers. "
-        f"It was given to the ensemble, one value for each of the layers 1 to {depth}. "
-        f"Try one number for all layers, or {depth} finite numbers that are not negative."
-    )

@@ -1,12 +1,12 @@
 """Joint cumulants from grouped moments, with jackknife standard errors."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.combinatorics import mobius
 from symdlt.sampling.differentiation import list_mask_partitions
 
 Array = npt.NDArray[Any]
@@ -27,10 +27,9 @@ def combine_moments(moments: Mapping[int, Array], top: int) -> Array:
     >>> float(combine_moments({0b01: np.array(2.0), 0b10: np.array(3.0), 0b11: np.array(7.0)}, 3))
     1.0
     """
-    total: Any = 0.0
+    total: float | Array = 0.0
     for blocks in list_mask_partitions(top):
-        sign = (-1) ** (len(blocks) - 1) * math.factorial(len(blocks) - 1)
-        product: Any = float(sign)
+        product: float | Array = float(mobius((len(blocks),)))
         for block in blocks:
             product = product * moments[block]
         total = total + product

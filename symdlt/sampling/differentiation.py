@@ -6,14 +6,15 @@ $D^{k+1} z[u_1, …, u_k, ·]$. A polynomial in the ε is a dictionary from bit 
 where a mask is missing. Gradients are sums of outer products, layer by layer, and stay so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters
+from symdlt.combinatorics import set_partitions
+from symdlt.definitions import FIELD
 from symdlt.sampling.labelled import (
     Labelled,
     add_all,
@@ -30,18 +31,37 @@ Directions: TypeAlias = tuple["ParameterVector", ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LayerVector:
-    """One layer of a parameter vector: weights as a sum of outer products, and biases."""
+class SampledBranch:
+    """One branch of a layer of given networks, with the numbers of its `Branch`.
 
-    outer: tuple[tuple[Labelled, Labelled], ...]
-    bias: Labelled | None
+    Attributes:
+        order: which derivative of σ it reads, `FIELD` for the preactivation itself.
+        coefficient: the constant in front.
+        rate: the learning rate of its parameters.
+        weights: matrices, one a network, or None.
+        biases: vectors, one a network, or None; without both it stays on its neuron.
+    """
+
+    order: int
+    coefficient: float
+    rate: float
+    weights: Array | None
+    biases: Array | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BranchVector:
+    """The part of a parameter vector in one branch: a sum of outer products, or biases."""
+
+    outer: tuple[tuple[Labelled, Labelled], ...] = ()
+    bias: Labelled | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterVector:
-    """A vector in parameter space, layer by layer."""
+    """A vector in parameter space, for each layer one entry a branch."""
 
-    layers: tuple[LayerVector, ...]
+    layers: tuple[tuple[BranchVector, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +71,7 @@ class BasePoint:
     `derivatives[ℓ][k]` is $σ^{(k)}(z^{ℓ+1})$ of the hidden layer ℓ + 1.
     """
 
-    parameters: NetworkParameters
+    layers: tuple[tuple[SampledBranch, ...], ...]
     inputs: Labelled
     preactivations: tuple[Labelled, ...]
     derivatives: tuple[tuple[Labelled, ...], ...]
@@ -64,43 +84,67 @@ def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
     preactivations, signals = _propagate(base, directions)
     errors: Polynomial = {0: base.outputs}
     layers = []
-    for layer in reversed(range(len(base.preactivations))):
-        outer = tuple(
-            (error, signals[layer][top ^ mask])
-            for mask, error in errors.items()
-            if top ^ mask in signals[layer]
-        )
-        layers.append(LayerVector(outer, errors.get(top)))
+    for layer in reversed(range(len(base.layers))):
+        branches = base.layers[layer]
+        vectors = zip(branches, signals[layer], strict=True)
+        layers.append(tuple(_gradient(one, read, errors, top) for one, read in vectors))
         if layer:
-            slopes = _compose(base.derivatives[layer - 1][1:], preactivations[layer - 1], top)
-            errors = _multiply_polynomials(_pull_back(base, directions, layer, errors), slopes, top)
+            below = preactivations[layer - 1]
+            errors = _pull_back(base, directions, layer, errors, below)
     return ParameterVector(tuple(reversed(layers)))
 
 
-def apply_learning_rates(vector: ParameterVector, ensemble: NetworkEnsemble) -> ParameterVector:
-    r"""Multiply a vector by the learning-rate tensor, $λ_b$ and $λ_W / n_{ℓ-1}$."""
-    layers = []
-    for index, layer in enumerate(vector.layers):
-        rate = ensemble.lambda_W[index] / ensemble.widths[index]
-        bias_rate = ensemble.lambda_b[index]
-        outer = tuple((left, scale(right, rate)) for left, right in layer.outer)
-        bias = scale(layer.bias, bias_rate) if layer.bias is not None and bias_rate else None
-        layers.append(LayerVector(outer if rate else (), bias))
-    return ParameterVector(tuple(layers))
+def _gradient(
+    branch: SampledBranch, signal: Polynomial, errors: Polynomial, top: int
+) -> BranchVector:
+    """The derivative by the parameters of one branch."""
+    if branch.biases is not None:
+        error = errors.get(top)
+        return BranchVector((), None if error is None else _scaled(branch.coefficient, error))
+    if branch.weights is None:
+        return BranchVector()
+    return BranchVector(
+        tuple(
+            (error, _scaled(branch.coefficient, signal[top ^ mask]))
+            for mask, error in errors.items()
+            if top ^ mask in signal
+        )
+    )
+
+
+def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterVector:
+    r"""Multiply a vector by the learning-rate tensor, $λ_b$ and $λ_W / n_{ℓ-1}$ if dense."""
+    return ParameterVector(
+        tuple(
+            tuple(
+                BranchVector(
+                    tuple((left, scale(right, one.rate)) for left, right in part.outer),
+                    None if part.bias is None else scale(part.bias, one.rate),
+                )
+                if one.rate
+                else BranchVector()
+                for one, part in zip(branches, parts, strict=True)
+            )
+            for branches, parts in zip(base.layers, vector.layers, strict=True)
+        )
+    )
 
 
 def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
     """Renumber the vertices v of all labels as v + `vertices`."""
     return ParameterVector(
         tuple(
-            LayerVector(
-                tuple(
-                    (shift_labels(left, vertices), shift_labels(right, vertices))
-                    for left, right in layer.outer
-                ),
-                None if layer.bias is None else shift_labels(layer.bias, vertices),
+            tuple(
+                BranchVector(
+                    tuple(
+                        (shift_labels(left, vertices), shift_labels(right, vertices))
+                        for left, right in part.outer
+                    ),
+                    None if part.bias is None else shift_labels(part.bias, vertices),
+                )
+                for part in parts
             )
-            for layer in vector.layers
+            for parts in vector.layers
         )
     )
 
@@ -108,7 +152,8 @@ def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
 def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | None:
     """Sum the product of two parameter vectors over all parameters."""
     terms = []
-    for one, other in zip(left.layers, right.layers, strict=True):
+    pairs = zip(left.layers, right.layers, strict=True)
+    for one, other in (pair for rows in pairs for pair in zip(*rows, strict=True)):
         terms += [
             multiply(contract_neurons(rows, more_rows), contract_neurons(columns, more_columns))
             for rows, columns in one.outer
@@ -121,48 +166,95 @@ def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | No
 
 def _propagate(
     base: BasePoint, directions: Directions
-) -> tuple[tuple[Polynomial, ...], tuple[Polynomial, ...]]:
+) -> tuple[list[Polynomial], list[list[Polynomial]]]:
+    """The preactivations of each layer, and what each of its branches reads."""
     top = (1 << len(directions)) - 1
-    signal: Polynomial = {0: base.inputs}
-    preactivations, signals = [], []
+    preactivations: list[Polynomial] = []
+    signals: list[list[Polynomial]] = []
     for layer, at_base in enumerate(base.preactivations):
-        signals.append(signal)
+        read = _signals(base, layer, preactivations, top)
         preactivation = {0: at_base}
         for mask in range(1, top + 1):
-            terms = list(_push_forward(base, directions, layer, signal, mask))
+            terms = []
+            for place, branch in enumerate(base.layers[layer]):
+                parts = [direction.layers[layer][place] for direction in directions]
+                moved = _push_forward(branch, parts, read[place], mask)
+                terms += [_scaled(branch.coefficient, term) for term in moved]
             _store(preactivation, mask, terms)
+        signals.append(read)
         preactivations.append(preactivation)
-        if layer + 1 < len(base.preactivations):
-            signal = _compose(base.derivatives[layer], preactivation, top)
-    return tuple(preactivations), tuple(signals)
+    return preactivations, signals
+
+
+def _signals(
+    base: BasePoint, layer: int, preactivations: Sequence[Polynomial], top: int
+) -> list[Polynomial]:
+    """What the branches of a layer read of the layer below; biases read nothing."""
+    found: dict[int, Polynomial] = {}
+    for order in {one.order for one in base.layers[layer] if one.biases is None}:
+        if layer == 0:
+            found[order] = {0: base.inputs}
+        elif order == FIELD:
+            found[order] = preactivations[layer - 1]
+        else:
+            read = base.derivatives[layer - 1][order:]
+            found[order] = _compose(read, preactivations[layer - 1], top)
+    return [{} if one.biases is not None else found[one.order] for one in base.layers[layer]]
 
 
 def _push_forward(
-    base: BasePoint, directions: Directions, layer: int, signal: Polynomial, mask: int
+    branch: SampledBranch, parts: Sequence[BranchVector], signal: Polynomial, mask: int
 ) -> Iterator[Labelled]:
+    """The coefficient of one mask of a branch, without the constant in front."""
     if mask in signal:
-        yield apply_matrices(base.parameters.weights[layer], signal[mask])
+        still = signal[mask]
+        yield still if branch.weights is None else apply_matrices(branch.weights, still)
     for index, rest in _remove_one(mask):
-        vector = directions[index].layers[layer]
         if rest in signal:
-            for left, right in vector.outer:
+            for left, right in parts[index].outer:
                 yield multiply(left, contract_neurons(right, signal[rest]))
-        if rest == 0 and vector.bias is not None:
-            yield vector.bias
+        bias = parts[index].bias
+        if rest == 0 and bias is not None:
+            yield bias
 
 
 def _pull_back(
-    base: BasePoint, directions: Directions, layer: int, errors: Polynomial
+    base: BasePoint, directions: Directions, layer: int, errors: Polynomial, below: Polynomial
 ) -> Polynomial:
-    transposed = base.parameters.weights[layer].swapaxes(1, 2)
+    """The derivative by the preactivations of the layer below."""
+    top = (1 << len(directions)) - 1
+    found: dict[int, list[Labelled]] = {}
+    for place, branch in enumerate(base.layers[layer]):
+        if branch.biases is not None:
+            continue
+        parts = [direction.layers[layer][place] for direction in directions]
+        moved = _pull_through(branch, parts, errors, top)
+        if branch.order != FIELD:
+            slopes = _compose(base.derivatives[layer - 1][branch.order + 1 :], below, top)
+            moved = _multiply_polynomials(moved, slopes, top)
+        for mask, term in moved.items():
+            found.setdefault(mask, []).append(_scaled(branch.coefficient, term))
     result: Polynomial = {}
-    for mask in range(1 << len(directions)):
+    for mask, terms in found.items():
+        _store(result, mask, terms)
+    return result
+
+
+def _pull_through(
+    branch: SampledBranch, parts: Sequence[BranchVector], errors: Polynomial, top: int
+) -> Polynomial:
+    """Errors times the transposed weights of a branch, which the directions move."""
+    if branch.weights is None:
+        return errors
+    transposed = branch.weights.swapaxes(1, 2)
+    result: Polynomial = {}
+    for mask in range(top + 1):
         terms = [apply_matrices(transposed, errors[mask])] if mask in errors else []
         for index, rest in _remove_one(mask):
             if rest in errors:
                 terms += [
                     multiply(right, contract_neurons(left, errors[rest]))
-                    for left, right in directions[index].layers[layer].outer
+                    for left, right in parts[index].outer
                 ]
         _store(result, mask, terms)
     return result
@@ -192,6 +284,11 @@ def _multiply_polynomials(left: Polynomial, right: Polynomial, top: int) -> Poly
     return result
 
 
+def _scaled(factor: float, array: Labelled) -> Labelled:
+    """Multiply by a constant in front, which is mostly 1."""
+    return array if factor == 1.0 else scale(array, factor)
+
+
 def _store(polynomial: Polynomial, mask: int, terms: list[Labelled]) -> None:
     total = add_all(terms)
     if total is not None:
@@ -211,11 +308,5 @@ def list_mask_partitions(mask: int) -> tuple[tuple[int, ...], ...]:
     >>> list_mask_partitions(0b11)
     ((3,), (1, 2))
     """
-    if mask == 0:
-        return ((),)
-    lowest = mask & -mask
-    rest = mask ^ lowest
-    subsets = sorted((part for part in range(rest + 1) if part & rest == part), reverse=True)
-    return tuple(
-        (lowest | part, *others) for part in subsets for others in list_mask_partitions(rest ^ part)
-    )
+    bits = tuple(1 << place for place in range(mask.bit_length()) if mask >> place & 1)
+    return tuple(tuple(map(sum, partition)) for partition in set_partitions(bits))

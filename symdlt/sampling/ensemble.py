@@ -1,67 +1,57 @@
-"""The ensemble of networks at initialisation, and draws from it."""
+"""Draws of the parameters of networks at initialisation."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from fractions import Fraction
 from numbers import Integral
 from reprlib import repr as short_repr
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from symdlt.algebra import Law, gaussian, hazard_value, symbol, truncated_normal, uniform
+from symdlt.definitions import WIDTH, Branch, Network, dense_layer
 from symdlt.equality import EqualByFields
-from symdlt.errors import SamplingError, require
-from symdlt.sampling.checks import check_generator, check_memory, spread, whole_number
+from symdlt.errors import InputError, KernelError, SamplingError, require
+from symdlt.sampling.checks import check_generator, check_memory, whole_number
 
 Array = npt.NDArray[Any]
+PerLayer = float | Sequence[float]
 
-WEIGHT_LAWS = ("gaussian", "truncated_normal", "uniform")
-TRUNCATION = 2.0
+_VARIANCE = symbol("C_W") / symbol(WIDTH)
+# Convention: the usual initialisers of frameworks cut at two standard deviations of the uncut law.
+_CUT = 2
+WEIGHT_LAWS: Mapping[str, Law] = MappingProxyType(
+    {
+        "gaussian": gaussian(_VARIANCE),
+        "truncated_normal": truncated_normal(
+            _VARIANCE / (1 - _CUT * Fraction(hazard_value(_CUT))), _CUT, hazard=""
+        ),
+        "uniform": uniform(_VARIANCE),
+    }
+)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkEnsemble:
-    r"""Fully-connected networks of given widths at initialisation, with their learning rates.
-
-    $$E[b_i b_j] = δ_{ij} C_b, \quad E[W_{ij} W_{kl}] = δ_{ik} δ_{jl} C_W / n_{ℓ-1}$$
-
-    The learning-rate tensor is diagonal, $λ_b$ for biases and $λ_W / n_{ℓ-1}$ for weights. Each
-    of the four hyperparameters holds one value a layer, for ℓ = 1, …, L in this order.
+class NetworkEnsemble(Network):
+    r"""Dense networks of all widths $n_0, …, n_L$; the sampler is given their activation.
 
     >>> NetworkEnsemble.of((3, 8, 2), C_W=(1.0, 2.0))
-    NetworkEnsemble(widths=(3, 8, 2), C_b=(0.0, 0.0), C_W=(1.0, 2.0), lambda_b=(0.0, 0.0),
-                    lambda_W=(1.0, 1.0), weight_law='gaussian')
+    NetworkEnsemble(2 layers, widths=(8,), C_b=0.0, C_W=(1.0, 2.0), lambda_b=0.0, lambda_W=1.0,
+                    n_0=3, n_L=2)
     """
-
-    widths: tuple[int, ...]
-    C_b: tuple[float, ...]
-    C_W: tuple[float, ...]
-    lambda_b: tuple[float, ...]
-    lambda_W: tuple[float, ...]
-    weight_law: str = "gaussian"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "widths", _whole_widths(self.widths))
-        for name in ("C_b", "C_W", "lambda_b", "lambda_W"):
-            object.__setattr__(self, name, spread(name, getattr(self, name), self.depth))
-        if self.weight_law not in WEIGHT_LAWS:
-            raise SamplingError(
-                f"There is no weight law {short_repr(self.weight_law)}. "
-                f"It was given as `weight_law` of the ensemble. "
-                f"Try one of {', '.join(WEIGHT_LAWS)}."
-            )
 
     @classmethod
     def of(
         cls,
         widths: Sequence[int],
         *,
-        C_b: float | Sequence[float] = 0.0,
-        C_W: float | Sequence[float] = 1.0,
-        lambda_b: float | Sequence[float] = 0.0,
-        lambda_W: float | Sequence[float] = 1.0,
+        C_b: PerLayer = 0.0,
+        C_W: PerLayer = 1.0,
+        lambda_b: PerLayer = 0.0,
+        lambda_W: PerLayer = 1.0,
         weight_law: str = "gaussian",
     ) -> "NetworkEnsemble":
         """Build an ensemble; a single number stands for the same value in every layer.
@@ -80,31 +70,27 @@ class NetworkEnsemble:
         Raises:
             SamplingError: if widths, lengths or signs do not make an ensemble.
         """
-        sizes = _whole_widths(widths)
-        depth = len(sizes) - 1
-        return cls(
-            sizes,
-            spread("C_b", C_b, depth),
-            spread("C_W", C_W, depth),
-            spread("lambda_b", lambda_b, depth),
-            spread("lambda_W", lambda_W, depth),
-            weight_law,
-        )
-
-    @property
-    def depth(self) -> int:
-        """The number of layers L."""
-        return len(self.widths) - 1
-
-    @property
-    def weights(self) -> int:
-        """The number of weights of one network."""
-        return sum(fan_in * fan_out for fan_in, fan_out in pairwise(self.widths))
+        n_0, *hidden, n_L = _whole_widths(widths)
+        if not isinstance(weight_law, str) or weight_law not in WEIGHT_LAWS:
+            raise SamplingError(
+                f"There is no weight law {short_repr(weight_law)}. "
+                f"It was given as `weight_law` of the ensemble. "
+                f"Try one of {', '.join(WEIGHT_LAWS)}."
+            )
+        values = {"C_b": C_b, "C_W": C_W, "lambda_b": lambda_b, "lambda_W": lambda_W}
+        layer = dense_layer(WEIGHT_LAWS[weight_law])
+        try:
+            return cls(None, hidden, values, layer, n_L=n_L, n_0=n_0)
+        except (InputError, KernelError) as reason:
+            raise SamplingError(str(reason)) from reason
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NetworkParameters(EqualByFields):
-    """Weights and biases of many networks: one array a layer, networks along the first axis."""
+    """Weights and biases of many networks, with networks along the first axis.
+
+    There is one array for each random tensor of each layer, so one a layer if they are dense.
+    """
 
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
@@ -112,56 +98,78 @@ class NetworkParameters(EqualByFields):
     @property
     def count(self) -> int:
         """The number of networks."""
-        return int(self.weights[0].shape[0])
+        return int((*self.weights, *self.biases)[0].shape[0])
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(weight.shape[1:]) for weight in self.weights)
         return f"NetworkParameters({self.count} networks, weights {shapes})"
 
 
-def draw_parameters(
-    ensemble: NetworkEnsemble, count: int, rng: np.random.Generator
-) -> NetworkParameters:
+def random_branches(network: Network) -> Iterator[tuple[int, Branch, tuple[int, ...]]]:
+    """The branches that are drawn, with their layer and the shape of their tensor.
+
+    In a layer weights come before biases.
+    """
+    for layer in range(1, network.depth + 1):
+        below, width = network.sizes[layer - 1 : layer + 1]
+        for branch in reversed(network.branches(layer)):
+            if branch.tensor is not None:
+                yield layer, branch, (width, below) if branch.summed else (width,)
+
+
+def count_parameters(network: Network) -> int:
+    """The number of weights and biases of one network."""
+    return sum(math.prod(shape) for _, _, shape in random_branches(network))
+
+
+def draw_parameters(ensemble: Network, count: int, rng: np.random.Generator) -> NetworkParameters:
     r"""Draw the parameters of `count` independent networks.
 
-    $W_{ij} = \sqrt{C_W / n_{ℓ-1}}\, ω$ and $b_i = \sqrt{C_b}\, ω'$ with ω, ω' of mean zero and
-    variance one; ω has the law `ensemble.weight_law`, ω' is Gaussian.
+    Of dense layers, $W_{ij} = \sqrt{C_W / n_{ℓ-1}}\, ω$ and $b_i = \sqrt{C_b}\, ω'$ with ω, ω' of
+    mean zero, variance one, and the law of the layer's tensor.
 
     Raises:
-        SamplingError: if the count is no positive whole number, or for too many parameters.
+        SamplingError: if the count is no positive whole number, for too many parameters, or for a
+            law of which only cumulants are known.
 
     >>> ensemble = NetworkEnsemble.of((3, 8, 2))
     >>> draw_parameters(ensemble, 5, np.random.default_rng(0))
     NetworkParameters(5 networks, weights (8, 3), (2, 8))
     """
-    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    require(ensemble, Network, "a network", "Try NetworkEnsemble.of((3, 8, 2)).")
     whole_number("count", count)
     check_generator(rng)
-    check_memory(3 * count * ensemble.weights)
-    weights, biases = [], []
-    for layer in range(ensemble.depth):
-        fan_in, fan_out = ensemble.widths[layer : layer + 2]
-        scale = math.sqrt(ensemble.C_W[layer] / fan_in)
-        shape = (count, fan_out, fan_in)
-        weights.append(scale * _draw_standard(ensemble.weight_law, shape, rng))
-        biases.append(math.sqrt(ensemble.C_b[layer]) * rng.standard_normal((count, fan_out)))
+    # The draws, and while they are cut or scaled two more arrays like them.
+    check_memory(3 * count * count_parameters(ensemble))
+    weights: list[Array] = []
+    biases: list[Array] = []
+    for layer, branch, shape in random_branches(ensemble):
+        assert branch.tensor is not None
+        assert branch.tensor.law is not None
+        law = branch.tensor.law
+        scale = math.sqrt(ensemble.number(law.cumulant(2), layer))
+        drawn = scale * _draw_standard(law, (count, *shape), rng)
+        (weights if branch.summed else biases).append(drawn)
     return NetworkParameters(tuple(weights), tuple(biases))
 
 
-def _draw_standard(law: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    if law == "uniform":
+def _draw_standard(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Numbers of variance one whose multiples have a law."""
+    if law.name == "uniform":
         return rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), shape)
+    if law.name not in ("gaussian", "truncated normal"):
+        raise SamplingError(
+            f"A {law.name} law is known by its cumulants alone, and cannot be drawn from. "
+            "It is that of a tensor of a layer of the network. "
+            "Try a Gaussian, uniform or truncated normal law."
+        )
     values = rng.standard_normal(shape)
-    if law == "gaussian":
+    if law.name == "gaussian":
         return values
-    while (outside := np.abs(values) > TRUNCATION).any():
+    cut = float(law.cutoff)
+    while (outside := np.abs(values) > cut).any():
         values[outside] = rng.standard_normal(int(outside.sum()))
-    return values / math.sqrt(_truncated_variance(TRUNCATION))
-
-
-def _truncated_variance(bound: float) -> float:
-    density = math.exp(-bound * bound / 2) / math.sqrt(2 * math.pi)
-    return 1 - 2 * bound * density / math.erf(bound / math.sqrt(2))
+    return values / math.sqrt(1.0 - cut * hazard_value(law.cutoff))
 
 
 def _whole_widths(widths: Iterable[int]) -> tuple[int, ...]:

@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from math import inf
+from numbers import Real
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
@@ -10,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, check_activation
+from symdlt.definitions import Network
 from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.progress import track
@@ -22,7 +26,7 @@ from symdlt.sampling.checks import (
     whole_number,
 )
 from symdlt.sampling.cumulants import estimate_cumulant
-from symdlt.sampling.ensemble import NetworkEnsemble, draw_parameters
+from symdlt.sampling.ensemble import draw_parameters
 from symdlt.sampling.moments import sum_products
 from symdlt.sampling.observables import (
     check_sampling_memory,
@@ -41,6 +45,10 @@ from symdlt.sampling.trees import Tree
 
 Array = npt.NDArray[Any]
 TensorName: TypeAlias = str | TensorPattern
+
+# How many groups are done when it is looked whether errors are small enough. From ten groups on a
+# jackknife error is itself known to a quarter; each look costs as much as the end, so they double.
+LOOKS = tuple(10 * 2**k for k in range(30))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,7 +82,7 @@ class Measurement(EqualByFields):
 
 
 def measure(
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     activation: Activation,
     inputs: npt.ArrayLike,
     tensors: Sequence[TensorName],
@@ -82,6 +90,7 @@ def measure(
     rng: np.random.Generator,
     *,
     groups: int = 100,
+    errors: Mapping[str, float] | None = None,
     progress: bool | None = None,
 ) -> dict[TensorName, Measurement]:
     r"""Measure tensors of the output layer on an ensemble of real networks.
@@ -98,6 +107,8 @@ def measure(
         count: how many networks, a multiple of `groups`.
         rng: source of all randomness; the same state gives the same numbers.
         groups: groups of the jackknife.
+        errors: sampling stops once no standard error of a tensor is above its entry here; tensors
+            without one do not count. All `count` networks are sampled if it is left out.
         progress: True or False, or None to show it on a terminal only.
 
     Returns:
@@ -109,6 +120,7 @@ def measure(
         ActivationError: if the activation has too few derivatives, or functions that are none.
         UnknownTensorError: if a tensor has no such name.
 
+    >>> from symdlt import NetworkEnsemble
     >>> ensemble = NetworkEnsemble.of((2, 6, 2))
     >>> linear = (lambda z: z, np.ones_like, np.zeros_like)
     >>> rng = np.random.default_rng(1)
@@ -118,36 +130,84 @@ def measure(
     >>> bool(abs(measured["V"].z_scores(2.0)).max() < 3)
     True
     """
-    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    check_generator(rng)
+    ensemble, samples = check_inputs(inputs, ensemble)
     check_generator(rng)
     entries = listed("tensors", tensors, "['H', 'V']")
     patterns = [resolve_tensor(entry) for entry in entries]
     size = _group_size(whole_number("count", count), whole_number("groups", groups))
+    goal = _check_errors(errors)
     _check_outputs(patterns, ensemble)
-    trees = sorted(
-        {component.tree for pattern in patterns for component in list_trees(pattern)},
-        key=lambda tree: (tree.vertices, tree.edges),
-    )
-    samples = check_inputs(inputs, ensemble.widths[0])
-    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    trees = _trees_of(patterns)
+    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
+
     sums: list[dict[int, list[Array]]] = [{} for _ in patterns]
-    for _ in track(range(groups), "sampling", progress):
-        totals: list[dict[int, Array]] = [{} for _ in patterns]
-        for part in split_count(size, batch):
-            parameters = draw_parameters(ensemble, part, rng)
-            values = evaluate_trees(parameters, ensemble, functions, samples, trees)
-            with np.errstate(all="ignore"):
-                for pattern, total in zip(patterns, totals, strict=True):
-                    _accumulate(total, sum_products(pattern, values, ensemble.widths[-1]))
-        for collected, total in zip(sums, totals, strict=True):
-            for mask, value in total.items():
-                collected.setdefault(mask, []).append(value)
-    return {
-        entry: _finish(entry, pattern, collected, size, ensemble.widths[-2], len(samples))
-        for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
-    }
+
+    def measured() -> dict[TensorName, Measurement]:
+        return {
+            entry: _finish(entry, pattern, collected, size, ensemble.sizes[-2], len(samples))
+            for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
+        }
+
+    with closing(
+        track(range(1, groups + 1), "sampling, group", progress, [1.0] * groups)
+    ) as counted:
+        for done in counted:
+            for part in split_count(size, batch):
+                parameters = draw_parameters(ensemble, part, rng)
+                values = evaluate_trees(parameters, ensemble, functions, samples, trees)
+                _add_products(sums, patterns, values, ensemble.n_L, done)
+            if goal and done in LOOKS and _is_reached(goal, measured()):
+                break
+    return measured()
+
+
+def _trees_of(patterns: Sequence[TensorPattern]) -> list[Tree]:
+    """The trees of some tensors, each once, the smallest first."""
+    found = {component.tree for pattern in patterns for component in list_trees(pattern)}
+    return sorted(found, key=lambda tree: (tree.vertices, tree.edges))
+
+
+def _add_products(
+    sums: Sequence[dict[int, list[Array]]],
+    patterns: Sequence[TensorPattern],
+    values: Mapping[Tree, Array],
+    outputs: int,
+    group: int,
+) -> None:
+    """Add the products of one batch of networks to the sums of a group, the last one so far."""
+    with np.errstate(all="ignore"):
+        for pattern, collected in zip(patterns, sums, strict=True):
+            for mask, value in sum_products(pattern, values, outputs).items():
+                kept = collected.setdefault(mask, [])
+                if len(kept) < group:
+                    kept.append(value)
+                else:
+                    kept[-1] = kept[-1] + value
+
+
+def _is_reached(goal: Mapping[str, float], found: Mapping[TensorName, Measurement]) -> bool:
+    """Whether all standard errors are as small as was asked for."""
+    return all(
+        measured.standard_errors.max() <= goal.get(name, inf)
+        for name, measured in found.items()
+        if isinstance(name, str)
+    )
+
+
+def _check_errors(errors: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest standard errors that are asked for, by tensor."""
+    advice = "Try the largest standard error of a tensor by its name, as {'V': 0.01}."
+    require(errors, Mapping | None, "a dict of standard errors", advice)
+    for name, number in (errors or {}).items():
+        if not isinstance(number, Real) or isinstance(number, bool) or not number > 0:
+            raise SamplingError(
+                f"The error {short_repr(number)} of {short_repr(name)} cannot be reached. "
+                f"It was given in `errors`, where sampling may stop. {advice}"
+            )
+    return errors or {}
 
 
 def resolve_tensor(tensor: TensorName) -> TensorPattern:
@@ -165,11 +225,6 @@ def resolve_tensor(tensor: TensorName) -> TensorPattern:
             f"Try one of {', '.join(TENSORS)}, or a `TensorPattern` with edges and matching."
         )
     return TENSORS[tensor]
-
-
-def _accumulate(total: dict[int, Array], addition: Mapping[int, Array]) -> None:
-    for mask, value in addition.items():
-        total[mask] = total[mask] + value if mask in total else value
 
 
 def _finish(
@@ -210,13 +265,13 @@ def _group_size(count: int, groups: int) -> int:
     return count // groups
 
 
-def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble) -> None:
+def _check_outputs(patterns: Sequence[TensorPattern], ensemble: Network) -> None:
     pairs = max((len(pattern.matching) for pattern in patterns), default=1)
-    if ensemble.widths[-1] < pairs:
+    if ensemble.sizes[-1] < pairs:
         raise SamplingError(
             f"A tensor with {pairs} pairs needs {pairs} different output neurons, "
-            f"the networks have {ensemble.widths[-1]}. "
-            f"The last entry of `widths` is {ensemble.widths[-1]}. "
+            f"the networks have {ensemble.sizes[-1]}. "
+            f"The last entry of `widths` is {ensemble.sizes[-1]}. "
             f"Try at least {pairs} there."
         )
 
@@ -224,7 +279,7 @@ def _check_outputs(patterns: Sequence[TensorPattern], ensemble: NetworkEnsemble)
 def _check_memory(
     patterns: Sequence[TensorPattern],
     trees: Sequence[Tree],
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     samples: int,
     groups: int,
 ) -> None:
@@ -232,7 +287,7 @@ def _check_memory(
     batch, kept = choose_batch(ensemble, samples, trees), 0
     for pattern in patterns:
         sizes = [sum(len(tree.vertices) for tree in group) for group in group_trees(pattern)]
-        choices = math.perm(ensemble.widths[-1], len(pattern.matching))
+        choices = math.perm(ensemble.sizes[-1], len(pattern.matching))
         kept += batch * choices * samples ** max(sum(sizes[:-1]), sizes[-1])
         kept += 3 * groups * samples**pattern.vertices
     check_sampling_memory(ensemble, samples, trees, kept)

@@ -47,7 +47,7 @@ def sum_products(
 
 def _select(component: Component, values: Array, neurons: Array) -> Array:
     columns = tuple(neurons[:, vertex] for vertex in component.vertices)
-    index: tuple[Any, ...] = (slice(None), *columns)
+    index: tuple[slice | Array, ...] = (slice(None), *columns)
     chosen: Array = values[index]
     rows: Array = chosen.reshape(chosen.shape[0] * chosen.shape[1], -1)
     return rows

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, Function, check_activation
+from symdlt.definitions import FIELD, Network
 from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.sampling.checks import (
     check_finite,
@@ -22,12 +22,18 @@ from symdlt.sampling.checks import (
 from symdlt.sampling.differentiation import (
     BasePoint,
     ParameterVector,
+    SampledBranch,
     apply_learning_rates,
     differentiate,
     pair_vectors,
     shift_vector,
 )
-from symdlt.sampling.ensemble import NetworkEnsemble, NetworkParameters, draw_parameters
+from symdlt.sampling.ensemble import (
+    NetworkParameters,
+    count_parameters,
+    draw_parameters,
+    random_branches,
+)
 from symdlt.sampling.labelled import Labelled, align, apply_matrices
 from symdlt.sampling.trees import (
     OBSERVABLES,
@@ -40,7 +46,10 @@ from symdlt.sampling.trees import (
 Array = npt.NDArray[Any]
 Observable: TypeAlias = str | Tree
 
+# Entries of the largest array of a batch: four megabytes, about what a cache holds.
 LARGEST_ARRAY = 500_000
+# Convention: among so many networks, what comes with each call no longer counts.
+LARGEST_BATCH = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +57,12 @@ class _Evaluation:
     """What trees on the same networks share: vectors of rooted trees, values of joined ones."""
 
     base: BasePoint
-    ensemble: NetworkEnsemble
     vectors: dict[RootedShape, ParameterVector] = field(default_factory=dict)
     values: dict[tuple[RootedShape, RootedShape], Array] = field(default_factory=dict)
 
 
 def sample_networks(
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     activation: Activation,
     inputs: npt.ArrayLike,
     observables: Sequence[Observable],
@@ -81,20 +89,20 @@ def sample_networks(
         UnknownTensorError: if an observable has no such name.
 
     >>> tanh = (np.tanh, lambda z: 1 / np.cosh(z) ** 2)
+    >>> from symdlt import NetworkEnsemble
     >>> ensemble = NetworkEnsemble.of((3, 8, 2))
     >>> rng = np.random.default_rng(0)
     >>> sampled = sample_networks(ensemble, tanh, np.eye(3)[:2], ["z", "H"], 10, rng)
     >>> sampled["z"].shape, sampled["H"].shape
     ((10, 2, 2), (10, 2, 2, 2, 2))
     """
-    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
     whole_number("count", count)
     check_generator(rng)
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
-    samples = check_inputs(inputs, ensemble.widths[0])
-    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
-    labels = ensemble.widths[-1] * len(samples)
+    ensemble, samples = check_inputs(inputs, ensemble)
+    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
+    labels = ensemble.sizes[-1] * len(samples)
     check_sampling_memory(
         ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
     )
@@ -114,7 +122,7 @@ def sample_networks(
 
 def evaluate_networks(
     parameters: NetworkParameters,
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     activation: Activation,
     inputs: npt.ArrayLike,
     observables: Sequence[Observable],
@@ -135,12 +143,11 @@ def evaluate_networks(
     Returns:
         Arrays as in `sample_networks`.
     """
-    require(ensemble, NetworkEnsemble, "an ensemble", "Try NetworkEnsemble.of((3, 8, 2)).")
+    ensemble, samples = check_inputs(inputs, ensemble)
     check_parameters(parameters, ensemble)
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
-    samples = check_inputs(inputs, ensemble.widths[0])
-    functions = check_activation(activation, highest_derivative(trees), ensemble.depth)
+    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
     check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
     found = evaluate_trees(parameters, ensemble, functions, samples, trees)
     for entry, tree in zip(entries, trees, strict=True):
@@ -150,41 +157,45 @@ def evaluate_networks(
 
 def evaluate_trees(
     parameters: NetworkParameters,
-    ensemble: NetworkEnsemble,
+    ensemble: Network,
     functions: Sequence[Function],
     samples: Array,
     trees: Sequence[Tree],
 ) -> dict[Tree, Array]:
     """Evaluate trees on given networks, all arguments having been checked."""
     with np.errstate(all="ignore"):
-        base = _evaluate_base(parameters, functions, samples, highest_derivative(trees))
-        evaluation = _Evaluation(base, ensemble)
+        layers = _sampled_layers(parameters, ensemble, any(tree.edges for tree in trees))
+        order = highest_derivative(trees, ensemble)
+        evaluation = _Evaluation(_evaluate_base(layers, functions, samples, order))
         return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
 
 
-def check_parameters(parameters: NetworkParameters, ensemble: NetworkEnsemble) -> None:
+def check_parameters(parameters: NetworkParameters, ensemble: Network) -> None:
     """Raise an error unless the parameters are those of networks of the ensemble's widths."""
     require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
-    fitting = [(above, below) for below, above in pairwise(ensemble.widths)]
-    if [weights.shape[1:] for weights in parameters.weights] != fitting:
+    fitting = sorted(shape for _, _, shape in random_branches(ensemble))
+    given = (*parameters.weights, *parameters.biases)
+    if sorted(array.shape[1:] for array in given) != fitting:
         raise SamplingError(
             f"Parameters do not fit the ensemble: {parameters!r}. "
-            f"The ensemble has the widths {ensemble.widths}. "
+            f"The network has the widths {ensemble.sizes}. "
             f"Try to draw them from it with `draw_parameters`."
         )
 
 
-def highest_derivative(trees: Sequence[Tree]) -> int:
-    """The highest derivative of the activation that the trees contain."""
-    return max((tree.largest_degree for tree in trees), default=0)
+def highest_derivative(trees: Sequence[Tree], network: Network) -> int:
+    """The highest derivative of the activation that trees on a network contain."""
+    branches = (branch for layer in network.layers for branch in layer.branches)
+    read = max((branch.order for branch in branches), default=0)
+    return max(read, 0) + max((tree.largest_degree for tree in trees), default=0)
 
 
 def check_sampling_memory(
-    ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree], kept: int
+    ensemble: Network, samples: int, trees: Sequence[Tree], kept: int
 ) -> None:
     """Raise a `SamplingError` if one batch, or the numbers kept, would not fit into memory."""
     batch = choose_batch(ensemble, samples, trees)
-    work = batch * (ensemble.weights + largest_array(ensemble, samples, trees))
+    work = batch * (count_parameters(ensemble) + largest_array(ensemble, samples, trees))
     check_memory(3 * work + kept)
 
 
@@ -205,16 +216,16 @@ def resolve_observable(observable: Observable) -> Tree:
     return OBSERVABLES[observable]
 
 
-def choose_batch(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
+def choose_batch(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
     """Choose how many networks to treat together, so that the largest array stays small."""
-    return max(1, min(1024, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
+    return max(1, min(LARGEST_BATCH, LARGEST_ARRAY // largest_array(ensemble, samples, trees)))
 
 
-def largest_array(ensemble: NetworkEnsemble, samples: int, trees: Sequence[Tree]) -> int:
+def largest_array(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
     """The size of the largest array of one network."""
-    labels = ensemble.widths[-1] * samples
+    labels = ensemble.sizes[-1] * samples
     vertices = max((tree.vertices for tree in trees), default=1)
-    widest = max(ensemble.widths)
+    widest = max(ensemble.sizes)
     entries = widest * labels ** max(vertices - 1, 1)
     size: int = max(entries, labels**vertices, widest**2)
     return size
@@ -229,26 +240,62 @@ def split_count(count: int, batch: int) -> tuple[int, ...]:
     return tuple(min(batch, count - start) for start in range(0, count, batch))
 
 
-def _evaluate_base(
-    parameters: NetworkParameters, activation: Sequence[Function], samples: Array, order: int
-) -> BasePoint:
-    inputs = signal = Labelled(samples.T[None], (1,))
-    preactivations: list[Labelled] = []
-    derivatives: list[tuple[Labelled, ...]] = []
-    for weights, biases in zip(parameters.weights, parameters.biases, strict=True):
-        moved = apply_matrices(weights, signal)
-        preactivations.append(Labelled(moved.values + biases[:, :, None], moved.labels))
-        if len(preactivations) < len(parameters.weights):
-            at = preactivations[-1].values
-            derivatives.append(
-                tuple(
-                    Labelled(np.broadcast_to(function(at), at.shape), (1,))
-                    for function in activation[: order + 1]
+def _sampled_layers(
+    parameters: NetworkParameters, network: Network, learning: bool
+) -> tuple[tuple[SampledBranch, ...], ...]:
+    """The layers of given networks; learning rates are zero where no observable has edges."""
+    weights, biases = iter(parameters.weights), iter(parameters.biases)
+    layers = []
+    for number in range(1, network.depth + 1):
+        row = []
+        # Backwards, as they were drawn: weights before biases.
+        for branch in reversed(network.branches(number)):
+            row.append(
+                SampledBranch(
+                    branch.order,
+                    network.number(branch.coefficient, number),
+                    network.number(branch.rate, number) if learning else 0.0,
+                    next(weights) if branch.summed else None,
+                    None if branch.summed or branch.kept else next(biases),
                 )
             )
-            signal = derivatives[-1][0]
-    outputs = Labelled(np.eye(parameters.weights[-1].shape[1])[None], (0,))
-    return BasePoint(parameters, inputs, tuple(preactivations), tuple(derivatives), outputs)
+        layers.append(tuple(row))
+    return tuple(layers)
+
+
+def _evaluate_base(
+    layers: tuple[tuple[SampledBranch, ...], ...],
+    activation: Sequence[Function],
+    samples: Array,
+    order: int,
+) -> BasePoint:
+    inputs = Labelled(samples.T[None], (1,))
+    preactivations: list[Labelled] = []
+    derivatives: list[tuple[Labelled, ...]] = []
+    for number, branches in enumerate(layers):
+        if number:
+            at = preactivations[-1].values
+            row = [np.broadcast_to(function(at), at.shape) for function in activation[: order + 1]]
+            derivatives.append(tuple(Labelled(values, (1,)) for values in row))
+        total: Array = np.zeros(())
+        for one in branches:
+            signal = inputs
+            if number and one.biases is None:
+                kept = one.order == FIELD
+                signal = preactivations[-1] if kept else derivatives[-1][one.order]
+            total = total + one.coefficient * _value(one, signal)
+        preactivations.append(Labelled(total, (1,)))
+    outputs = Labelled(np.eye(preactivations[-1].values.shape[1])[None], (0,))
+    return BasePoint(layers, inputs, tuple(preactivations), tuple(derivatives), outputs)
+
+
+def _value(branch: SampledBranch, signal: Labelled) -> Array:
+    """What a branch gives of its signal, without the constant in front."""
+    if branch.biases is not None:
+        return branch.biases[:, :, None]
+    if branch.weights is None:
+        return signal.values
+    return apply_matrices(branch.weights, signal).values
 
 
 def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
@@ -266,7 +313,7 @@ def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
 def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -> Array:
     left, right = (_find_vector(half, at) for half in halves)
     sizes = [count_vertices(half) for half in halves]
-    scaled = apply_learning_rates(right, at.ensemble)
+    scaled = apply_learning_rates(right, at.base)
     total = pair_vectors(left, shift_vector(scaled, sizes[0]))
     networks, neurons, samples = at.base.preactivations[-1].values.shape
     shape = (networks, *(neurons, samples) * sum(sizes))
@@ -281,7 +328,7 @@ def _find_vector(shape: RootedShape, at: _Evaluation) -> ParameterVector:
         directions = []
         offset = 1
         for branch in shape:
-            vector = apply_learning_rates(_find_vector(branch, at), at.ensemble)
+            vector = apply_learning_rates(_find_vector(branch, at), at.base)
             directions.append(shift_vector(vector, offset))
             offset += count_vertices(branch)
         at.vectors[shape] = differentiate(at.base, tuple(directions))

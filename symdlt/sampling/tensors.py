@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from symdlt.combinatorics import connected_components
 from symdlt.errors import GraphError
-from symdlt.sampling.graphs import Edge, check_forest, list_components, sort_edges
+from symdlt.sampling.graphs import Edge, check_forest, sort_edges
 from symdlt.sampling.trees import Tree
 
 
@@ -84,7 +85,7 @@ def list_trees(pattern: TensorPattern) -> tuple[Component, ...]:
     [(0,), (1, 3), (2,)]
     """
     components = []
-    for vertices in list_components(pattern.vertices, pattern.edges):
+    for vertices in connected_components(range(pattern.vertices), pattern.edges):
         place = {vertex: position for position, vertex in enumerate(vertices)}
         edges = tuple((place[a], place[b]) for a, b in pattern.edges if a in place)
         components.append(Component(Tree(len(vertices), edges), vertices))
@@ -103,7 +104,7 @@ def group_trees(pattern: TensorPattern) -> tuple[tuple[Component, ...], ...]:
     >>> [sum((tree.vertices for tree in group), ()) for group in group_trees(TENSORS["F"])]
     [(0, 1, 3, 2)]
     """
-    joined = list_components(pattern.vertices, pattern.edges + pattern.matching)
+    joined = connected_components(range(pattern.vertices), pattern.edges + pattern.matching)
     return tuple(
         tuple(tree for tree in list_trees(pattern) if tree.vertices[0] in group) for group in joined
     )

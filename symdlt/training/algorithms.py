@@ -23,7 +23,9 @@ from symdlt.training.chains import (
 from symdlt.training.responses import PROJECTED, Response
 
 Array = NDArray[Any]
+# At 2 the largest mode never decays; the margin is far above the rounding of an eigenvalue.
 NEARLY_TWO = 2.0 - 1e-9
+# Bound: products of a time and an eigenvalue stay in the range of a double.
 LONGEST = 1e100
 
 

@@ -40,7 +40,7 @@ class Average:
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class _JoinedResponses:
     """Trees and targets before the average.
 
     `labels` has one label for each vertex, `links` pairs of vertices of one neuron, `sources`
@@ -81,7 +81,7 @@ def averages(responses: tuple[Response, ...], order: int) -> dict[Average, int]:
     return {average: number for average, number in sums.items() if number}
 
 
-def _multiplied(responses: Sequence[Response], fluctuating: Sequence[bool]) -> _Product:
+def _multiplied(responses: Sequence[Response], fluctuating: Sequence[bool]) -> _JoinedResponses:
     """The product of responses, each error being a preactivation or else a target."""
     edges: list[Edge] = []
     labels: list[int] = []
@@ -104,10 +104,12 @@ def _multiplied(responses: Sequence[Response], fluctuating: Sequence[bool]) -> _
                 labels.append(labels[first + v])
             else:
                 sources.append(first + v)
-    return _Product(tuple(edges), tuple(labels), tuple(links), tuple(sources), tuple(outputs))
+    return _JoinedResponses(
+        tuple(edges), tuple(labels), tuple(links), tuple(sources), tuple(outputs)
+    )
 
 
-def _contracted(made: _Product, order: int) -> Iterator[tuple[Tensors, tuple[Edge, ...]]]:
+def _contracted(made: _JoinedResponses, order: int) -> Iterator[tuple[Tensors, tuple[Edge, ...]]]:
     """All ways to connect the trees: the tensors, and which vertices share a neuron."""
     trees = connected_components(range(len(made.labels)), made.edges)
     for groups in set_partitions(trees):
@@ -118,7 +120,7 @@ def _contracted(made: _Product, order: int) -> Iterator[tuple[Tensors, tuple[Edg
 
 
 def _connected(
-    made: _Product, group: Sequence[tuple[int, ...]], order: int
+    made: _JoinedResponses, group: Sequence[tuple[int, ...]], order: int
 ) -> Iterator[tuple[int, tuple[str, Labels], tuple[Edge, ...]]]:
     """The connected correlators of some trees, with their order in 1/n and their matching."""
     vertices = [v for tree in group for v in tree]
@@ -138,7 +140,7 @@ def _connected(
             yield 1, (f"{correlator.name}.1", axes), pairs
 
 
-def _resolved(tensors: Tensors, matching: Sequence[Edge], made: _Product) -> Average:
+def _resolved(tensors: Tensors, matching: Sequence[Edge], made: _JoinedResponses) -> Average:
     """Sum the neurons: chains of vertices that share one end in outputs or targets, or close."""
     ends = {vertex: -1 - k for k, vertex in enumerate(made.outputs)}
     ends |= {vertex: made.labels[vertex] for vertex in made.sources}

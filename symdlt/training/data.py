@@ -13,6 +13,7 @@ from symdlt.errors import TrainingError, require
 from symdlt.networks.numbers import real_numbers
 
 Array = NDArray[Any]
+# Half of the digits of a double: matrices that users compute themselves lose that many.
 SYMMETRIC = 1e-8
 
 

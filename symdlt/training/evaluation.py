@@ -20,11 +20,12 @@ from symdlt.training.statistics import Statistics
 Array = NDArray[Any]
 OUTPUTS, NEURONS, AXES, FINAL = "OPQ", "IJK", "wxyz", "rst"
 MODES = "abcdefghijkl"
+# Powers of 1/n that count, in halves: to order 1/n.
 MOST_POWER = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TensorContraction:
     """How the rest of an average hangs on its tensor of four axes.
 
     Attributes:
@@ -96,7 +97,7 @@ class Training:
 
     def _part(self, moving: tuple[Response, ...], order: int, carrier: Array) -> Array:
         weighted = [self._weight(response) for response in moving]
-        rests: dict[Shape, Array] = {}
+        rests: dict[TensorContraction, Array] = {}
         for average, number in averages(moving, order).items():
             shape, value = self._rest(moving, weighted, average, carrier)
             scale = float(number) * len(self.targets) ** average.loops
@@ -131,7 +132,7 @@ class Training:
         weighted: list[tuple[Array, bool]],
         average: Average,
         carrier: Array,
-    ) -> tuple[Shape, Array]:
+    ) -> tuple[TensorContraction, Array]:
         """All factors of an average but the tensor of four axes, contracted in the modes.
 
         Outputs that are no axes of the tensor are carried over.
@@ -168,9 +169,9 @@ class Training:
                 operands.append((carrier, final + letter))
                 present = present - {letter} | {final}
         rest = "".join(c for c in AXES + OUTPUTS + FINAL + NEURONS if c in present)
-        return Shape(tensor, axes, rest), _einsum(operands, rest)
+        return TensorContraction(tensor, axes, rest), _einsum(operands, rest)
 
-    def _joined(self, shape: Shape, rest: Array, outputs: int, carrier: Array) -> Array:
+    def _joined(self, shape: TensorContraction, rest: Array, outputs: int, carrier: Array) -> Array:
         """The rest contracted with its tensor, and carried over.
 
         The rest is rotated to samples, unless it depends on the mode of an output; then the tensor

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.definitions import Network
 from symdlt.errors import ActivationError, TrainingError, require
-from symdlt.networks import MLP, propagate
+from symdlt.networks import propagate
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.data import (
     check_result,
@@ -25,7 +26,7 @@ Array = NDArray[Any]
 
 
 def predict_infinite(
-    net: MLP,
+    net: Network,
     x_train: ArrayLike,
     y_train: ArrayLike,
     x_test: ArrayLike,
@@ -59,7 +60,7 @@ def predict_infinite(
     >>> predict_infinite(net, [[1.0]], [3.0], [[2.0], [-1.0]]).mean.ravel()
     array([6., 0.])
     """
-    require(net, MLP, "a network", "Give an MLP.")
+    require(net, Network, "a network", "Give an MLP.")
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     try:

@@ -74,26 +74,33 @@ def train_network(
             f"z has {samples} samples and y_train {train}. Samples of the test follow those of "
             "training. Give at least one of the test."
         )
-    given = (H, dH, ddH_I, ddH_II)
     trees = {
         OBSERVABLES[name]: _check_tree(name, value, outputs.shape)
-        for name, value in zip(TREES, given, strict=True)
+        for name, value in zip(TREES, (H, dH, ddH_I, ddH_II), strict=True)
     }
     ntk = check_square("H", trees[OBSERVABLES["NTK"]])
     statistics = Statistics({"H": ntk}, train * neurons, 1, check_ridge(ridge))
-    values, vectors = statistics.spectrum
-    algorithm.check(values)
-    errors = vectors.T @ (outputs[:train] - targets).ravel()
-    final = outputs[train:].ravel() + 0.0
+    algorithm.check(statistics.spectrum[0])
+    errors = statistics.spectrum[1].T @ (outputs[:train] - targets).ravel()
+    final = outputs[train:].ravel() + _trained(trees, statistics, errors, algorithm)
+    return final.reshape(samples - train, neurons)
+
+
+def _trained(
+    trees: dict[Forest, Array], statistics: Statistics, errors: Array, algorithm: Algorithm
+) -> Array:
+    """How far training moves the test outputs: by the NTK, and by its change."""
+    values = statistics.spectrum[0]
+    moves = np.zeros(len(statistics.propagator))
     for response in moved(OBSERVABLES["preactivation"]):
         if response.fixed == response.forest.vertices:
             kept = algorithm.weight(response, {}, values) if not algorithm.finished else 0.0
-            final += statistics.propagator[:, : train * neurons] @ ((1.0 - kept) * errors)
+            moves += statistics.propagator[:, : len(errors)] @ ((1.0 - kept) * errors)
         elif len(response.modes) > 1:
-            final += _moved_by(
+            moves += _moved_by(
                 response, _read(trees, response.forest), statistics, errors, algorithm
             )
-    return final.reshape(samples - train, neurons)
+    return moves
 
 
 def _moved_by(

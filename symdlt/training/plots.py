@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     Axes: TypeAlias = PlotAxes
 Array = NDArray[Any]
 
+# Convention: an ellipse of so many points looks round.
 POINTS = 201
+# Convention: the faintest of several curves is still seen.
 PALEST = 0.25
 
 

@@ -39,7 +39,7 @@ class GaussianPrediction(EqualByFields):
         variance = np.broadcast_to(self.covariance.diagonal()[:, None], self.mean.shape)
         return _table({"infinite": self.mean}, variance)
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Array]:
         """Both as arrays with names, for `numpy.savez`."""
         return {"infinite_mean": self.mean, "infinite_covariance": self.covariance}
 
@@ -97,7 +97,7 @@ class Prediction(EqualByFields):
             return _table(columns)
         return _table(columns, np.einsum("bbii->bi", self.covariance))
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Array]:
         """Everything as arrays with names, for `numpy.savez`."""
         named = {"mean": self.mean, **self.infinite.arrays()}
         named |= {f"mean: {name}": part for name, part in self.parts.items()}

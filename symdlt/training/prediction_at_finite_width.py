@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import DNTK, NTK
+from symdlt.definitions import DNTK, NTK, Network
 from symdlt.errors import TrainingError, require
-from symdlt.networks import MLP, propagate
+from symdlt.networks import propagate
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.data import check_ridge, check_samples, check_targets
 from symdlt.training.evaluation import Training
@@ -25,7 +25,7 @@ COVARIANCE = (*MEAN, "G.1", "D", "F")
 
 
 def predict(
-    net: MLP,
+    net: Network,
     x_train: ArrayLike,
     y_train: ArrayLike,
     x_test: ArrayLike,
@@ -59,6 +59,7 @@ def predict(
             that are too large, or an activation with a kink.
 
     >>> from symdlt.training import GradientDescent
+    >>> from symdlt import MLP
     >>> net = MLP(activation="sin", widths=[50, 50], C_b=0, C_W=1, lambda_b=0, lambda_W=1)
     >>> found = predict(net, [[1.0, 0.5]], [1.0], [[0.2, 1.0]], GradientDescent(0.5))
     >>> found.mean.round(4), found.infinite.mean.round(4)
@@ -81,7 +82,7 @@ def predict(
 
 
 def trained_ntk(
-    net: MLP,
+    net: Network,
     x_train: ArrayLike,
     y_train: ArrayLike,
     x_test: ArrayLike,
@@ -108,6 +109,7 @@ def trained_ntk(
         KernelError, TrainingError: as for `predict`.
 
     >>> from symdlt.training import GradientFlow
+    >>> from symdlt import MLP
     >>> net = MLP(activation="sin", widths=[50], C_b=0, C_W=1, lambda_b=0, lambda_W=1)
     >>> found = trained_ntk(net, [[1.0]], [3.0], [[2.0]], GradientFlow())
     >>> found.shape, found[0, 0].round(4).item()
@@ -120,7 +122,7 @@ def trained_ntk(
 
 
 def trained_dntk(
-    net: MLP,
+    net: Network,
     x_train: ArrayLike,
     y_train: ArrayLike,
     x_test: ArrayLike,
@@ -142,7 +144,7 @@ def trained_dntk(
 
 
 def prepare(
-    net: MLP,
+    net: Network,
     x_train: ArrayLike,
     y_train: ArrayLike,
     x_test: ArrayLike,
@@ -153,7 +155,7 @@ def prepare(
     ridge: float,
 ) -> Training:
     """The training of a network: its tensors at the last layer, and its targets, in modes."""
-    require(net, MLP, "a network", "Give an MLP.")
+    require(net, Network, "a network", "Give an MLP.")
     algorithm = check_algorithm(algorithm)
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
@@ -167,7 +169,7 @@ def prepare(
     return Training(statistics, targets.T @ vectors, algorithm)
 
 
-def _refuse_kinks(net: MLP) -> None:
+def _refuse_kinks(net: Network) -> None:
     if isinstance(net.activation, Activation) and net.activation.kinked:
         raise TrainingError(
             f"The activation {net.activation.name[:40]!r} has a kink. The change of the NTK in a "

@@ -13,6 +13,7 @@ from symdlt.definitions.forests import Edge
 from symdlt.training.growth import growths
 
 Modes = tuple[int, ...]
+# Those of the ddNTK: larger trees are of higher order in 1/n.
 MOST_VERTICES = 4
 PROJECTED = ("dNTK-A", "dNTK-B", "ddNTK-IA", "ddNTK-IB", "ddNTK-IIA", "ddNTK-IIB")
 

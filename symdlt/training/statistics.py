@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from symdlt.errors import TrainingError
 
 Array = NDArray[Any]
+# Bound: at a condition number of 1e10 a double leaves six digits of an inverse.
 SINGULAR = 1e-10
 
 

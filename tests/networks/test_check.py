@@ -232,3 +232,22 @@ def test_small_outputs_are_judged_by_their_own_size():
         norms=compared.norms,
     )
     assert not wrong.agrees
+
+
+def test_sampling_stops_at_the_error_that_is_asked_for():
+    """Of G one part in a hundred takes few networks; all of them give less than that."""
+    mlp = MLP(activation="sin", widths=[8, 8], C_b=0.1, C_W=1.0, lambda_b=0.1, lambda_W=1, n_L=4)
+    full = check(mlp, X, ["G", "H"], networks=4000)
+    found = check(mlp, X, ["G", "H"], networks=4000, error=0.05)
+    assert found.networks < full.networks == 4000
+    assert found.agrees
+    for name in found.names:
+        assert found.errors[name].max() <= 0.05 * np.abs(found.theory[name]).max()
+    assert check(mlp, X, ["G"], networks=400, error=1e-9).networks == 400
+    assert check(mlp, X, ["G"], networks=400, error=1e-9, extrapolate=False).networks == 400
+
+
+@pytest.mark.parametrize("error", [0, -0.1, float("nan"), "x", [0.1]])
+def test_what_is_no_error(error):
+    with pytest.raises((KernelError, InputError), match="error is"):
+        check(SMALL, X, ["G"], networks=100, error=error)

@@ -19,8 +19,12 @@ from symdlt.sampling import NetworkEnsemble, evaluate_networks
 WIDTHS = (3, 8, 6, 2)
 X = np.array([[0.6, -0.3, 1.1], [0.2, 0.9, -0.4]])
 TANH = (np.tanh, lambda z: 1 - np.tanh(z) ** 2)
-ENSEMBLE = NetworkEnsemble(
-    WIDTHS, (0.1, 0.2, 0.3), (1.2, 1.5, 1.1), (0.3, 0.5, 0.2), (0.7, 1.0, 0.9)
+ENSEMBLE = NetworkEnsemble.of(
+    WIDTHS,
+    C_b=(0.1, 0.2, 0.3),
+    C_W=(1.2, 1.5, 1.1),
+    lambda_b=(0.3, 0.5, 0.2),
+    lambda_W=(0.7, 1.0, 0.9),
 )
 
 

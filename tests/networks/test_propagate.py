@@ -2,17 +2,19 @@
 
 import math
 import os
+import re
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from itertools import product
 from multiprocessing import current_process
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import symdlt.networks.tasks as tasks
-from symdlt import BOOK, MLP, propagate
+from symdlt import BOOK, MLP, progress, propagate
 from symdlt.errors import ActivationError, InputError, KernelError, UnknownTensorError
 from symdlt.kernels import single_input
 from symdlt.progress import track
@@ -270,17 +272,63 @@ def test_progress_goes_to_stderr(capsys):
     MLP3.propagate(X, "V")
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "\rpropagating 1/1\n"
+    line = "propagating, task 1/1"
+    assert captured.err == f"\r{line}\r{' ' * len(line)}\r"
 
 
-def test_progress_ends_its_line_when_work_stops(capsys):
+def test_progress_leaves_the_terminal_clean_when_work_stops(capsys):
     def stop():
         for _ in track([1, 2], "working", progress=True):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stop()
-    assert capsys.readouterr().err == "\rworking 1/2\n"
+    assert capsys.readouterr().err == "\rworking 1/2\r" + " " * 11 + "\r"
+
+
+class Clock:
+    """A clock that work moves on."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.01, ""), (2.0, "counting: about 38 s left\n")])
+def test_a_long_wait_is_announced_where_nobody_watches(seconds, said, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "perf_counter", clock := Clock())
+    for _ in track(range(20), "counting", weights=[1.0] * 20):
+        clock.now += seconds
+    assert capsys.readouterr().err == said
+    for _ in track(range(20), "counting", progress=False):
+        clock.now += seconds
+    assert not capsys.readouterr().err
+
+
+def test_what_is_left_counts_the_work_of_what_is_left(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "perf_counter", clock := Clock())
+    for cost in track([0, 1, 1, 6], "layer", True, weights=[0, 1, 1, 6]):
+        clock.now += 10.0 * cost
+    texts = [part.strip() for part in capsys.readouterr().err.split("\r")]
+    assert [text for text in texts if text] == [
+        "layer 1/4",
+        "layer 2/4",
+        "layer 3/4, about 70 s left",
+        "layer 4/4, about 60 s left",
+    ]
+
+
+@pytest.mark.slow
+def test_the_time_of_a_propagation_is_told_within_a_factor_of_three(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "TOLD_FROM", 1e-9)
+    mlp = MLP(activation="tanh", widths=[8], C_b=0.1, C_W=1.2)
+    x = np.random.default_rng(0).standard_normal((24, 6))
+    start = perf_counter()
+    mlp.propagate(x, "V")
+    taken = perf_counter() - start
+    (told,) = re.findall(r"about (\d+) s left", capsys.readouterr().err)
+    assert taken / 3 < float(told) < 3 * taken
 
 
 @pytest.mark.parametrize(

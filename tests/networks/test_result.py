@@ -30,7 +30,7 @@ def test_layers_and_names():
     assert [layer.number for layer in RESULT.layers] == [1, 2, 3]
     assert np.array_equal(RESULT.layer(2)["V"], RESULT["V"][1])
     assert repr(RESULT) == "Propagation(3 layers, 1 sample, tensors=G H V)"
-    assert repr(RESULT.layer(2)) == "Layer(2, tensors=G H V)"
+    assert repr(RESULT.layer(2)) == "LayerTensors(2, tensors=G H V)"
 
 
 def test_results_are_pickled():

@@ -7,6 +7,7 @@ import pytest
 from mpmath import mp, mpf
 from oracle.montecarlo import function_of, polynomial
 
+from symdlt.definitions import Network
 from symdlt.sampling import (
     NetworkEnsemble,
     NetworkParameters,
@@ -16,11 +17,20 @@ from symdlt.sampling import (
 )
 
 INPUTS = {1: [[0.7], [-1.1]], 2: [[0.7, -0.4], [0.2, 1.1]], 3: [[0.5, 0.1, -0.8]]}
+SKIP = {"xi": (0.0, -0.7), "g": (1.5, -1.1)}
 SMALL = {
     "narrow": NetworkEnsemble.of(
         (2, 2, 1, 2), C_b=0.3, C_W=1.7, lambda_b=(0.4, 0.9, 1.3), lambda_W=(1.1, 0.6, 1.9)
     ),
     "unequal": NetworkEnsemble.of((1, 2, 2, 2), C_b=0.2, lambda_b=0.5, lambda_W=(2.0, 0.3, 0.7)),
+    "residual": Network(
+        None,
+        [2],
+        {"C_b": 0.2, "C_W": 1.0, "lambda_b": 0.5, "lambda_W": (2.0, 0.3), **SKIP},
+        "z' = xi z + b + g W s(z)",
+        n_0=1,
+        n_L=2,
+    ),
 }
 STAR_FOUR = Tree(5, ((0, 1), (0, 2), (0, 3), (0, 4)))
 PATH_FIVE = Tree(5, ((2, 0), (0, 4), (4, 1), (1, 3)))
@@ -43,8 +53,8 @@ def rates(ensemble):
         [
             np.concatenate([np.full(n * m, lam_w / n), np.full(m, lam_b)])
             for n, m, lam_w, lam_b in zip(
-                ensemble.widths[:-1],
-                ensemble.widths[1:],
+                ensemble.sizes[:-1],
+                ensemble.sizes[1:],
                 ensemble.lambda_W,
                 ensemble.lambda_b,
                 strict=True,
@@ -53,11 +63,13 @@ def rates(ensemble):
     )
 
 
-def run(theta, widths, x, function):
+def run(theta, widths, x, function, values):
     """The network, scalar by scalar, from a flat list of parameters in any arithmetic."""
-    signal, position = list(x), 0
+    signal, position, z = list(x), 0, None
+    skip, gain = values.get("xi"), values.get("g")
     for layer, width in enumerate(widths[1:]):
         biases = position + width * len(signal)
+        below = z
         z = [
             sum(
                 (theta[position + i * len(signal) + j] * s for j, s in enumerate(signal)),
@@ -65,6 +77,11 @@ def run(theta, widths, x, function):
             )
             for i in range(width)
         ]
+        if gain:
+            biased = zip(z, theta[biases : biases + width], strict=True)
+            z = [gain[layer] * (entry - bias) + bias for entry, bias in biased]
+        if layer and skip:
+            z = [entry + skip[layer] * old for entry, old in zip(z, below, strict=True)]
         position = biases + width
         signal = z if layer == len(widths) - 2 else [function(entry) for entry in z]
     return signal
@@ -88,14 +105,15 @@ def derivative_tensors(ensemble, parameters, network, inputs, order):
         theta = [mpf(float(entry)) for entry in flatten(parameters, network)]
         step = mpf(10) ** -14
         size = len(theta)
-        outputs = ensemble.widths[-1]
+        outputs = ensemble.sizes[-1]
         tensors = []
         for degree in range(order + 1):
             tensor = np.zeros((outputs, len(inputs)) + (size,) * degree)
             for sample, x in enumerate(inputs):
 
                 def evaluate(moved, x=x):
-                    return run(moved, ensemble.widths, [mpf(entry) for entry in x], mp.tanh)
+                    inputs = [mpf(entry) for entry in x]
+                    return run(moved, ensemble.sizes, inputs, mp.tanh, dict(ensemble.values))
 
                 for indices in combinations_with_replacement(range(size), degree):
                     value = numerical_derivative(theta, indices, evaluate, step)
@@ -120,7 +138,7 @@ def sum_over_parameters(tree, tensors, rate):
 @pytest.mark.parametrize("case", sorted(SMALL))
 def test_every_observable_is_the_sum_over_parameters(case):
     ensemble = SMALL[case]
-    inputs = INPUTS[ensemble.widths[0]]
+    inputs = INPUTS[ensemble.sizes[0]]
     parameters = draw_parameters(ensemble, 2, np.random.default_rng(5))
     names = ["z", "H", "dH", "ddI", "ddII"]
     trees = [
@@ -153,7 +171,7 @@ def test_fourth_derivatives_are_the_sum_over_parameters():
 def move(parameters, ensemble, direction):
     """Parameters moved by an imaginary step along a flat direction."""
     weights, biases, position = [], [], 0
-    for n, m in zip(ensemble.widths[:-1], ensemble.widths[1:], strict=True):
+    for n, m in zip(ensemble.sizes[:-1], ensemble.sizes[1:], strict=True):
         weights.append(direction[position : position + n * m].reshape(1, m, n))
         biases.append(direction[position + n * m : position + n * m + m].reshape(1, m))
         position += n * m + m

@@ -94,7 +94,7 @@ REFUSED = {
     "negative variance": (
         lambda: NetworkEnsemble.of((3, 2), C_W=-1.0),
         SamplingError,
-        "C_W = -1.0 does not fit 1 layers",
+        "C_W is -1.0 at layer 1",
     ),
     "wrong length": (
         lambda: NetworkEnsemble.of((3, 2), lambda_b=(1.0, 2.0)),
@@ -171,7 +171,7 @@ REFUSED = {
     "a text as variance": (
         lambda: NetworkEnsemble.of((3, 2, 2), C_W="12"),
         SamplingError,
-        "C_W = '12' does not fit 2 layers",
+        "C_W is '12'. It must consist of real numbers",
     ),
     "ragged inputs": (lambda: sampled(inputs=[[1, 2], [3]]), SamplingError, "rows differ"),
     "a seed": (lambda: measured(rng=3), InputError, "3 is not a random number generator"),

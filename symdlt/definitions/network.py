@@ -1,0 +1,345 @@
+"""Networks: an activation, layers with the values of their symbols, and widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from numbers import Integral, Real
+from reprlib import repr as short_repr
+from typing import TYPE_CHECKING, TypeAlias
+
+from symdlt.activations import Activation, activation
+from symdlt.definitions.layers import DENSE, Branch, Layer, ascii_name
+from symdlt.definitions.short_form import WIDTH
+from symdlt.errors import ActivationError, InputError, KernelError, LayerError
+
+if TYPE_CHECKING:
+    from symdlt.activations.checks import Function
+    from symdlt.algebra import Polynomial
+
+Values: TypeAlias = tuple[float, ...]
+Nested: TypeAlias = "float | list[Nested]"
+
+
+@dataclass(frozen=True, repr=False)
+class Network:
+    r"""A network at initialisation: L layers, one more than hidden widths.
+
+    The first layer reads the input where others read $\sigma(z)$ or z, and has nothing to keep:
+    a skip begins at the second. `MLP` is the short way to make a fully-connected one.
+
+    Attributes:
+        activation: a name or an expression in z, or a list of functions of arrays, the activation
+            and then its derivatives; None, kept as (), if the sampler is given them.
+        widths: the hidden widths n_1, …, n_(L-1).
+        values: of each symbol of the layers its number, or one for each layer; symbols that stand
+            in learning rates alone may be left out.
+        layers: one `Layer`, or its text, for all, or one for each layer.
+        n_L: the width of the output.
+        n_0: the width of the input, if it is not that of the data.
+
+    Raises:
+        ActivationError: if the activation cannot be read.
+        InputError: for an argument of the wrong kind.
+        KernelError: if variances or learning rates are negative or not finite, or not one for
+            each layer.
+        LayerError: if a symbol of the layers has no value, or a skip joins different widths.
+
+    >>> values = {"xi": 0.5, "C_b": 0, "C_W": 1}
+    >>> residual = Network("tanh", [8, 8], values, "z' = xi z + b + W s(z)", n_L=8)
+    >>> residual
+    Network(z' = xi z + b + W s(z), tanh, 3 layers, widths=(8, 8), C_b=0.0, C_W=1.0, xi=0.5, n_L=8)
+    >>> residual["xi"]
+    (0.5, 0.5, 0.5)
+    """
+
+    activation: Activation | tuple[Function, ...]
+    widths: tuple[int, ...]
+    values: tuple[tuple[str, Values], ...]
+    layers: tuple[Layer, ...]
+    n_L: int
+    n_0: int | None
+
+    def __init__(
+        self,
+        activation: object,
+        widths: Iterable[int],
+        values: Mapping[str, object],
+        layers: Layer | str | Sequence[Layer | str] = DENSE,
+        *,
+        n_L: int = 1,
+        n_0: int | None = None,
+    ) -> None:
+        def store(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        store("activation", () if activation is None else read_activation(activation))
+        store("widths", _whole_widths(widths))
+        store("n_L", _whole("n_L", n_L))
+        store("n_0", None if n_0 is None else _whole("n_0", n_0))
+        store("layers", _read_layers(layers, self.depth))
+        store("values", self._read_values(values))
+        self._check_skips()
+
+    @property
+    def depth(self) -> int:
+        """The number of layers L."""
+        return len(self.widths) + 1
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """All widths n_0, …, n_L.
+
+        Raises:
+            LayerError: if that of the input is not known.
+        """
+        if self.n_0 is None:
+            raise LayerError(
+                f"The width of the input of {self!r} is not known. It is that of the data. "
+                "Give n_0, as in network.resized(n_0=3)."
+            )
+        return (self.n_0, *self.widths, self.n_L)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all layers are `DENSE`, with Gaussian weights."""
+        return all(layer == DENSE for layer in self.layers)
+
+    def branches(self, number: int) -> tuple[Branch, ...]:
+        """The summands of layer 1, …, L; the first layer has nothing to keep."""
+        found = self.layers[number - 1].branches
+        return tuple(branch for branch in found if number > 1 or not branch.kept)
+
+    def __getitem__(self, symbol: str) -> Values:
+        """The values of a symbol at the layers 1, …, L.
+
+        Raises:
+            LayerError: if it has none.
+        """
+        known = dict(self.values)
+        if symbol in known:
+            return known[symbol]
+        raise LayerError(
+            f"{short_repr(symbol)} has no value in {self!r}. Its symbols are "
+            f"{', '.join(known)}. Give it one."
+        )
+
+    @property
+    def C_b(self) -> Values:
+        """Variances of the biases of dense layers."""
+        return self["C_b"]
+
+    @property
+    def C_W(self) -> Values:
+        """Variances of the weights of dense layers, times the width below."""
+        return self["C_W"]
+
+    @property
+    def lambda_b(self) -> Values | None:
+        """Learning rates of the biases of dense layers, if given."""
+        return dict(self.values).get("lambda_b")
+
+    @property
+    def lambda_W(self) -> Values | None:
+        """Learning rates of the weights of dense layers, times the width below, if given."""
+        return dict(self.values).get("lambda_W")
+
+    def number(self, constant: Polynomial, layer: int) -> float:
+        """The number that a constant, such as a variance, has at layer 1, …, L.
+
+        Raises:
+            LayerError: if a symbol in it has no value.
+        """
+        total = 0.0
+        for monomial, coefficient in constant.terms:
+            above, below = float(coefficient.numerator), float(coefficient.denominator)
+            for name, power in monomial:
+                known = (
+                    self.sizes[layer - 1] if name == WIDTH else self[ascii_name(name)][layer - 1]
+                )
+                above, below = above * known ** max(power, 0), below * known ** max(-power, 0)
+            total += above / below
+        return total
+
+    def resized(
+        self, *, n_0: int | None = None, widths: Iterable[int] | None = None, n_L: int | None = None
+    ) -> Network:
+        """The same network with other widths; those left out are kept."""
+        return Network(
+            self.activation or None,
+            self.widths if widths is None else widths,
+            dict(self.values),
+            self.layers,
+            n_L=self.n_L if n_L is None else n_L,
+            n_0=self.n_0 if n_0 is None else n_0,
+        )
+
+    def _read_values(self, values: Mapping[str, object]) -> tuple[tuple[str, Values], ...]:
+        if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+            raise InputError(
+                f"{short_repr(values)} gives no values to the symbols of layers. It was given as "
+                "`values`. Give a dict such as {'C_b': 0, 'C_W': 1}."
+            )
+        every = [self.branches(number) for number in range(1, self.depth + 1)]
+        branches = [branch for row in every for branch in row]
+        names = [ascii_name(name) for layer in self.layers for name in layer.symbols]
+        rates = _names(branch.rate for branch in branches)
+        variances = _names(b.tensor.law.cumulant(2) for b in branches if b.tensor and b.tensor.law)
+        needed = variances | _names(branch.coefficient for branch in branches)
+        given = {ascii_name(name): value for name, value in values.items()}
+        given = {name: v for name, v in given.items() if v is not None or name in needed}
+        if not needed <= {*given} <= {*names}:
+            raise LayerError(
+                f"The values of {', '.join(sorted(given)) or 'no symbol'} do not fit the layer "
+                f"{self.layers[-1]}. Its symbols are {', '.join(dict.fromkeys(names))}. Give each "
+                "of them a number, or one for each layer; learning rates may be left out."
+            )
+        positive = variances | rates
+        return tuple(
+            (name, per_layer(name, given[name], self.depth, name in positive))
+            for name in dict.fromkeys(names)
+            if name in given
+        )
+
+    def _check_skips(self) -> None:
+        widths = (*self.widths, self.n_L)
+        for number in range(2, self.depth + 1):
+            below, width = widths[number - 2 : number]
+            if below != width and any(branch.kept for branch in self.branches(number)):
+                raise LayerError(
+                    f"Layer {number} keeps {below} neurons, and has {width}. Its definition is "
+                    f"{self.layers[number - 1]}. Give both layers the same width."
+                )
+
+    def __repr__(self) -> str:
+        parts = [] if self.is_dense else [str(self.layers[-1])]
+        if isinstance(self.activation, tuple):
+            parts += [f"{len(self.activation)} functions"] if self.activation else []
+        else:
+            name = self.activation.name
+            parts.append(name if len(name) <= 40 else name[:37] + "...")
+        parts += [f"{self.depth} layers", f"widths={short_repr(self.widths)}"]
+        for symbol, values in self.values:
+            shown = values[0] if len(set(values)) == 1 else short_repr(values)
+            parts.append(f"{symbol}={shown}")
+        return f"{type(self).__name__}({', '.join([*parts, *self._ends()])})"
+
+    def _ends(self) -> list[str]:
+        """The widths of input and output, as they are shown."""
+        return [f"n_0={self.n_0}"] * (self.n_0 is not None) + [f"n_L={self.n_L}"]
+
+
+def read_activation(what: object) -> Activation | tuple[Function, ...]:
+    """An activation by name, expression, or list of functions.
+
+    Raises:
+        ActivationError: if it is none.
+    """
+    if isinstance(what, list | tuple):
+        if what and all(map(callable, what)):
+            return tuple(what)
+        raise ActivationError(
+            f"The activation {short_repr(what)} is no list of functions. "
+            "It was given as `activation`. "
+            "Give callables, sigma first and then its derivatives in order, as [np.sin, np.cos]."
+        )
+    if callable(what) and not hasattr(what, "free_symbols"):
+        raise ActivationError(
+            "The activation is a function without its derivatives. "
+            "It was given as `activation`. Give a list, sigma first and then its derivatives in "
+            "order, or a name or an expression such as 'tanh(z)', of which they are derived."
+        )
+    return activation(what)
+
+
+def per_layer(name: str, value: object, depth: int, positive: bool = True) -> Values:
+    """One number for each layer.
+
+    Raises:
+        InputError: if they are no real numbers.
+        KernelError: if they are too many or too few, not finite, or negative and must not be.
+    """
+    try:
+        numbers = _plain(value)
+        shape = _shape(numbers)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} is {short_repr(value)}. It must consist of real numbers, in rows of one "
+            "length. Give one number, or one for each layer."
+        ) from None
+    if not isinstance(numbers, list):
+        numbers, shape = [numbers] * depth, (depth,)
+    if shape != (depth,):
+        raise KernelError(
+            f"{name} has the shape {shape}. The network has {depth} layers, one more than "
+            f"hidden widths. Give one number, or {depth} of them."
+        )
+    found = tuple(number for number in numbers if isinstance(number, float))
+    for layer, number in enumerate(found, 1):
+        if not isfinite(number) or (positive and number < 0.0):
+            kind = "Variances and learning rates are finite and not negative"
+            raise KernelError(
+                f"{name} is {number} at layer {layer}. "
+                f"{kind if positive else 'Constants of layers are finite'}. Correct the value."
+            )
+    return found
+
+
+def _plain(value: object) -> Nested:
+    """Floats, and lists of them, from what NumPy and others have."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, Real) and not isinstance(plain, bool):
+        try:
+            return float(plain)
+        except OverflowError:
+            return inf
+    if isinstance(plain, Sequence) and not isinstance(plain, str | bytes):
+        return [_plain(entry) for entry in plain]
+    raise TypeError
+
+
+def _shape(numbers: Nested) -> tuple[int, ...]:
+    if not isinstance(numbers, list):
+        return ()
+    shapes = {_shape(entry) for entry in numbers} or {()}
+    (shape,) = shapes
+    return (len(numbers), *shape)
+
+
+def _names(constants: Iterable[Polynomial]) -> set[str]:
+    """The symbols in constants, but for the width."""
+    found = {name for one in constants for monomial, _ in one.terms for name, _ in monomial}
+    return {ascii_name(name) for name in found - {WIDTH}}
+
+
+def _read_layers(layers: Layer | str | Sequence[Layer | str], depth: int) -> tuple[Layer, ...]:
+    if isinstance(layers, Layer | str):
+        one = layers if isinstance(layers, Layer) else Layer(layers)
+        return (one,) * depth
+    given = tuple(layers) if isinstance(layers, Sequence) else ()
+    if len(given) != depth:
+        raise LayerError(
+            f"{short_repr(layers)} does not define {depth} layers, one more than hidden widths. "
+            f"It was given as `layers`. Give one Layer for all, or {depth} of them."
+        )
+    return tuple(layer if isinstance(layer, Layer) else Layer(layer) for layer in given)
+
+
+def _whole(name: str, value: object) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(
+            f"{name} is {short_repr(value)}. A width is a whole number of neurons. Give 1, 2, 3, …."
+        )
+    if value < 1:
+        raise KernelError(f"{name} is {value}. A layer has at least one neuron. Give 1, 2, 3, ….")
+    return int(value)
+
+
+def _whole_widths(widths: object) -> tuple[int, ...]:
+    if isinstance(widths, str | bytes | Mapping | set) or not isinstance(widths, Iterable):
+        raise InputError(
+            f"widths is {short_repr(widths)}. It lists the hidden widths, one fewer than layers. "
+            "Give for instance [64, 32] for three layers."
+        )
+    return tuple(_whole(f"widths[{place}]", width) for place, width in enumerate(widths))
