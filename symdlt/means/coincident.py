@@ -19,6 +19,7 @@ from symdlt.means.panels import (
     in_units,
     panel_rule,
     panels_of,
+    with_narrow,
 )
 from symdlt.means.spectra import Tasks
 
@@ -63,6 +64,7 @@ def merged_means(
             )
     orders = sorted({(a + c, b + k - c) for a, b, k in tasks for c in range(k + 1)})
     with np.errstate(all="ignore"):
+        places = with_narrow(places, activation, roots)
         rule = panel_rule(activation, places, roots)
         single = coincident_means(activation, places, orders, roots, roots, rule)
     where = {order: index for index, order in enumerate(orders)}

@@ -33,6 +33,7 @@ from symdlt.means.panels import (
     in_units,
     panel_rule,
     panels_of,
+    with_narrow,
 )
 from symdlt.means.spectra import (
     Spectra,
@@ -83,6 +84,7 @@ def kinked_pair_means(
     check_orders_of_kinks(len(activation), places, orders)
     check_samples(given, places, orders, zero_slopes)
     with np.errstate(all="ignore"):
+        places = with_narrow(places, activation, given.roots)
         means = kinked_means(activation, places, given, orders)
     if zero_slopes:
         without_slopes(means, orders, given.roots == 0.0)

@@ -44,6 +44,7 @@ from symdlt.means.panels import (
     panels,
     panels_of,
     reach_for,
+    with_narrow,
 )
 from symdlt.means.quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 from symdlt.means.triangle import Indices
@@ -65,6 +66,8 @@ MESHES = (
 # How many nodes on one panel functions may need for the first meshes; others have fine ones, and
 # ends of panels at zero.
 PLAIN = 72
+# Meshes have up to 28 nodes, and panels of narrow features are laid for 21 and products of two.
+JOINED = 2.0
 
 
 def kinked_quadruple_means(
@@ -93,6 +96,7 @@ def kinked_quadruple_means(
         return []
     check_samples(upper(given), places, patterns, zero_slopes)
     with np.errstate(all="ignore"):
+        places = with_narrow(places, activation, given.roots, JOINED)
         rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from symdlt.means.grids import TINY, Array, Function, KernelInputError, check_callable, evaluate
+from symdlt.means.grids import (
+    TINY,
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+    evaluate,
+    known_ends,
+)
 
 # Where |x|^p exp(-x^2/4), which Hermite coefficients of all degrees have, falls below 1e-17.
 EDGE = 13.0
@@ -34,6 +43,15 @@ PANEL_NODES = (32, 48, 72, 108, 162, 243)
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
+# In standard deviations. Panels half as wide are met by all rules, from 32 nodes on; a panel that
+# is wider than the second need not end for the sake of what is in it.
+NARROW = 0.1
+WIDE = 0.3
+# Ends are laid for 21 nodes between them, and rules have 32 to 243.
+JOINED = 6.0
+MOST_ENDS = 64
+# Of one, or of a place: nearer ends are the same.
+SAME = 1e-12
 
 
 class Kinks(NamedTuple):
@@ -84,6 +102,45 @@ def checked_kinks(
             "sigma', … there. Give each position once."
         )
     return Kinks(places, table)
+
+
+def with_narrow(
+    kinks: Kinks, activation: Sequence[Function], roots: Array, most: float = JOINED
+) -> Kinks:
+    """The kinks, and where panels are to end because the activation is known to vary fast there.
+
+    Nothing jumps at these. What is not narrow, rules see themselves. Neighbouring panels are joined
+    to at most so many times their shortest.
+    """
+    root = float(roots.max())
+    ends = known_ends(activation, root)
+    if ends is None or not np.diff(ends).min() < NARROW * root:
+        return kinks
+    joined = np.array(fewer(ends.tolist(), most))
+    widths = np.diff(joined)
+    places = joined[1:-1][np.minimum(widths[:-1], widths[1:]) < WIDE * root]
+    apart = np.abs(places[:, None] - kinks.places)
+    places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
+    if len(places) > MOST_ENDS:
+        raise KernelInputError(
+            f"The activation varies within {np.diff(ends).min():.2g} at variance {root**2:.3g}, and "
+            f"does so at many places: panels would end at {len(places)}. "
+            "Give an activation that varies slower, or a smaller variance."
+        )
+    nothing = np.zeros((places.size, kinks.jumps.shape[1]))
+    return Kinks(np.append(kinks.places, places), np.concatenate([kinks.jumps, nothing]))
+
+
+def fewer(ends: list[float], most: float) -> list[float]:
+    """Ends of which neighbouring panels are joined to at most so many times their shortest."""
+    kept, shortest = [ends[0]], math.inf
+    for left, right in pairwise(ends):
+        shortest = min(shortest, right - left)
+        if right - kept[-1] > most * shortest:
+            if left > kept[-1]:
+                kept.append(left)
+            shortest = right - left
+    return [*kept, ends[-1]]
 
 
 def all_finite(means: list[Array], highest: float) -> list[Array]:

@@ -12,7 +12,7 @@ from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.errors import KernelError
 from symdlt.means import pair_means, quadruple_means
 from symdlt.means.precise.gaussian import GaussianMeans
-from symdlt.networks import MLP, _tasks
+from symdlt.networks import MLP, tasks
 
 PATTERNS = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2), (1, 1, 1, 3)]
 
@@ -160,14 +160,14 @@ def test_networks_of_waves(text, waves, x):
 
 
 def test_a_negative_variance_is_refused(monkeypatch):
-    real = _tasks.many_inputs.propagate
+    real = tasks.many_inputs.propagate
 
     def wrong(*args, **options):
         tables = real(*args, **options)
         tables["V"][1, 0, 1, 0, 1] = -0.02
         return tables
 
-    monkeypatch.setattr(_tasks.many_inputs, "propagate", wrong)
+    monkeypatch.setattr(tasks.many_inputs, "propagate", wrong)
     mlp = MLP(activation="tanh", widths=[64], C_b=0.0, C_W=1.0)
     with pytest.raises(KernelError, match=r"V of the pair of samples 0 and 1 is -0.02 at layer 2"):
         mlp.propagate([[1.0, 0.3], [0.2, 1.0]], ["V"])
