@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -98,8 +97,9 @@ class SmoothMeans:
 
     def _is_narrow(self, K: Array) -> bool:
         """Whether panels are taken, by the largest variance."""
-        variance = float(np.max(np.diagonal(K), initial=0.0))
-        return seen_step(self.activation, variance) < EQUAL_STEPS
+        if not hasattr(self.activation[0], "ends"):
+            return False
+        return seen_step(self.activation, float(correlations(K).roots.max()) ** 2) < EQUAL_STEPS
 
     @property
     def _panels(self) -> KinkedMeans:
@@ -202,7 +202,7 @@ class KinkedMeans:
         """Whether a text, if it is known, has nothing between the places where slopes were taken."""
         if not hasattr(self.activation[0], "ends"):
             return True
-        root = math.sqrt(np.max(np.diagonal(K), initial=0.0))
+        root = float(correlations(K).roots.max())
         ends = known_ends(self.activation, root)
         return root == 0.0 or (ends is not None and bool(np.diff(ends).min() > STRAIGHT * root))
 

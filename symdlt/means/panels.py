@@ -43,10 +43,10 @@ PANEL_NODES = (32, 48, 72, 108, 162, 243)
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
-# In standard deviations. Panels half as wide are met by all rules, from 32 nodes on; a panel that
-# is wider than the second need not end for the sake of what is in it.
-NARROW = 0.1
-WIDE = 0.3
+# Parts of the usual panel, which is about two standard deviations unless a function oscillates. A
+# tenth is met by all rules, from 32 nodes on; what is wider than the second need not end.
+NARROW = 0.05
+WIDE = 0.15
 # Ends are laid for 21 nodes between them, and rules have 32 to 243.
 JOINED = 6.0
 MOST_ENDS = 64
@@ -109,22 +109,27 @@ def with_narrow(
 ) -> Kinks:
     """The kinks, and where panels are to end because the activation is known to vary fast there.
 
-    Nothing jumps at these. What is not narrow, rules see themselves. Neighbouring panels are joined
-    to at most so many times their shortest.
+    Nothing jumps at these. Rules see themselves what is not narrow, and what is so everywhere, as
+    oscillations are. Neighbouring panels are joined to at most so many times their shortest.
     """
     root = float(roots.max())
     ends = known_ends(activation, root)
-    if ends is None or not np.diff(ends).min() < NARROW * root:
+    if ends is None:
+        return kinks
+    widths = np.sort(np.diff(ends))
+    # of the panel that half of all z are in one as short as
+    usual = widths[np.searchsorted(widths.cumsum(), 0.5 * widths.sum())]
+    if not widths[0] < NARROW * usual:
         return kinks
     joined = np.array(fewer(ends.tolist(), most))
     widths = np.diff(joined)
-    places = joined[1:-1][np.minimum(widths[:-1], widths[1:]) < WIDE * root]
+    places = joined[1:-1][np.minimum(widths[:-1], widths[1:]) < WIDE * usual]
     apart = np.abs(places[:, None] - kinks.places)
     places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
     if len(places) > MOST_ENDS:
         raise KernelInputError(
-            f"The activation varies within {np.diff(ends).min():.2g} at variance {root**2:.3g}, and "
-            f"does so at many places: panels would end at {len(places)}. "
+            f"The activation varies within {np.diff(ends).min():.2g} somewhere at variance {root**2:.3g}. "
+            f"Panels would end at {len(places)} places for that. "
             "Give an activation that varies slower, or a smaller variance."
         )
     nothing = np.zeros((places.size, kinks.jumps.shape[1]))
