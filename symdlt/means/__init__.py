@@ -2,6 +2,7 @@
 
 from symdlt.means.closed import closed_pair_means
 from symdlt.means.coincident import merged_means
+from symdlt.means.ends import ends_of
 from symdlt.means.grids import (
     AGREEMENT,
     FAR,
@@ -20,6 +21,7 @@ from symdlt.means.grids import (
     evaluate,
     moved_grid,
     rescaled_step,
+    seen_step,
     trapezoid,
 )
 from symdlt.means.kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
@@ -54,6 +56,7 @@ __all__ = [
     "choose_step",
     "closed_pair_means",
     "derivatives_agree",
+    "ends_of",
     "evaluate",
     "has_infinite_mean",
     "has_infinite_pair",
@@ -67,6 +70,7 @@ __all__ = [
     "quadruple_means",
     "relu_quadruple_means",
     "rescaled_step",
+    "seen_step",
     "trapezoid",
     "triangle",
 ]

@@ -22,7 +22,6 @@ from symdlt.means.pairs import (
 )
 from symdlt.means.panels import (
     BEYOND,
-    RULES,
     Kinks,
     Rule,
     all_finite,
@@ -33,6 +32,7 @@ from symdlt.means.panels import (
     in_units,
     panel_rule,
     panels_of,
+    rules_for,
     with_narrow,
 )
 from symdlt.means.spectra import (
@@ -256,10 +256,11 @@ def tested_near(
     activation: Sequence[Function], kinks: Kinks, pairs: Pairs, named: Tasks, rule: Rule
 ) -> Array:
     """Means of pairs from the first rule, from the given one on, that passes a test."""
-    first = next(k for k, one in enumerate(RULES) if one[::2] == rule[::2])
+    rules = rules_for(kinks)
+    first = next(k for k, one in enumerate(rules) if one[::2] == rule[::2])
     found = np.empty((len(named), pairs.rho.size))
     left = np.arange(pairs.rho.size)
-    for one in RULES[first:]:
+    for one in rules[first:]:
         here = pairs.at(left)
         found[:, left], right = near_means(
             activation, kinks, here, named, one._replace(reach=rule.reach)

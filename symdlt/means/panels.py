@@ -43,13 +43,13 @@ PANEL_NODES = (32, 48, 72, 108, 162, 243)
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
-# Parts of the usual panel, which is about two standard deviations unless a function oscillates. A
-# tenth is met by all rules, from 32 nodes on; what is wider than the second need not end.
-NARROW = 0.05
-WIDE = 0.15
+# Parts of the usual panel, which is about two standard deviations unless a function oscillates. Half
+# of it rules follow, from 32 nodes on; what is wider than the second need not end.
+NARROW = 0.3
+WIDE = 0.5
 # Ends are laid for 21 nodes between them, and rules have 32 to 243.
-JOINED = 6.0
-MOST_ENDS = 64
+JOINED = 4.0
+MOST_ENDS = 100
 # Of one, or of a place: nearer ends are the same.
 SAME = 1e-12
 
@@ -123,7 +123,10 @@ def with_narrow(
         return kinks
     joined = np.array(fewer(ends.tolist(), most))
     widths = np.diff(joined)
-    places = joined[1:-1][np.minimum(widths[:-1], widths[1:]) < WIDE * usual]
+    shorter = np.minimum(widths[:-1], widths[1:])
+    places = joined[1:-1][shorter < WIDE * widths.max()]
+    if len(places) > MOST_ENDS:
+        places = joined[1:-1][shorter < WIDE * usual]
     apart = np.abs(places[:, None] - kinks.places)
     places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
     if len(places) > MOST_ENDS:
@@ -314,7 +317,7 @@ def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> R
     tested = ladder(roots)
     reach = max(EDGE, reach_for(activation, tested, 2))
     before = wrong = None
-    for rule in RULES:
+    for rule in rules_for(kinks):
         rule = rule._replace(reach=reach)
         x, w = panels_of(in_units(kinks.places, tested), rule)
         values = np.array([evaluate(f, k, tested[:, None] * x) for k, f in enumerate(activation)])
@@ -343,6 +346,12 @@ def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> R
         "It is integrated between its kinks. "
         "Give all kinks, or a smoother activation, or a smaller variance."
     )
+
+
+def rules_for(kinks: Kinks) -> Sequence[Rule]:
+    """The rules to try: where panels end because a text says so, they need not shrink once more."""
+    laid = not kinks.jumps.any(axis=1).all()
+    return RULES[: len(PANEL_NODES)] if laid else RULES
 
 
 def tested_sums(values: Array, x: Array, w: Array, tilted: Array) -> tuple[Array, Array]:

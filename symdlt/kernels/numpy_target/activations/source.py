@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symdlt.activations import Activation, activation
 from symdlt.errors import ActivationError
-from symdlt.means.ends import ends_of
+from symdlt.means import ends_of
 
 if TYPE_CHECKING:
     import numpy as np
