@@ -32,6 +32,7 @@ from symdlt.means.kinked_planes import (
 from symdlt.means.lines import lines_of, lowest_eigenvalue
 from symdlt.means.pairs import check_orders
 from symdlt.means.panels import (
+    EDGE,
     GRADED,
     LEAST_LOGARITHM,
     Kinks,
@@ -110,6 +111,7 @@ def kinked_quadruple_means(
         fallen = 0.25 * math.log(MARGIN / tolerance)
         reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * LEAST_LOGARITHM)
         narrow = places is not plain
+        reach = max(reach, EDGE) if narrow else reach  # looking here and there may miss it
         meshes = [m._replace(reach=reach) for m in (LAID if narrow else meshes_for(rule))]
         usual = narrow or (rule.nodes <= PLAIN and not rule.around)
         ends = places if usual else with_zero(places)

@@ -192,14 +192,14 @@ class KinkedMeans:
         closed = closed_pair_tables("relu", orders, left=left, right=right)
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
-            usual = not self.zero_slopes or K.take(corner.diagonal).all()
+            usual = not self.zero_slopes or bool(K.take(corner.diagonal).all())
             usual = usual and self._is_straight(corner.whole(K))
             return closed(K, corner) if usual else general(K, corner)
 
         return tables
 
     def _is_straight(self, K: Array) -> bool:
-        """Whether a text, if it is known, has nothing between the places where slopes were taken."""
+        """Whether the text, if known, has nothing between the places where slopes were taken."""
         if not hasattr(self.activation[0], "ends"):
             return True
         root = float(correlations(K).roots.max())

@@ -43,8 +43,8 @@ PANEL_NODES = (32, 48, 72, 108, 162, 243)
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
-# Parts of the usual panel, which is about two standard deviations unless a function oscillates. Half
-# of it rules follow, from 32 nodes on; what is wider than the second need not end.
+# Parts of the usual panel, which is about two standard deviations unless a function oscillates.
+# Half of it rules follow, from 32 nodes on; what is wider than the second need not end.
 NARROW = 0.3
 WIDE = 0.5
 # Ends are laid for 21 nodes between them, and rules have 32 to 243.
@@ -131,7 +131,8 @@ def with_narrow(
     places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
     if len(places) > MOST_ENDS:
         raise KernelInputError(
-            f"The activation varies within {np.diff(ends).min():.2g} somewhere at variance {root**2:.3g}. "
+            f"The activation varies within {np.diff(ends).min():.2g} somewhere at variance "
+            f"{root**2:.3g}. "
             f"Panels would end at {len(places)} places for that. "
             "Give an activation that varies slower, or a smaller variance."
         )
