@@ -2,7 +2,6 @@
 
 from symdlt.means.closed import closed_pair_means
 from symdlt.means.coincident import merged_means
-from symdlt.means.ends import ends_of
 from symdlt.means.grids import (
     AGREEMENT,
     FAR,
@@ -56,7 +55,6 @@ __all__ = [
     "choose_step",
     "closed_pair_means",
     "derivatives_agree",
-    "ends_of",
     "evaluate",
     "has_infinite_mean",
     "has_infinite_pair",

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from symdlt.means.grids import Array, Function, KernelInputError, evaluate
+from symdlt.means.narrow import with_narrow
 from symdlt.means.panels import (
     Kinks,
     Rule,
@@ -19,7 +20,6 @@ from symdlt.means.panels import (
     in_units,
     panel_rule,
     panels_of,
-    with_narrow,
 )
 from symdlt.means.spectra import Tasks
 

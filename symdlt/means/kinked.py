@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symdlt.means.coincident import MATCH, coincident_means
 from symdlt.means.correlations import Pairs, Upper, correlations, upper
 from symdlt.means.grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import (
     above,
     check_orders,
@@ -33,7 +34,6 @@ from symdlt.means.panels import (
     panel_rule,
     panels_of,
     rules_for,
-    with_narrow,
 )
 from symdlt.means.spectra import (
     Spectra,

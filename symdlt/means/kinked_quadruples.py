@@ -30,6 +30,7 @@ from symdlt.means.kinked_planes import (
     terms_for,
 )
 from symdlt.means.lines import lines_of, lowest_eigenvalue
+from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import check_orders
 from symdlt.means.panels import (
     EDGE,
@@ -45,7 +46,6 @@ from symdlt.means.panels import (
     panels,
     panels_of,
     reach_for,
-    with_narrow,
 )
 from symdlt.means.quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 from symdlt.means.triangle import Indices

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from symdlt.means.grids import (
     KernelInputError,
     check_callable,
     evaluate,
-    known_ends,
 )
 
 # Where |x|^p exp(-x^2/4), which Hermite coefficients of all degrees have, falls below 1e-17.
@@ -43,15 +41,6 @@ PANEL_NODES = (32, 48, 72, 108, 162, 243)
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
 PANEL_AGREEMENT = 1e-13
 PARTS_AGREEMENT = 1e-9
-# Parts of the usual panel, which is about two standard deviations unless a function oscillates.
-# Half of it rules follow, from 32 nodes on; what is wider than the second need not end.
-NARROW = 0.3
-WIDE = 0.5
-# Ends are laid for 21 nodes between them, and rules have 32 to 243.
-JOINED = 4.0
-MOST_ENDS = 100
-# Of one, or of a place: nearer ends are the same.
-SAME = 1e-12
 
 
 class Kinks(NamedTuple):
@@ -102,54 +91,6 @@ def checked_kinks(
             "sigma', … there. Give each position once."
         )
     return Kinks(places, table)
-
-
-def with_narrow(
-    kinks: Kinks, activation: Sequence[Function], roots: Array, most: float = JOINED
-) -> Kinks:
-    """The kinks, and where panels are to end because the activation is known to vary fast there.
-
-    Nothing jumps at these. Rules see themselves what is not narrow, and what is so everywhere, as
-    oscillations are. Neighbouring panels are joined to at most so many times their shortest.
-    """
-    root = float(roots.max())
-    ends = known_ends(activation, root)
-    if ends is None:
-        return kinks
-    widths = np.sort(np.diff(ends))
-    # of the panel that half of all z are in one as short as
-    usual = widths[np.searchsorted(widths.cumsum(), 0.5 * widths.sum())]
-    if not widths[0] < NARROW * usual:
-        return kinks
-    joined = np.array(fewer(ends.tolist(), most))
-    widths = np.diff(joined)
-    shorter = np.minimum(widths[:-1], widths[1:])
-    places = joined[1:-1][shorter < WIDE * widths.max()]
-    if len(places) > MOST_ENDS:
-        places = joined[1:-1][shorter < WIDE * usual]
-    apart = np.abs(places[:, None] - kinks.places)
-    places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
-    if len(places) > MOST_ENDS:
-        raise KernelInputError(
-            f"The activation varies within {np.diff(ends).min():.2g} somewhere at variance "
-            f"{root**2:.3g}. "
-            f"Panels would end at {len(places)} places for that. "
-            "Give an activation that varies slower, or a smaller variance."
-        )
-    nothing = np.zeros((places.size, kinks.jumps.shape[1]))
-    return Kinks(np.append(kinks.places, places), np.concatenate([kinks.jumps, nothing]))
-
-
-def fewer(ends: list[float], most: float) -> list[float]:
-    """Ends of which neighbouring panels are joined to at most so many times their shortest."""
-    kept, shortest = [ends[0]], math.inf
-    for left, right in pairwise(ends):
-        shortest = min(shortest, right - left)
-        if right - kept[-1] > most * shortest:
-            if left > kept[-1]:
-                kept.append(left)
-            shortest = right - left
-    return [*kept, ends[-1]]
 
 
 def all_finite(means: list[Array], highest: float) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from symdlt.means.precise.discs import ARRAYS as ARRAYS
 from symdlt.means.precise.discs import Discs as Discs
+from symdlt.means.precise.ends import ends_of as ends_of
 from symdlt.means.precise.gaussian import DOUBLE as DOUBLE
 from symdlt.means.precise.gaussian import WIDEST as WIDEST
 from symdlt.means.precise.gaussian import GaussianMeans as GaussianMeans

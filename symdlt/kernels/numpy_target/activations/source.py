@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from symdlt.activations import Activation, activation
 from symdlt.errors import ActivationError
-from symdlt.means import ends_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,6 +110,8 @@ def numpy_activation(what: Any, derivatives: int) -> NumpyActivation:
 def _named(
     found: dict[str, Any], source: str, count: int, activation: Activation
 ) -> NumpyActivation:
+    from symdlt.means.precise import ends_of
+
     functions = tuple(found[f"s{order}"] for order in range(count))
     for function in functions:
         function.ends = ends_of(activation)

