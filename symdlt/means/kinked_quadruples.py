@@ -72,7 +72,7 @@ MOST_WORK = 1e7
 # ends of panels at zero.
 PLAIN = 72
 # Panels of narrow features are laid for 21 nodes and one function.
-JOINED = 2.0
+JOINED_FOUR = 2.0
 
 
 def kinked_quadruple_means(
@@ -101,7 +101,7 @@ def kinked_quadruple_means(
         return []
     check_samples(upper(given), places, patterns, zero_slopes)
     with np.errstate(all="ignore"):
-        plain, places = places, with_narrow(places, activation, given.roots, JOINED)
+        plain, places = places, with_narrow(places, activation, given.roots, JOINED_FOUR)
         rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)

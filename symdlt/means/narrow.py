@@ -13,13 +13,13 @@ from symdlt.means.panels import Kinks
 
 # Parts of the usual panel, which is about two standard deviations unless a function oscillates.
 # Half of it rules follow, from 32 nodes on; what is wider than the second need not end.
-NARROW = 0.3
-WIDE = 0.5
+FOLLOWED = 0.3
+UNDIVIDED = 0.5
 # Ends are laid for 21 nodes between them, and rules have 32 to 243.
 JOINED = 4.0
 MOST_ENDS = 100
 # Of one, or of a place: nearer ends are the same.
-SAME = 1e-12
+SAME_END = 1e-12
 
 
 def with_narrow(
@@ -37,16 +37,16 @@ def with_narrow(
     widths = np.sort(np.diff(ends))
     # of the panel that half of all z are in one as short as
     usual = widths[np.searchsorted(widths.cumsum(), 0.5 * widths.sum())]
-    if not widths[0] < NARROW * usual:
+    if not widths[0] < FOLLOWED * usual:
         return kinks
     joined = np.array(fewer(ends.tolist(), most))
     widths = np.diff(joined)
     shorter = np.minimum(widths[:-1], widths[1:])
-    places = joined[1:-1][shorter < WIDE * widths.max()]
+    places = joined[1:-1][shorter < UNDIVIDED * widths.max()]
     if len(places) > MOST_ENDS:
-        places = joined[1:-1][shorter < WIDE * usual]
+        places = joined[1:-1][shorter < UNDIVIDED * usual]
     apart = np.abs(places[:, None] - kinks.places)
-    places = places[(apart > SAME * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
+    places = places[(apart > SAME_END * np.maximum(1.0, np.abs(places))[:, None]).all(axis=1)]
     if len(places) > MOST_ENDS:
         raise KernelInputError(
             f"The activation varies within {np.diff(ends).min():.2g} somewhere at variance "
