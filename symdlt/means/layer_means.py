@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ class SmoothMeans:
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
     ) -> list[Array]:
         """The tables of means of some orders, N×N for two and N×N×N×N for four."""
-        if self._is_narrow(K):
+        if self._is_narrow(largest_variance(K)):
             return self._panels(K, orders, samples)
         pairs, fours = two_and_four(orders)
         found: dict[Orders, Array] = {}
@@ -91,15 +92,17 @@ class SmoothMeans:
         general = packed_tables(lambda K: self(K, orders))
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
-            return (general if self._is_narrow(corner.whole(K)) else smooth)(K, corner)
+            return (general if self._is_narrow(float(K.take(corner.diagonal).max())) else smooth)(
+                K, corner
+            )
 
         return tables
 
-    def _is_narrow(self, K: Array) -> bool:
+    def _is_narrow(self, variance: float) -> bool:
         """Whether panels are taken, by the largest variance."""
         if not hasattr(self.activation[0], "ends"):
             return False
-        return seen_step(self.activation, float(correlations(K).roots.max()) ** 2) < EQUAL_STEPS
+        return seen_step(self.activation, variance) < EQUAL_STEPS
 
     @property
     def _panels(self) -> KinkedMeans:
@@ -169,7 +172,7 @@ class KinkedMeans:
         pairs, fours = two_and_four(orders)
         check_orders(len(self.activation), pairs)
         refuse_lost_digits(self.kinks, K, pairs)
-        if self.slopes is None or not self._is_straight(K):
+        if self.slopes is None or not self._is_straight(largest_variance(K)):
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
             if fours:
                 tables += kinked_quadruple_means(
@@ -193,16 +196,16 @@ class KinkedMeans:
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
             usual = not self.zero_slopes or bool(K.take(corner.diagonal).all())
-            usual = usual and self._is_straight(corner.whole(K))
+            usual = usual and self._is_straight(float(K.take(corner.diagonal).max()))
             return closed(K, corner) if usual else general(K, corner)
 
         return tables
 
-    def _is_straight(self, K: Array) -> bool:
+    def _is_straight(self, variance: float) -> bool:
         """Whether the text, if known, has nothing between the places where slopes were taken."""
         if not hasattr(self.activation[0], "ends"):
             return True
-        root = float(correlations(K).roots.max())
+        root = math.sqrt(variance)
         ends = known_ends(self.activation, root)
         return root == 0.0 or (ends is not None and bool(np.diff(ends).min() > STRAIGHT * root))
 
@@ -251,6 +254,11 @@ class KinkedMeans:
             for table, one in zip(tables, better, strict=True):
                 np.copyto(table, one, where=~np.isnan(one))
         return tables
+
+
+def largest_variance(K: Array) -> float:
+    """That of a kernel, once it is checked."""
+    return float(correlations(K).roots.max()) ** 2
 
 
 def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[int, int]]) -> None:
