@@ -20,6 +20,7 @@ from symdlt.means.grids import (
     evaluate,
     moved_grid,
     rescaled_step,
+    seen_step,
     trapezoid,
 )
 from symdlt.means.kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
@@ -67,6 +68,7 @@ __all__ = [
     "quadruple_means",
     "relu_quadruple_means",
     "rescaled_step",
+    "seen_step",
     "trapezoid",
     "triangle",
 ]

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from symdlt.means.grids import Array, Function, KernelInputError, evaluate
+from symdlt.means.narrow import with_narrow
 from symdlt.means.panels import (
     Kinks,
     Rule,
@@ -63,6 +64,7 @@ def merged_means(
             )
     orders = sorted({(a + c, b + k - c) for a, b, k in tasks for c in range(k + 1)})
     with np.errstate(all="ignore"):
+        places = with_narrow(places, activation, roots)
         rule = panel_rule(activation, places, roots)
         single = coincident_means(activation, places, orders, roots, roots, rule)
     where = {order: index for index, order in enumerate(orders)}

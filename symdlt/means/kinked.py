@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symdlt.means.coincident import MATCH, coincident_means
 from symdlt.means.correlations import Pairs, Upper, correlations, upper
 from symdlt.means.grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import (
     above,
     check_orders,
@@ -22,7 +23,6 @@ from symdlt.means.pairs import (
 )
 from symdlt.means.panels import (
     BEYOND,
-    RULES,
     Kinks,
     Rule,
     all_finite,
@@ -33,6 +33,7 @@ from symdlt.means.panels import (
     in_units,
     panel_rule,
     panels_of,
+    rules_for,
 )
 from symdlt.means.spectra import (
     Spectra,
@@ -83,6 +84,7 @@ def kinked_pair_means(
     check_orders_of_kinks(len(activation), places, orders)
     check_samples(given, places, orders, zero_slopes)
     with np.errstate(all="ignore"):
+        places = with_narrow(places, activation, given.roots)
         means = kinked_means(activation, places, given, orders)
     if zero_slopes:
         without_slopes(means, orders, given.roots == 0.0)
@@ -254,10 +256,11 @@ def tested_near(
     activation: Sequence[Function], kinks: Kinks, pairs: Pairs, named: Tasks, rule: Rule
 ) -> Array:
     """Means of pairs from the first rule, from the given one on, that passes a test."""
-    first = next(k for k, one in enumerate(RULES) if one[::2] == rule[::2])
+    rules = rules_for(kinks)
+    first = next(k for k, one in enumerate(rules) if one[::2] == rule[::2])
     found = np.empty((len(named), pairs.rho.size))
     left = np.arange(pairs.rho.size)
-    for one in RULES[first:]:
+    for one in rules[first:]:
         here = pairs.at(left)
         found[:, left], right = near_means(
             activation, kinks, here, named, one._replace(reach=rule.reach)

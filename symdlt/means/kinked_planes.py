@@ -35,13 +35,17 @@ class Mesh(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What does not change: functions, kinks, samples, tolerance, norms (function, sample)."""
+    """What does not change: functions, kinks, samples, tolerance, norms (function, sample).
+
+    And how many nodes a plane and what is left of others may have.
+    """
 
     functions: Sequence[Function]
     kinks: Kinks
     lines: Lines
     tolerance: float
     norms: Array
+    most_work: float = math.inf
 
 
 class Plane(NamedTuple):

@@ -30,8 +30,10 @@ from symdlt.means.kinked_planes import (
     terms_for,
 )
 from symdlt.means.lines import lines_of, lowest_eigenvalue
+from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import check_orders
 from symdlt.means.panels import (
+    EDGE,
     GRADED,
     LEAST_LOGARITHM,
     Kinks,
@@ -62,9 +64,15 @@ MESHES = (
     *(Mesh(count, FINEST_MESH) for count in (20, 28)),
     *(Mesh(count, tuple(sorted((0.0, *GRADED)))) for count in (20, 28)),
 )
+# For panels that a text has laid.
+LAID = tuple(Mesh(count) for count in (10, 14, 20, 28, 40, 56))
+# Nodes for a mesh of panels that a text has laid: about ten seconds.
+MOST_WORK = 1e7
 # How many nodes on one panel functions may need for the first meshes; others have fine ones, and
 # ends of panels at zero.
 PLAIN = 72
+# Panels of narrow features are laid for 21 nodes and one function.
+JOINED_FOUR = 2.0
 
 
 def kinked_quadruple_means(
@@ -93,6 +101,7 @@ def kinked_quadruple_means(
         return []
     check_samples(upper(given), places, patterns, zero_slopes)
     with np.errstate(all="ignore"):
+        plain, places = places, with_narrow(places, activation, given.roots, JOINED_FOUR)
         rule = panel_rule(activation, places, given.roots)
         lowest_eigenvalue(given.rho)
         lines, place = lines_of(given)
@@ -101,9 +110,13 @@ def kinked_quadruple_means(
         used = activation[: 1 + max(max(pattern) for pattern in patterns)]
         fallen = 0.25 * math.log(MARGIN / tolerance)
         reach = reach_for(used, ladder(given.roots), 4, fallen, 0.25 * LEAST_LOGARITHM)
-        meshes = [mesh._replace(reach=reach) for mesh in meshes_for(rule)]
-        ends = places if rule.nodes <= PLAIN and not rule.around else with_zero(places)
-        setting = Setting(activation, ends, lines, tolerance, norms)
+        narrow = places is not plain
+        reach = max(reach, EDGE) if narrow else reach  # looking here and there may miss it
+        meshes = [m._replace(reach=reach) for m in (LAID if narrow else meshes_for(rule))]
+        usual = narrow or (rule.nodes <= PLAIN and not rule.around)
+        ends = places if usual else with_zero(places)
+        most_work = MOST_WORK if narrow else math.inf
+        setting = Setting(activation, ends, lines, tolerance, norms, most_work)
         found = means_by_product(setting, patterns, wanted, meshes)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
     tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
@@ -232,6 +245,7 @@ def line_means(
     leads, others = chosen_leads(setting, lines, deltas)
     rests = [(line, rest_of(setting, leads, line)) for line in others]
     plane = plane_nodes(setting, leads, rests, mesh)
+    check_work(setting, plane, others, mesh)
     first = {
         f: line_values(setting, f, plane.x[:, 0], plane.atoms)
         for f in sorted({p[leads[0]] for p in products})
@@ -273,6 +287,18 @@ def chosen_leads(
             best = score, pair, others
     assert best is not None
     return best[1], best[2]
+
+
+def check_work(setting: Setting, plane: Plane, others: tuple[int, ...], mesh: Mesh) -> None:
+    """Refuse what takes too long, as three samples do if there are many panels for each."""
+    panels_of_rest = sum(len(mesh.around) * kinks_of(setting, n).size + 2 for n in others)
+    work = float(plane.v.size) * panels_of_rest * mesh.nodes
+    if work > setting.most_work:
+        raise KernelInputError(
+            f"The means over {2 + len(others)} different samples take too long: {work:.2g} nodes, "
+            f"as panels end at {setting.kinks.places.size} places for each sample. "
+            "Give an activation with nothing narrow, or two samples at once."
+        )
 
 
 def rest_tables(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from symdlt.means.grids import (
     KernelInputError,
     check_callable,
     evaluate,
+    known_ends,
+    seen_step,
 )
 from symdlt.means.kinked import kinked_pair_means
 from symdlt.means.kinked_quadruples import kinked_quadruple_means
@@ -34,11 +37,18 @@ LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
 SIDES = (1e-3, 1.0, 7.0)
 STEEP = 6
 LOST = 1e-10
+# By convention: finer equal steps are thousands of nodes where panels take some hundred.
+EQUAL_STEPS = 4e-3
+# In standard deviations: panels of what is straight are twice as long at least.
+STRAIGHT = 1.0
 COINCIDENT_RHO = 1.0 - 1e-15
 
 
 class SmoothMeans:
-    """Means for a smooth activation; those of pairs by Mehler's formula."""
+    """Means for a smooth activation; those of pairs by Mehler's formula.
+
+    Where functions of a known text vary faster than nodes at equal steps can follow, panels end.
+    """
 
     def __init__(
         self,
@@ -56,6 +66,8 @@ class SmoothMeans:
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
     ) -> list[Array]:
         """The tables of means of some orders, N×N for two and N×N×N×N for four."""
+        if self._is_narrow(largest_variance(K)):
+            return self._panels(K, orders, samples)
         pairs, fours = two_and_four(orders)
         found: dict[Orders, Array] = {}
         if pairs:
@@ -74,7 +86,27 @@ class SmoothMeans:
 
         It is called layer by layer. Steps make of <f f> at single samples the next variances.
         """
-        return KernelByKernel(self.activation, orders, steps)
+        smooth = KernelByKernel(self.activation, orders, steps)
+        if not hasattr(self.activation[0], "ends"):
+            return smooth
+        general = packed_tables(lambda K: self(K, orders))
+
+        def tables(K: Array, corner: Triangle) -> list[Array]:
+            return (general if self._is_narrow(float(K.take(corner.diagonal).max())) else smooth)(
+                K, corner
+            )
+
+        return tables
+
+    def _is_narrow(self, variance: float) -> bool:
+        """Whether panels are taken, by the largest variance."""
+        if not hasattr(self.activation[0], "ends"):
+            return False
+        return seen_step(self.activation, variance) < EQUAL_STEPS
+
+    @property
+    def _panels(self) -> KinkedMeans:
+        return KinkedMeans(self.activation, [], self.tolerance)
 
 
 class ClosedMeans(SmoothMeans):
@@ -140,7 +172,7 @@ class KinkedMeans:
         pairs, fours = two_and_four(orders)
         check_orders(len(self.activation), pairs)
         refuse_lost_digits(self.kinks, K, pairs)
-        if self.slopes is None:
+        if self.slopes is None or not self._is_straight(largest_variance(K)):
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
             if fours:
                 tables += kinked_quadruple_means(
@@ -163,10 +195,19 @@ class KinkedMeans:
         closed = closed_pair_tables("relu", orders, left=left, right=right)
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
-            usual = not self.zero_slopes or K.take(corner.diagonal).all()
+            usual = not self.zero_slopes or bool(K.take(corner.diagonal).all())
+            usual = usual and self._is_straight(float(K.take(corner.diagonal).max()))
             return closed(K, corner) if usual else general(K, corner)
 
         return tables
+
+    def _is_straight(self, variance: float) -> bool:
+        """Whether the text, if known, has nothing between the places where slopes were taken."""
+        if not hasattr(self.activation[0], "ends"):
+            return True
+        root = math.sqrt(variance)
+        ends = known_ends(self.activation, root)
+        return root == 0.0 or (ends is not None and bool(np.diff(ends).min() > STRAIGHT * root))
 
     def relu_family(
         self,
@@ -213,6 +254,11 @@ class KinkedMeans:
             for table, one in zip(tables, better, strict=True):
                 np.copyto(table, one, where=~np.isnan(one))
         return tables
+
+
+def largest_variance(K: Array) -> float:
+    """That of a kernel, once it is checked."""
+    return float(correlations(K).roots.max()) ** 2
 
 
 def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[int, int]]) -> None:

@@ -9,7 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symdlt.means.grids import TINY, Array, Function, KernelInputError, check_callable, evaluate
+from symdlt.means.grids import (
+    TINY,
+    Array,
+    Function,
+    KernelInputError,
+    check_callable,
+    evaluate,
+)
 
 # Where |x|^p exp(-x^2/4), which Hermite coefficients of all degrees have, falls below 1e-17.
 EDGE = 13.0
@@ -252,7 +259,7 @@ def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> R
     tested = ladder(roots)
     reach = max(EDGE, reach_for(activation, tested, 2))
     before = wrong = None
-    for rule in RULES:
+    for rule in rules_for(kinks):
         rule = rule._replace(reach=reach)
         x, w = panels_of(in_units(kinks.places, tested), rule)
         values = np.array([evaluate(f, k, tested[:, None] * x) for k, f in enumerate(activation)])
@@ -281,6 +288,12 @@ def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> R
         "It is integrated between its kinks. "
         "Give all kinks, or a smoother activation, or a smaller variance."
     )
+
+
+def rules_for(kinks: Kinks) -> Sequence[Rule]:
+    """The rules to try: where panels end because a text says so, they need not shrink once more."""
+    laid = not kinks.jumps.any(axis=1).all()
+    return RULES[: len(PANEL_NODES)] if laid else RULES
 
 
 def tested_sums(values: Array, x: Array, w: Array, tilted: Array) -> tuple[Array, Array]:

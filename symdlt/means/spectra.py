@@ -25,6 +25,7 @@ from symdlt.means.grids import (
     evaluate,
     moved_grid,
     probed_grid,
+    seen_step,
     whole_table,
 )
 
@@ -109,7 +110,7 @@ def resolved_spectra(
             f"The step is {step}. It is a step of a grid in standard deviations. "
             "Give what choose_step returns, or nothing."
         )
-    step = min(step, FIRST_STEP)
+    step = min(step, FIRST_STEP, seen_step(chain, float(roots.max()) ** 2))
     places = few_places(roots)
     while True:
         found = spectra_at(activation, wanted, roots, most, step, places)

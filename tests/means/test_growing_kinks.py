@@ -170,13 +170,13 @@ def test_what_grows_or_oscillates_too_fast_is_refused(text, K, orders, message):
 
 
 def test_a_rule_that_is_too_coarse_for_two_variables_is_refused(monkeypatch):
-
-    from symdlt.means import kinked
+    from symdlt.means import kinked, panels
 
     functions, kinks = given("tanh(z) + relu(z - 3)")
+    functions = [lambda z, f=f: f(z) for f in functions]  # of no known text
     K = 9.0 * np.array([[1.0, -1.649], [-1.649, 2.89]])
-    monkeypatch.setattr(kinked, "panel_rule", lambda *_: kinked.RULES[0])
-    monkeypatch.setattr(kinked, "RULES", kinked.RULES[:1])
+    monkeypatch.setattr(kinked, "panel_rule", lambda *_: panels.RULES[0])
+    monkeypatch.setattr(panels, "RULES", panels.RULES[:1])
     with pytest.raises(KernelInputError, match=r"correlation -0\.97"):
         kinked_pair_means(functions, kinks, K, [(1, 1)])
 

@@ -24,6 +24,7 @@ from symdlt.means import (
     derivatives_agree,
     evaluate,
     moved_grid,
+    seen_step,
     trapezoid,
 )
 
@@ -98,6 +99,7 @@ def choose_rule(
     That rule is tested in turn.
     """
     allowed = allowed_moves(activation, K, layer)
+    step = min(step, seen_step(activation, K))
     while step > LEAST_STEP:
         moved = farthest_move(activation, K, table, rule(step))
         if moved == math.inf:

@@ -2,6 +2,7 @@
 
 from symdlt.means.precise.discs import ARRAYS as ARRAYS
 from symdlt.means.precise.discs import Discs as Discs
+from symdlt.means.precise.ends import ends_of as ends_of
 from symdlt.means.precise.gaussian import GaussianMeans as GaussianMeans
 from symdlt.means.precise.gaussian import gauss_rule as gauss_rule
 from symdlt.means.precise.gaussian import nodes as nodes

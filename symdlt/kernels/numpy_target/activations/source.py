@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symdlt.activations import activation
+from symdlt.activations import Activation, activation
 from symdlt.errors import ActivationError
 
 if TYPE_CHECKING:
@@ -28,11 +28,13 @@ class NumpyActivation:
         together: the same as one function of an array and how many of them are wanted, which
             evaluates what they share once.
         source: where they come from.
+        activation: of which they are; the functions know by it where they vary fast, see `ends_of`.
     """
 
     functions: tuple[Callable[[Array], Array], ...]
     together: Callable[[Array, int], tuple[Array, ...]]
     source: str
+    activation: Activation
 
     def __eq__(self, other: object) -> bool:
         """Functions of one source are equal, as they are after pickling."""
@@ -44,7 +46,7 @@ class NumpyActivation:
         return hash(self.source)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _compiled, (self.source, len(self.functions))
+        return _compiled, (self.source, len(self.functions), self.activation)
 
     def __repr__(self) -> str:
         return f"NumpyActivation({len(self.functions) - 1} derivatives)"
@@ -100,20 +102,27 @@ def numpy_activation(what: Any, derivatives: int) -> NumpyActivation:
     >>> [value.shape for value in gelu.together(np.linspace(-1.0, 1.0, 5), 2)]
     [(5,), (5,)]
     """
-    source, found = _generated(what, derivatives)
-    return _named(found, source, derivatives + 1)
+    given = activation(what)
+    source, found = _generated(given, derivatives)
+    return _named(found, source, derivatives + 1, given)
 
 
-def _named(found: dict[str, Any], source: str, count: int) -> NumpyActivation:
+def _named(
+    found: dict[str, Any], source: str, count: int, activation: Activation
+) -> NumpyActivation:
+    from symdlt.means.precise import ends_of
+
     functions = tuple(found[f"s{order}"] for order in range(count))
-    return NumpyActivation(functions, found["activation"], source)
+    for function in functions:
+        function.ends = ends_of(activation)
+    return NumpyActivation(functions, found["activation"], source, activation)
 
 
-def _compiled(source: str, count: int) -> NumpyActivation:
+def _compiled(source: str, count: int, activation: Activation) -> NumpyActivation:
     """What a pickle is made into again: its source is compiled, and not tried once more."""
     from symdlt.kernels.numpy_target.activations.domain import compiled
 
-    return _named(compiled(source), source, count)
+    return _named(compiled(source), source, count, activation)
 
 
 def _generated(what: Any, derivatives: int) -> tuple[str, dict[str, Any]]:
