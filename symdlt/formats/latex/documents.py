@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from symdlt.definitions import BOOK, OBSERVABLES
+from symdlt.algebra import as_expression
+from symdlt.definitions import BOOK, DENSE, OBSERVABLES
 from symdlt.derivation import (
     FORMS,
     ForwardEquation,
@@ -16,7 +17,7 @@ from symdlt.derivation import (
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import definition_latex
 from symdlt.formats.latex.forward import forward_latex
-from symdlt.formats.latex.notation import Conventions, tensor_text
+from symdlt.formats.latex.notation import Conventions, symbol_text, tensor_text
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation
@@ -37,7 +38,9 @@ _RECURSION_NOTATION = r"""\subsection*{Notation}
 Each tensor of layer $\ell+1$ is given in terms of those of layer $\ell$, whose width is $n_\ell$.
 Angle brackets are expectations over Gaussian preactivations $z$ with the covariance $%s$ of
 layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the activation and its
-derivatives at %s. Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
+derivatives at %s. %s"""
+
+_DENSE = r"""Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
 rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
 
 _NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading mean;
@@ -153,7 +156,7 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     """What a reader must know of the symbols that occur."""
     many = not all(recursion.single_input for recursion in recursions)
     where = "the sample in their subscript" if many else "the one input"
-    text = _RECURSION_NOTATION % (use.kernel, where)
+    text = _RECURSION_NOTATION % (use.kernel, where, _layers(recursions))
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]
@@ -168,6 +171,24 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     if max(inserted, default=0) > 2:
         text += _WICK % tuple(f"{use.kernel}_{{{pair}}}" for pair in (12, 13, 23))
     return text + "\n"
+
+
+def _layers(recursions: tuple[Recursion, ...]) -> str:
+    """What is said of the layer: the laws of the dense one, or all of another."""
+    said = []
+    for layer in dict.fromkeys(recursion.layer for recursion in recursions):
+        if layer == DENSE:
+            said.append(_DENSE)
+            continue
+        said.append(rf"The preactivations of layer~$\ell+1$ are ${layer.expression.latex()}$. ")
+        for branch in layer.branches:
+            if branch.tensor is not None and branch.tensor.law is not None:
+                variance = as_expression(branch.tensor.law.cumulant(2)).latex()
+                said.append(
+                    f"${symbol_text(branch.tensor.name)}$ has the variance ${variance}$ and the "
+                    f"learning rate ${as_expression(branch.rate).latex()}$. "
+                )
+    return "".join(said)
 
 
 def _section(recursion: Recursion, use: Conventions) -> str:
