@@ -7,7 +7,7 @@ from symdlt.algebra.contraction import contract_term
 from symdlt.algebra.factors import Delta, Factor, Tensor, trusted_tensor
 from symdlt.algebra.heads import Head
 from symdlt.algebra.index import Index, Species
-from symdlt.algebra.labelling import Edge, Piece, certificate, number_dummies, sign_of
+from symdlt.algebra.labelling import Edge, LabelledPiece, certificate, number_dummies, sign_of
 from symdlt.algebra.polynomial import Polynomial
 from symdlt.algebra.term import Term, trusted_term
 from symdlt.combinatorics import connected_components
@@ -135,7 +135,7 @@ def canonical_part(
     ranges = [(i in nameless, i.species.value, str(i.size)) for i in dummies]
     colour = {each: place for place, each in enumerate(sorted(set(ranges)))}
     symmetries = [tensor.head.symmetry for tensor in tensors]
-    piece = Piece(
+    piece = LabelledPiece(
         tuple(
             [
                 Edge(

@@ -17,7 +17,7 @@ Certificate = tuple[tuple[int, Codes], ...]
 class Edge:
     """One factor as the numbering sees it: a label and codes in its slots.
 
-    Codes below `Piece.fixed` stand for free indices, the rest for dummies. `sign` tells how the
+    Codes below `LabelledPiece.fixed` stand for free indices, the rest for dummies. `sign` tells how the
     factor changes where its codes are arranged, and is empty if it never does.
     """
 
@@ -28,7 +28,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LabelledPiece:
     """A connected set of factors with `len(colours)` dummies to be numbered."""
 
     edges: tuple[Edge, ...]
@@ -38,7 +38,7 @@ class Piece:
 
 @dataclass(slots=True)
 class _Search:
-    piece: Piece
+    piece: LabelledPiece
     incidence: list[list[Edge]]
     best: tuple[Certificate, list[int], tuple[int, ...]] | None = None
     first: tuple[Certificate, list[int], tuple[int, ...]] | None = None
@@ -46,7 +46,7 @@ class _Search:
     odd: bool = False
 
 
-def number_dummies(piece: Piece) -> tuple[list[int], bool]:
+def number_dummies(piece: LabelledPiece) -> tuple[list[int], bool]:
     """Number the dummies as in the smallest certificate of the piece.
 
     Also tells whether an exchange of dummies turns the piece into its negative. Those that the
@@ -66,7 +66,7 @@ def number_dummies(piece: Piece) -> tuple[list[int], bool]:
     return search.best[1], search.odd
 
 
-def sign_of(piece: Piece, numbers: list[int]) -> int:
+def sign_of(piece: LabelledPiece, numbers: list[int]) -> int:
     """Return the sign that the factors gather on their way into the certificate."""
     signed = [edge for edge in piece.edges if edge.sign]
     if not signed:
@@ -75,7 +75,7 @@ def sign_of(piece: Piece, numbers: list[int]) -> int:
     return prod(e.sign(tuple([codes[c] for c in e.codes])) for e in signed if e.sign)
 
 
-def refine(piece: Piece, incidence: list[list[Edge]], colours: list[int]) -> list[int]:
+def refine(piece: LabelledPiece, incidence: list[list[Edge]], colours: list[int]) -> list[int]:
     """Split colours by what each dummy sees around it, until nothing splits any more."""
     fixed = piece.fixed
     classes = len(set(colours))
@@ -101,7 +101,7 @@ def refine(piece: Piece, incidence: list[list[Edge]], colours: list[int]) -> lis
         classes = len(ranked)
 
 
-def certificate(piece: Piece, numbers: list[int]) -> Certificate:
+def certificate(piece: LabelledPiece, numbers: list[int]) -> Certificate:
     """Write the piece down with its dummies numbered."""
     codes = list(range(piece.fixed)) + [piece.fixed + number for number in numbers]
     return tuple(

@@ -74,7 +74,7 @@ def write_term(term: Term, writer: Writer) -> tuple[int, tuple[bool, str]]:
     bound = set(term.sums)
     apart: list[Factor] = list(term.deltas)
     indexed: list[Factor] = []
-    products: list[Product] = []
+    products: list[MatrixProduct] = []
     for piece in connected_pieces(term.factors, bound):
         if not any(summed_slots(tensor, bound) for tensor in piece):
             apart.extend(piece)
@@ -98,7 +98,7 @@ def write_term(term: Term, writer: Writer) -> tuple[int, tuple[bool, str]]:
     return transposes, writer.product(coefficient, pieces, bool(term.factors))
 
 
-class Product(NamedTuple):
+class MatrixProduct(NamedTuple):
     """A chain as it is written, by falling preference; `bare` if it needs parentheses in a crowd.
 
     The sign comes from antisymmetric matrices, which are never written transposed.
@@ -110,7 +110,7 @@ class Product(NamedTuple):
     bare: bool
 
 
-def best_product(chain: Chain, writer: Writer) -> Product:
+def best_product(chain: Chain, writer: Writer) -> MatrixProduct:
     """Write a chain in the direction, and a trace from the matrix, that needs fewest transposes."""
     ways = [chain, Chain(chain.stop, backwards(chain.links), chain.start)]
     if chain.start is None:
@@ -131,7 +131,7 @@ def is_free(end: End | None) -> bool:
     return end is not None and end.tensor is None
 
 
-def written(chain: Chain, writer: Writer) -> Product:
+def written(chain: Chain, writer: Writer) -> MatrixProduct:
     """Write a chain in the order in which it stands."""
     sign, transposes = 1, 0
     words = [] if chain.start is None else vector(chain.start, writer, transposed=True)
@@ -147,7 +147,7 @@ def written(chain: Chain, writer: Writer) -> Product:
         text = writer.trace(text)
     elif open_ends:
         text = writer.group(text, open_ends)
-    return Product(transposes, text, sign, chain.start is not None and not open_ends)
+    return MatrixProduct(transposes, text, sign, chain.start is not None and not open_ends)
 
 
 def vector(end: End, writer: Writer, transposed: bool) -> list[str]:
