@@ -17,8 +17,8 @@ Certificate = tuple[tuple[int, Codes], ...]
 class Edge:
     """One factor as the numbering sees it: a label and codes in its slots.
 
-    Codes below `LabelledPiece.fixed` stand for free indices, the rest for dummies. `sign` tells how the
-    factor changes where its codes are arranged, and is empty if it never does.
+    Codes below `LabelledPiece.fixed` stand for free indices, the rest for dummies. `sign` tells how
+    the factor changes where its codes are arranged, and is empty if it never does.
     """
 
     label: int
