@@ -23,6 +23,7 @@ from symdlt.algebra.term import Term
 
 # Convention: what a `repr` shows stays on one line, and beyond so many terms is a number.
 _SHORT = 100
+# More terms than this fill a screen and take time to write; convention.
 _MANY_TERMS = 200
 
 # Convention: f''' is still easy to count, f'''' is not.

@@ -24,6 +24,7 @@ from symdlt.precision import mp, number
 
 # Digits: twice the 30 that are shown, and a guard. What is zero to half of them is zero.
 WORKING = 64
+# Half of the digits to work with.
 ZERO_BELOW = 32
 
 

@@ -16,6 +16,7 @@ from symdlt.files import same_file
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+# A bound of repeated widths, such that a slip of the finger fills no memory; convention.
 MOST_LAYERS = 1000
 EXAMPLES = {
     "derive": "symdlt derive R\nsymdlt derive G --subleading 1 --inputs one\n"

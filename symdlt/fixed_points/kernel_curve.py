@@ -26,6 +26,7 @@ SETTLED = 1 + 1e-9
 # Digits beyond those asked for, which derivatives by K may lose, and the fewest to work with:
 # more than floating point has.
 GUARD = 4
+# One more than floating point ever has.
 FEWEST = 18
 
 Step = Callable[[Any, KernelNumbers], Any]

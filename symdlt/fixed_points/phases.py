@@ -36,6 +36,7 @@ from symdlt.precision import mp, number, rounded
 DIGITS = 15
 # Digits beyond those asked for, and more for the second computation, which gives the error.
 GUARD = 2
+# Enough for the second to be exact next to the first; convention.
 MORE = 8
 # Powers of ten: floats bring about 12 digits of what they were meant to be.
 INPUT_DIGITS = -12

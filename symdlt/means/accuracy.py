@@ -37,6 +37,7 @@ RESOLVING = 0.25
 # Around a frequency: the width of a Gaussian's spectrum and a half, so that zeros of a spectrum
 # are no gaps; between spectra that decay (1.1 at most) and those with a gap (from 1.8 on).
 NEARBY = 1.5
+# How much more than the least nearby, up to there, a spectrum that decays may have; convention.
 RISE = 2.0
 
 
@@ -107,9 +108,9 @@ def accuracy_for(
     """The reach, and the steps that are right for products at one standard Gaussian.
 
     The envelope is that of products at steps of FINE or less, and a step of `resolved` is known to
-    be right for products of two. The error of a step h is the sum of what the spectrum has at the
-    multiples of 2 pi/h. Two steps that agree may miss, or share, what it has there; so it is
-    looked at as a whole, and a step is taken if nothing is left from 2 pi/h on.
+    be right for products of two. The error of a step h is, by Poisson's formula, the sum of what
+    the spectrum has at the multiples of 2 pi/h. Two steps that agree may miss, or share, what it
+    has there; so it is looked at as a whole, and a step is taken if nothing is left from 2 pi/h on.
     """
     root = float(model.lines.roots.max())
     reach = reach_of(envelope, min(FINE, resolved), tolerance)

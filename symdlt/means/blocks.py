@@ -20,6 +20,7 @@ Rest = tuple[int, ...]
 Products = dict[Outer, list[Rest]]
 Means = dict[tuple[Outer, Rest], Array]
 
+# Nodes of a plane times those of a line at once: 128 kB a sample and function, for the cache.
 CHUNK = 1 << 14
 
 

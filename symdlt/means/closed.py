@@ -25,6 +25,7 @@ from symdlt.means.panels import all_finite
 from symdlt.means.spectra import Tasks
 from symdlt.means.triangle import Indices, PairTables, Triangle, triangle
 
+# Orders are 0 … 11, as far as kinks are looked for as well; convention, formulas have no end.
 MOST_ORDERS = 12
 # Squares of scales, and of their reciprocals with a variance, are floats.
 LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100

@@ -13,7 +13,9 @@ from symdlt.means.steps import TOUCHING
 from symdlt.means.triangle import Indices, Triangle
 
 SMALLEST = math.ulp(0.0)
+# The full angle: arc sines over it are probabilities.
 TWO_PI = 2.0 * math.pi
+# Pairs at once: arrays of 256 kB, some of which a cache holds; for speed only.
 CACHED = 1 << 15
 # Rounding of t enters arcsin(t) as 1/sqrt(1 - t^2): by 2e-14 there, measured, and more beyond.
 TOO_NEAR = 1.0 - 1e-5
@@ -21,7 +23,10 @@ PairLayer = Callable[[Array, Array, Indices, Indices], tuple[Array, Array]]
 
 
 def erf_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array, Array]:
-    """For erf(z), from the covariances of pairs i, j and the variances of all samples."""
+    """For erf(z), from the covariances of pairs i, j and the variances of all samples.
+
+    The arcsine law of steps (W. F. Sheppard 1899), here of smoothed ones (C. K. I. Williams 1997).
+    """
     roots = np.sqrt(variances + 0.5)
     slopes = roots.take(i)
     slopes *= roots.take(j)
@@ -37,7 +42,10 @@ def erf_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array
 
 
 def gelu_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Array, Array]:
-    """For z (1 + erf(z/sqrt 2))/2, from the covariances of pairs and the variances of samples."""
+    """For z (1 + erf(z/sqrt 2))/2, from the covariances of pairs and the variances of samples.
+
+    The arcsine law of the smoothed step, and Stein's lemma for both factors z.
+    """
     inverse = 1.0 / np.sqrt(variances + 1.0)
     shares, theirs = inverse.take(i), inverse.take(j)
     density = shares * theirs
@@ -72,7 +80,10 @@ def gelu_layer(c: Array, variances: Array, i: Indices, j: Indices) -> tuple[Arra
 def relu_layer(
     c: Array, variances: Array, i: Indices, j: Indices, left: float = 0.0, right: float = 1.0
 ) -> tuple[Array, Array]:
-    """For left z below and right z above zero, from the covariances and the variances."""
+    """For left z below and right z above zero, from the covariances and the variances.
+
+    Arc-cosine kernels (Y. Cho and L. K. Saul 2009), of degree one and, for the slopes, zero.
+    """
     roots = np.sqrt(variances)
     scale = roots.take(i)
     scale *= roots.take(j)

@@ -23,6 +23,7 @@ from symdlt.means.panels import (
 )
 from symdlt.means.spectra import Tasks
 
+# Of a place: kinks so near are one. Above rounding of roots and quotients; convention.
 MATCH = 1e-12
 
 

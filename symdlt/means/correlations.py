@@ -10,7 +10,9 @@ import numpy as np
 from symdlt.means.grids import LARGEST_VARIANCE, Array, KernelInputError
 from symdlt.means.triangle import Indices, Triangle, triangle
 
+# What a covariance may lack of symmetry, or a correlation exceed one: ten digits, by convention.
 ROUNDING = 1e-10
+# Below the root of every float but zero, 2e-162; its reciprocal is finite.
 LEAST_ROOT = 1e-162
 
 

@@ -33,6 +33,7 @@ def relu_means(
     """Means for left z below and right z above zero, from covariances c and both variances.
 
     It is left z + (right - left) f_{-1}(z), with the means of steps and, by Stein's lemma, of z.
+    Orders zero and one are arc-cosine kernels (Y. Cho and L. K. Saul 2009).
     """
     first, second = np.sqrt(one), np.sqrt(two)
     scale = first * second
@@ -93,7 +94,8 @@ def erf_means(
 ) -> list[Array]:
     """Means for erf(scale x) and erf(other y).
 
-    erf(b z) is ±(2 f(z) - 1), f a step smoothed by a Gaussian of variance 1/(2 b^2).
+    erf(b z) is ±(2 f(z) - 1), f a step smoothed by a Gaussian of variance 1/(2 b^2): the arc sine
+    of Sheppard at a smaller correlation (C. K. I. Williams 1997).
     """
     t, s, *roots = with_noise(c, one, two, 0.5 / scale**2, 0.5 / other**2)
     moment = step_moments(t, s, *roots)
@@ -177,8 +179,8 @@ def polynomial_means(
 ) -> list[Array]:
     """Means for p, the sum of coefficients[k] z^k, with itself, and both with others, if any.
 
-    Price's theorem with <f g> at c = 0, the product of single means: the Taylor series in c is the
-    sum of c^m/m! <f^(a+m)> <g^(b+m)>, which ends at the degree of p.
+    Price's theorem (R. Price 1958) with <f g> at c = 0, the product of single means: the Taylor
+    series in c is the sum of c^m/m! <f^(a+m)> <g^(b+m)>, which ends at the degree of p.
     """
     degree = len(coefficients) - 1
 

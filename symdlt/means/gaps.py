@@ -20,7 +20,7 @@ SPLITTER = 2.0**27 + 1.0
 
 
 def exact_product(x: Array | float, y: Array | float) -> tuple[Array, Array]:
-    """A product as a float and what that leaves of it."""
+    """A product as a float and what that leaves of it (T. J. Dekker)."""
     product = np.multiply(x, y)
     x_high, y_high = SPLITTER * x, SPLITTER * y
     x_high, y_high = x_high - (x_high - x), y_high - (y_high - y)

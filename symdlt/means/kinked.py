@@ -45,15 +45,20 @@ from symdlt.means.spectra import (
     series_length,
 )
 
+# Terms of a series that falls off slowly: it is right up to a correlation of about 0.85.
 KINKED_TERMS = 256
 # What Hermite polynomials of up to KINKED_TERMS add to the nodes of a panel: their product with
 # exp(-x^2/4) has frequencies up to sqrt(2 KINKED_TERMS) on half a panel, 147, two nodes for pi.
 HERMITE_NODES = 80
+# 1 - |rho| of samples that are the same, by a few roundings of the correlation.
 COINCIDENT = 4.0 * float(np.finfo(np.float64).eps)
+# Widths around the image of a kink that its panels have: exp(-x^2/2) is 1e-14 there.
 IMAGE = 8.0
 # Measured: right rules are below 1e-14 but for rounding, which bells of width c enlarge by 1/c.
 TILTED_AGREEMENT = 1e-12
+# What rounding adds to it over a bell of width one.
 BELL_ROUNDING = 1e-15
+# Nodes at once: 1 MB an array, for the cache.
 WORK = 1 << 17
 
 
@@ -176,7 +181,10 @@ def kinked_means(
 def kinked_spectra(
     activation: Sequence[Function], wanted: Wanted, kinks: Kinks, given: Upper, rule: Rule
 ) -> Spectra:
-    """Hermite coefficients, which fall off slowly: the series is for correlations not near one."""
+    """Hermite coefficients, which fall off slowly: the series is for correlations not near one.
+
+    They are summed by Mehler's formula, as those of smooth functions.
+    """
     terms = first_terms(given.most, KINKED_TERMS)
     roots, used = given.roots, wanted.used
     finer = rule._replace(nodes=rule.nodes + HERMITE_NODES)
@@ -196,7 +204,7 @@ def kinked_spectra(
 
 
 def hermites(x: Array, terms: int) -> Iterator[Array]:
-    """The normalised Hermite polynomials, one after the other."""
+    """The normalised Hermite polynomials, one after the other, by their recurrence."""
     before, now = np.zeros_like(x), np.ones_like(x)
     for m in range(terms):
         yield now

@@ -17,12 +17,19 @@ LineFactors = tuple[tuple[int, int], ...]
 
 # No panel of a plane is wider; where standard Gaussians alone end for the default tolerance.
 WIDEST = 8.5
+# In standard deviations: a kink blurred over more needs no panels; by convention.
 SMOOTH = 0.6
+# In widths of what blurs a kink, where it ends: exp(-x^2/2) is 7e-10 there.
 BLURRED = 6.5
+# Widths of a blur below count as none: smooth factors see their square, 1e-14.
 SHARP = 1e-7
+# Slopes, and variances that are left, below count as zero; well above rounding, by convention.
 FLAT = 1e-9
+# Places, and correlations, nearer than this are the same, or zero; above rounding.
 NEAR = 1e-12
+# Correlations up to which a series is used: 43 terms there at the tolerance of 1e-7.
 ALIKE = 0.6
+# Nodes at once: 2 MB an array; for memory only.
 PIECE = 1 << 18
 
 
@@ -217,7 +224,7 @@ def kink_at(kinks: Kinks, z: float) -> int | None:
 def smoothed(setting: Setting, factors: LineFactors, atom: float) -> float:
     """The mean of a product while all its jumps at the atom are crossed together."""
     lines, kinks = setting.lines, setting.kinks
-    nodes, weights = np.polynomial.legendre.leggauss(3)
+    nodes, weights = np.polynomial.legendre.leggauss(3)  # Gauss-Legendre, for up to four jumps
     values = np.ones(nodes.size)
     for order, m in factors:
         sign, z = float(lines.signs[m]), float(lines.roots[m] * lines.signs[m] * atom)
@@ -241,7 +248,10 @@ def line_coefficients(
     terms: int,
     mesh: Mesh,
 ) -> list[Array]:
-    """Of products on a line of certain mean and spread the normalised Hermite coefficients."""
+    """Of products on a line of certain mean and spread the normalised Hermite coefficients.
+
+    Two lines that are left are put together from theirs by Mehler's formula.
+    """
     if spread == 0.0:
         values = products_at(setting, products, middle)
         return [np.concatenate([v[None], np.zeros((terms - 1, v.size))]) for v in values]

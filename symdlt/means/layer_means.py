@@ -35,12 +35,15 @@ Kink = tuple[float, Sequence[float]]
 LayerMeans = Callable[[Array, Sequence[Orders], Indices | None], list[Array]]
 
 SIDES = (1e-3, 1.0, 7.0)
+# Orders a + b of a fourth derivative of <f' f'>, from which on delta functions lose digits.
 STEEP = 6
+# Delta functions grow like s^-p; s^p down to this is accepted. Convention.
 LOST = 1e-10
 # By convention: finer equal steps are thousands of nodes where panels take some hundred.
 EQUAL_STEPS = 4e-3
 # In standard deviations: panels of what is straight are twice as long at least.
 STRAIGHT = 1.0
+# Samples of a larger correlation are the same: a few roundings below one.
 COINCIDENT_RHO = 1.0 - 1e-15
 
 

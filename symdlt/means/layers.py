@@ -1,4 +1,23 @@
-"""Means of pairs for the kernels of one layer after the other, known to be covariances."""
+"""Means of pairs for the kernels of one layer after the other, known to be covariances.
+
+How the coefficients of one layer become those of the next: they do so by the variances alone. The
+Hermite coefficients of a sample (see spectra) depend on its standard deviation s and on nothing
+else, neither on the layer nor on other samples. As functions of s they are analytic away from zero.
+So they are found and tested once, at Chebyshev points of a range of s, and any layer whose s are
+inside takes its own by the barycentric formula: a product of a matrix and a vector for each sample,
+and no call of the activation.
+
+The s of the layer above follow from <f f> of each sample with itself, which is in the same table,
+and from the step of the network, its bias and weight variance. No pair of samples is needed for
+that. So the s of some layers to come are found first, one layer after the other, and then the
+coefficients of all these layers in a single product. Correlations do need the pairs, and enter
+last, by their powers, when the kernel of a layer is given. If its variances are not those that were
+foreseen, or leave the range, what was found ahead is dropped and found anew from this layer on.
+
+Coefficients of a function that vanishes at zero become small with s. They are kept over the power
+of s that fits both ends of the range, and these powers are given to sums at the end, so that
+interpolation keeps digits relative to each, not to the largest.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +45,27 @@ from symdlt.means.spectra import (
 )
 from symdlt.means.triangle import Step, Triangle
 
+# The lowest of a range, in parts of its highest: a range holds a factor of six. Convention;
+# PLACES follow from it.
 LOWEST = 0.15
 MIDDLE, HALF = 0.5 * (1.0 + LOWEST), 0.5 * (1.0 - LOWEST)
+# Polynomials converge as 2.26^-n from the singularity at zero on such a range: 1e-17 at 48.
 PLACES = 48
 POINTS, WEIGHTS, ENDS = chebyshev(PLACES)
 CENTRED, COLUMN = (POINTS + MIDDLE / HALF)[:, None], WEIGHTS[:, None]
+# Correlations for which lengths of series are tabled; a step more costs few terms. Convention.
 STEPS = 64
+# Bounds are tabled for every third place, as they change little between; convention.
 GROUP = 3
+# Layers to come that are found at once: calls are shared by that many already. Convention.
 FORESEEN = 16
+# How far variances may be from those foreseen: above rounding, below what another kernel has.
 FORETOLD = 1e-9
+# Pairs times layers to come, at once: 4 MB an array; for memory only.
 ROOM = 1 << 19
+# Ranges end at correlations of 1 - 2^-n up to this n, and then at one: few ranges serve all.
 LEVELS = 10
+# In parts of the highest: where functions that are the same must have equal values; convention.
 TRIED = np.linspace(-4.0, 4.0, 33)
 
 
@@ -284,7 +313,11 @@ def coefficients_at(
 def interpolated(
     known: Range, roots: Array, wanted: Wanted
 ) -> tuple[dict[tuple[int, int], Array], Array]:
-    """The pieces and diagonals at some standard deviations."""
+    """The pieces and diagonals at some standard deviations.
+
+    The barycentric formula: sums of w f/(s - place), over the same with ones for f (J.-P. Berrut
+    and L. N. Trefethen, SIAM Review 46, 2004). A place that is met is moved by next to nothing.
+    """
     apart = apart_in(known, roots)
     apart += TINY
     values = known.table @ (COLUMN / apart)

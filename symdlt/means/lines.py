@@ -12,7 +12,9 @@ from symdlt.means.correlations import Correlations
 from symdlt.means.grids import Array, KernelInputError
 from symdlt.means.triangle import Indices
 
+# A few roundings: samples are then on one line, or one sample.
 SAME = 1e-15
+# How far below zero rounding of a given K may take an eigenvalue; nine digits, by convention.
 INDEFINITE = 1e-9
 
 

@@ -14,9 +14,11 @@ from symdlt.means.panels import Kinks
 # Parts of the usual panel, which is about two standard deviations unless a function oscillates.
 # Half of it rules follow, from 32 nodes on; what is wider than the second need not end.
 FOLLOWED = 0.3
+# Of the widest panel: those not narrower need not end where they do.
 UNDIVIDED = 0.5
 # Ends are laid for 21 nodes between them, and rules have 32 to 243.
 JOINED = 4.0
+# A bound of the work, as pairs take the square of the panels; convention.
 MOST_ENDS = 100
 # Of one, or of a place: nearer ends are the same.
 SAME_END = 1e-12

@@ -30,7 +30,9 @@ class Oscillator(NamedTuple):
     The mean of the product for correlation exp(-τ) is that of exp(-τ H), where H is the
     Hamiltonian of the harmonic oscillator without its ground state energy. On the grid, with the
     derivatives of cardinal series, the powers are the eigenvalues. Right at all rho for functions
-    that the grid resolves, and for rho = ±1 the plain sum over the nodes.
+    that the grid resolves, and for rho = ±1 the plain sum over the nodes. On a grid without end
+    this is Mehler's formula; the second derivative of cardinal series is that of D. T. Colbert and
+    W. H. Miller, Journal of Chemical Physics 96, 1992.
     """
 
     nodes: Array
@@ -51,7 +53,10 @@ def lattice_sum(step: float) -> float:
 
 @lru_cache(maxsize=32)
 def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
-    """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x)."""
+    """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x).
+
+    They are those of the trapezoidal rule, which needs no others for what is smooth.
+    """
     count = math.ceil(reach / step)
     axes = np.meshgrid(*[np.arange(-count, count + 1)] * dimension, indexing="ij")
     places = np.array([axis.ravel() for axis in axes])

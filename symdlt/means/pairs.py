@@ -35,12 +35,20 @@ from symdlt.means.steps import TOUCHING
 from symdlt.means.triangle import Indices, Triangle, strips
 
 NUMBERS = {2: "two", 4: "four"}
+# Of the largest correlation: candidates for where sums in bulk may end; convention.
 FRACTIONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25)
+# What a pair summed by itself is taken to cost, next to one in bulk; convention, for speed only.
 LISTED = 10.0
+# Samples from which on pairs may be listed, what that costs besides included; convention, for
+# speed only.
 LISTING = 250
+# Twice the pairs for each sample that are looked at to choose what is fast; for speed only.
 SAMPLED = 32
+# Numbers at once: 1 MB an array, for the cache.
 BLOCK = 1 << 17
+# Rows of a rectangle at most, as its part below the diagonal is summed in vain; convention.
 STRIP = 64
+# Up to so many samples all pairs are summed in one call; convention, for speed only.
 FEW = 32
 
 
@@ -55,8 +63,9 @@ def pair_means(
     The activation is a smooth function and its derivatives. The step is that of choose_step at
     the largest variance; without it, or where it is too coarse, it is chosen here.
 
-    Mehler's formula: the mean is the sum over m of a_m(i) b_m(j) rho_ij^m, where a_m and b_m are
-    the normalised Hermite coefficients of both functions at the variances of both samples.
+    Mehler's formula (F. G. Mehler 1866): the mean is the sum over m of a_m(i) b_m(j) rho_ij^m,
+    where a_m and b_m are the normalised Hermite coefficients of both functions at the variances of
+    both samples.
     """
     check_callable(activation)
     check_orders(len(activation), orders)
@@ -242,7 +251,7 @@ def fill_direct(
     """Pairs too near to |rho| = 1 for the series, by two-dimensional sums.
 
     With z_i = s_i x and z_j = s_j (rho x + c y), c = sqrt(1 - rho^2), s_j <= s_i, the functions
-    of y are smooth as c is small: few nodes do.
+    of y are smooth as c is small: few nodes of the trapezoidal rule do.
     """
     nodes, weights, _ = probed_grid(step)
     pairs, roots = given.pairs, given.roots

@@ -35,11 +35,16 @@ LOOKED_AT = 0.4 * np.arange(95) + 0.0371
 SOME = np.concatenate([-LOOKED_AT[:16], LOOKED_AT[:16]])
 # How much the standard deviation grows from one at which rules are tested to the next.
 LADDER = 1.5
+# How many of them at most: a factor of 11 000, and beyond it longer steps. Convention.
 LADDER_MOST = 24
+# The numbers of nodes to try: half as many again each time, for as little work as digits allow.
 PANEL_NODES = (32, 48, 72, 108, 162, 243)
 # Panels that shrink towards kinks and zero, for functions that change fast there.
 GRADED = (-0.3, -1e-2, -3e-4, -1e-5, 1e-5, 3e-4, 1e-2, 0.3)
+# Of the absolute means: two rules that agree so far are right to rounding of their sums.
 PANEL_AGREEMENT = 1e-13
+# Of the absolute means: what a right derivative and right jumps may miss; well above
+# rounding, and below what a forgotten kink adds. Convention.
 PARTS_AGREEMENT = 1e-9
 
 
@@ -116,7 +121,10 @@ def legendre(count: int) -> tuple[Array, Array]:
 
 
 def panels(edges: Array, count: int, reach: float = EDGE) -> tuple[Array, Array]:
-    """Nodes and weights of a standard Gaussian on panels between edges, along the last axis."""
+    """Nodes and weights of a standard Gaussian on panels between edges, along the last axis.
+
+    Gauss-Legendre on each: a function that is smooth between its kinks converges geometrically.
+    """
     x, w = legendre(count)
     edges = np.sort(np.clip(edges, -reach, reach), axis=-1)
     widths = np.diff(edges)
@@ -253,8 +261,9 @@ def tried_values(activation: Sequence[Function], root: float) -> Array:
 def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> Rule:
     """The first rule that agrees with the one before, at standard deviations of all sizes.
 
-    By parts, E[(x-1) e^x f] = s E[e^x f'] + sum over kinks of their jumps times e^x and density:
-    this finds kinks that were not given, wrong jumps, and what is not a derivative.
+    By parts, E[(x-1) e^x f] = s E[e^x f'] + sum over kinks of their jumps times e^x and density,
+    which is Stein's lemma: this finds kinks that were not given, wrong jumps, and what is not a
+    derivative.
     """
     tested = ladder(roots)
     reach = max(EDGE, reach_for(activation, tested, 2))

@@ -44,7 +44,9 @@ Mask = NDArray[np.bool_]
 Parts = dict[Pattern, list[tuple[Indices, Array]]]
 
 TOLERANCES = (1e-12, 1e-2)
+# Of the tolerance: what terms that are left out may have; convention.
 DROPPED = 0.1
+# How much the square of the error of twice the step, an estimate, may exceed the tolerance.
 SLACK = 2.0
 
 

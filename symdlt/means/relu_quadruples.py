@@ -15,7 +15,10 @@ from symdlt.means.orthants import Truncated, choices
 from symdlt.means.steps import BELL, TOUCHING
 from symdlt.means.triangle import Indices
 
+# The lowest eigenvalue below which samples nearly depend on each other. Convention: RIDGE, which
+# is added to it, is a small part of what is above.
 DEPENDENT = 1e-6
+# Added to variances: above what rounding makes of eigenvalues, in longer floats or in doubles.
 RIDGE = 1e-13 if np.finfo(np.longdouble).eps < 1e-18 else 3e-12
 
 

@@ -1,4 +1,4 @@
-"""Series in the squares of correlations, summed for many pairs at once."""
+"""Series in the squares of correlations (Mehler's formula), summed for many pairs at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from symdlt.means.correlations import LEAST_ROOT, Pairs
 from symdlt.means.grids import Array
 from symdlt.means.spectra import Spectra, Wanted, series_length
 
+# Up to so many numbers one call for all powers is faster than one for each (measured).
 SHORT = 1 << 7
+# Up to so many numbers powers come from squares, in fewer calls; convention, for speed only.
 TOGETHER = 1 << 11
 
 

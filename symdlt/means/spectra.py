@@ -1,4 +1,22 @@
-"""Hermite coefficients of the activation and its derivatives at the variances of all samples."""
+"""Hermite coefficients of the activation and its derivatives at the variances of all samples.
+
+With normalised Hermite polynomials h_m, and x a standard Gaussian, f(s x) is the sum of
+f_m(s) h_m(x), where f_m(s) = <f(s x) h_m(x)> depends on nothing but the standard deviation s. For
+two samples of correlation rho <h_m(x) h_n(y)> is rho^m if m = n and else zero, so that <f g> is the
+sum of f_m(s_i) g_m(s_j) rho^m (F. G. Mehler 1866). So work that is done once for each sample, on a
+grid, serves all of its pairs, which differ in powers of rho alone.
+
+A layer hands on its kernel, bias variance and all: the diagonal gives the standard deviations, and
+with them the coefficients, of the layer above; what is beside it gives the correlations. As
+coefficients are smooth in s, those of many samples are interpolated from those at few places.
+Those of f' are tied to them: by Stein's lemma sqrt(m) f_m = s f'_(m-1), and so <f' g'> is the slope
+of <f g> in the covariance (R. Price 1958). Where rounding allows, products of the coefficients of f
+and g serve both sums.
+
+Nothing here is taken on trust. Terms are doubled until what is beyond them is negligible; the sum
+of squares (Parseval) tells of coefficients beyond the last; a grid that is too coarse is told by
+one that is moved.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +49,21 @@ from symdlt.means.grids import (
 
 Tasks = Sequence[tuple[int, int]]
 
+# Of the norms: a few roundings, left out of a series.
 NEGLIGIBLE = 1e-15
+# Terms to begin with, and to double until the rest is negligible; convention.
 FEWEST_TERMS = 64
+# What a step of 0.035 resolves; nearer correlations are summed directly. A bound of the work.
 MOST_TERMS = 8192
+# The lowest standard deviation over the highest: 29 places serve all samples there. Convention.
 NARROW = 0.4
+# The logarithm of what is left of a polynomial of high degree: exp(-37) is 1e-16.
 DIGITS = 37.0
+# Of the norms: highest degrees below are rounding.
 SETTLED = 1e-14
+# Of the norms: what Parseval's sum lacks by rounding is below it.
 UNSEEN = 1e-12
+# Of the norms, in a sum: the error for which the series of f serves f' as well.
 LOSSLESS = 1e-14
 
 
@@ -125,7 +151,8 @@ def resolved_spectra(
 def few_places(roots: Array) -> Places | None:
     """Chebyshev points from which polynomials give what is smooth in the standard deviation.
 
-    What is analytic but for a standard deviation of zero converges at a known rate.
+    What is analytic but for a standard deviation of zero converges at a known rate: that of the
+    ellipse through zero (S. Bernstein).
     """
     low, high = float(roots.min()), float(roots.max())
     if not low > NARROW * high:
@@ -153,7 +180,8 @@ def barycentric(x: Array, count: int) -> Array:
 def chebyshev(count: int) -> tuple[Array, Array, Array]:
     """Chebyshev points; their weights in the barycentric formula; what gives two coefficients.
 
-    These are the Chebyshev coefficients of the highest degrees, from values at the points.
+    These are the Chebyshev coefficients of the highest degrees, from values at the points. For the
+    formula and these weights see J.-P. Berrut and L. N. Trefethen, SIAM Review 46, 2004.
     """
     angles: Array = math.pi * (np.arange(count) + 0.5) / count
     highest = 2.0 / count * np.cos(angles[:, None] * [count - 2, count - 1])

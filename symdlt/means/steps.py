@@ -10,13 +10,15 @@ import numpy as np
 
 from symdlt.means.grids import Array
 
+# Correlations beyond are one, up to a few roundings of a covariance and two variances.
 TOUCHING = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
+# The density of a standard Gaussian at zero.
 BELL = 1.0 / math.sqrt(2.0 * math.pi)
 Moment = Callable[[int, int], Array]
 
 
 def pairings(p: int, q: int, t: Array) -> Array | float:
-    """E[x^p y^q] for standard x and y of correlation t."""
+    """E[x^p y^q] for standard x and y of correlation t, by Wick's theorem (L. Isserlis 1918)."""
     if p < 0 or q < 0 or (p + q) % 2:
         return 0.0
     if q == 0:
@@ -66,7 +68,10 @@ def step_moments(t: Array, s: Array, first: Array, second: Array) -> Moment:
 
 
 def sheppard(t: Array, s: Array) -> Array:
-    """The probability that two variables of correlation t, s = sqrt(1 - t^2), are positive."""
+    """The probability that two variables of correlation t, s = sqrt(1 - t^2), are positive.
+
+    W. F. Sheppard, Phil. Trans. A 192, 1899; an arc tangent, as an arc sine loses digits near 1.
+    """
     return np.arctan2(t, s) / (2.0 * math.pi) + 0.25
 
 

@@ -13,6 +13,7 @@ from symdlt.means.grids import Array
 
 Indices = NDArray[np.intp]
 
+# Samples whose tables are kept at most: 64 MB there; for memory only.
 MANY = 2000
 
 

@@ -27,6 +27,7 @@ from symdlt.means.triangle import Indices
 
 Array = NDArray[np.float64]
 
+# Derivatives whose kinks are looked for: closed forms go as far. Convention.
 SMOOTH = 12
 
 
