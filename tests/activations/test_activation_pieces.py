@@ -66,7 +66,7 @@ def test_kinks_are_found_in_order_at_roots_of_any_polynomial():
         ("relu(1 - 1/log(z))", "is not a real one everywhere"),
         ("relu(1/(z - 1))", "not smooth up to its end at z = 1"),
         ("where(z < 0, 0, sqrt(z))", "not smooth up to its end at z = 0"),
-        ("abs(" * 40 + "z" + "-1)" * 40, "more than 64 pieces"),
+        pytest.param("abs(" * 40 + "z" + "-1)" * 40, "more than 64 pieces", marks=pytest.mark.slow),
     ],
 )
 def test_what_has_no_pieces(text, message):

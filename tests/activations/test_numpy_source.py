@@ -168,7 +168,11 @@ def test_functions_that_are_not_finite_or_not_smooth(text, point):
         ("sqrt(z**2)", "no rule to evaluate Abs(z)"),
         ("*".join(f"(z+sin({k}*z))" for k in range(20)), "when it is multiplied out"),
         ("tanh(" * 30 + "z" + ")" * 30, "terms. At most 500 are evaluated"),
-        ("elu(" * 30 + "z" + ", 2)" * 30, "terms. At most 500 are evaluated"),
+        pytest.param(
+            "elu(" * 30 + "z" + ", 2)" * 30,
+            "terms. At most 500 are evaluated",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_functions_that_cannot_be_generated(text, message):

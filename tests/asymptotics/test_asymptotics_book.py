@@ -99,6 +99,7 @@ def test_learning_rates_follow_the_equivalence_principle(general):
     assert equal(hyper["lambda_W(l)"], LAMBDA_W * (DEPTH / LAYER) ** (P_PERP - 1))
 
 
+@pytest.mark.slow
 def test_named_activation_is_its_class_with_numbers(odd, general):
     for text, whole, values in (
         ("tanh", odd, {SIGMA_1: 1, A_1: -2}),
@@ -148,6 +149,7 @@ def test_numbers_for_the_learning_rates():
         assert a.coefficient.subs({LAMBDA_B: sp.Rational(1, 3), LAMBDA_W: 2}) == b.coefficient
 
 
+@pytest.mark.slow
 def test_next_order_takes_over_when_the_leading_one_cancels():
     """Without weight learning S loses its ℓ², without bias learning T, Q, A and D lose theirs."""
     assert exponents("tanh", lambda_W=0)["S"].exponent == -1

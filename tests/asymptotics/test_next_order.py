@@ -56,6 +56,7 @@ def misses(text, activation, wanted):
     return limits, ends
 
 
+@pytest.mark.slow
 def test_some_against_the_iterated_kernel():
     """What the extrapolation leaves goes as log³ℓ/ℓ³."""
     limits, ends = misses("tanh", tanh, FEW)

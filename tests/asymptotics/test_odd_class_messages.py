@@ -40,6 +40,7 @@ def test_activations_without_a_meaning(text):
         exponents(text)
 
 
+@pytest.mark.slow
 def test_output_is_the_same_under_every_hash_seed():
     outputs = {
         subprocess.run(

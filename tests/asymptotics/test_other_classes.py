@@ -54,6 +54,7 @@ def gelu(order, z):
     return z * step if order == 0 else step + z * bell
 
 
+@pytest.mark.slow
 def test_next_order_decides():
     """a_1 = 0: K falls as l^-1/2, and all thirteen follow."""
     error, names = worst("z - z**5/60", activation=polynomial([0, 1, 0, 0, 0, -1 / 60]))
@@ -176,6 +177,7 @@ def test_kernels_that_start_at_the_fixed_point_stay(name):
             assert ours == pytest.approx(float(exact), rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gelu", pytest.param("swish", marks=pytest.mark.slow)])
 def test_ratios_at_the_fixed_point_do_not_depend_on_the_learning_rates(name):
     """At leading order each edge carries one factor Θ, whatever both learning rates are."""
@@ -195,6 +197,7 @@ def test_where_no_kernel_stays():
         exponents("tanh", at_fixed_point=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gelu", "swish", "mish"])
 def test_half_stable_constants(name):
     point, solution = criticality(name).points[0], exponents(name, ["V"])

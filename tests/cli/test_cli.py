@@ -252,6 +252,7 @@ def test_the_same_bytes_under_two_hash_seeds():
     assert len(outputs) == 1
 
 
+@pytest.mark.slow
 def test_the_tour_shows_every_stage():
     done = run()
     assert done.returncode == 0, done.stderr

@@ -54,6 +54,7 @@ def independent(name, start, digits):
         return K, K - kernel / slopes, 1 / slopes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
     [
@@ -71,6 +72,7 @@ def test_half_stable_points_to_25_digits(name, start):
     assert all(error < sp.Float(10) ** -29 for _, error in point.errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [3, 30, 80])
 def test_gelu_in_closed_form(digits):
     point = criticality("gelu", digits=digits).points[0]
@@ -259,6 +261,7 @@ def test_unusable_digits_and_ranges(keywords):
         criticality("gelu", **keywords)
 
 
+@pytest.mark.slow
 def test_removable_singularities_are_no_poles():
     point = criticality("sin(z)/z - 1 + z", digits=10).points[0]
     assert float(point.K) == pytest.approx(2.3102824395)

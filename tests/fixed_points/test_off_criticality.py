@@ -204,6 +204,7 @@ def test_the_command_line(capsys):
     assert (data["side"], data["kernel"]["K"], data["rho_slope"]) == ("ordered", "1/5", "1/2")
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_fractions_and_both_spellings(capsys):
     for name, number in (("--C-W", "3/2"), ("--C_W", "1.5")):
         assert main(["phase", "tanh", name, number]) == 0

@@ -25,6 +25,7 @@ def mean(function, K):
     return mpmath.quad(weighted, [-40, -10, -4, 0, 4, 10, 40])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layer", "values", "scale", "kept"),
     [

@@ -118,6 +118,7 @@ def with_recursion(changed):
     return SimpleNamespace(propagate=propagate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "G"])
 def test_every_flipped_term_is_caught(name):
     recursion = derive(name)

@@ -282,6 +282,7 @@ def test_slopes_by_prices_theorem_are_those_of_their_own_coefficients(f, count, 
         assert (np.abs(found - own) <= 1e-14 * norms(f, given, order)).all(), order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [tanh, swish, sigmoid, cosine, seventh, half_tilted])
 @pytest.mark.parametrize("count", [5, 40, 300])
 def test_one_range_of_variances_serves_many_kernels(f, count):
