@@ -23,6 +23,7 @@ from symdlt.asymptotics import exponents
 RATES = (sp.Rational(7, 10), sp.Rational(13, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "activation"),
     [

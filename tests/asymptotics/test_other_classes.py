@@ -72,6 +72,7 @@ def test_powers_of_the_root_of_the_depth():
     assert error < 1e-5
 
 
+@pytest.mark.slow
 def test_jump_of_the_second_derivative():
     """ELU: K falls as l^-2, and delta functions in σ''' stay finite."""
     error, names = worst("elu", ["R", "F"], means=elu_means(1.0), depth=6_000)
@@ -87,6 +88,7 @@ def test_all_thirteen_of_elu():
     assert error < 1e-5
 
 
+@pytest.mark.slow
 def test_jump_of_the_slope():
     error, names = worst("elu(z, 2)", ["D", "F"], means=elu_means(2.0), depth=6_000)
     assert {"D", "F"} <= names
@@ -108,6 +110,7 @@ def test_infinite_tensors_are_refused():
         solution["U"]
 
 
+@pytest.mark.slow
 def test_decimals_give_the_same_as_exact_numbers():
     """Slightly more than 2 has too many digits to calculate with exactly."""
     exact = exponents("elu(z, 2)", ["A"], lambda_b=1, lambda_W=1)
@@ -117,6 +120,7 @@ def test_decimals_give_the_same_as_exact_numbers():
         assert abs(rounded[name].coefficient / exact[name].coefficient - 1) < 1e-15
 
 
+@pytest.mark.slow
 def test_half_stable_toward_the_fixed_point():
     error, names = worst("z*(1 + sin(z))", means=smooth_means(bent), steps=1)
     assert len(names) == 13
@@ -156,6 +160,7 @@ def test_gelu():
         assert fitted(found, exponent, orders, 1.3) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["gelu", *(pytest.param(n, marks=pytest.mark.slow) for n in ("swish", "z*(1 + sin(z))"))],
@@ -211,6 +216,7 @@ def test_half_stable_constants(name):
     assert r"\lambda" in solution.latex()
 
 
+@pytest.mark.slow
 def test_what_depends_on_the_input_is_left_out_or_refused():
     solution = exponents("mish")
     assert "U" not in {asymptote.name for asymptote in solution.tensors}

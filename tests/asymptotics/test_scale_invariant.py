@@ -70,6 +70,7 @@ def test_four_point_vertex_of_the_class():
     assert sp.simplify(found - (3 * fourth / second**2 - 1) * K**2 * (ell - 1)) == 0
 
 
+@pytest.mark.slow
 def test_moments_of_deep_linear_networks():
     """The kernel is multiplied by chi-square variables, whose moments are exact in 1/n."""
     n = sp.Symbol("n")

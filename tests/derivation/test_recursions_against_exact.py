@@ -95,6 +95,7 @@ def test_second_layer_with_four_pairs(name):
     assert engine_value(network, index, correlator, 0, "one") == sum(found.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("correlator", "piece"),
     [*((c, 1) for c in (*correlators(0), *correlators(1))), *((c, 2) for c in correlators(0))],

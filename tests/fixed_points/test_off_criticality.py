@@ -147,6 +147,7 @@ def test_a_fixed_point_too_near_1_is_bounded():
     assert "between" in str(found)
 
 
+@pytest.mark.slow
 def test_half_stable_kernels_depend_on_where_they_start():
     C_W, C_b = 1.98305825743754712520547798583, 0.172922390756067351749853179777
     above, below = (phase("gelu", C_W, C_b, start=K) for K in (5.0, 1.0))

@@ -41,6 +41,7 @@ def given(what, derivatives=3):
 FULL_RANK = [name for name in KERNELS if name != "rank two"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "slope"), [*((name, 0.0) for name in FULL_RANK), ("generic", 0.2)]
 )
@@ -114,6 +115,7 @@ def test_two_samples_are_those_of_brute_sums(what):
             assert table[index] == pytest.approx(brute(functions, K, pattern, index), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["elu", "elu(z, 2)", "min(max(z, -1), 1)", "relu(z - 1/2)"])
 def test_four_samples_are_those_of_sampled_ones(what):
     functions, kinks = given(what)

@@ -95,6 +95,7 @@ def test_30_digit_sums(name, Ki, Kj, Kij, values):
         assert matrix[0, 1] == matrix[1, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b", "rho"), [(1, 5, "0.999"), (2, 2, "-0.8"), (0, 4, "0.3")])
 def test_derivatives_against_30_digits(a, b, rho):
     with mpmath.workdps(30):

@@ -135,6 +135,7 @@ def sum_over_parameters(tree, tensors, rate):
     return np.einsum(f"{left}->{neurons}{samples}", *factors, optimize="greedy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(SMALL))
 def test_every_observable_is_the_sum_over_parameters(case):
     ensemble = SMALL[case]
@@ -157,6 +158,7 @@ def test_every_observable_is_the_sum_over_parameters(case):
         np.testing.assert_allclose(found[name][1], expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_fourth_derivatives_are_the_sum_over_parameters():
     ensemble = NetworkEnsemble.of(
         (1, 1, 2, 1), C_b=0.5, C_W=2.0, lambda_b=(0.4, 0.9, 1.3), lambda_W=(1.1, 0.6, 1.9)

@@ -205,6 +205,7 @@ ALGORITHMS = [GradientDescent(1.1 / H_MAX), GradientFlow(), TwoStep()]
 PAIRED = [(case, a) for case in CASES for a in ALGORITHMS[: 1 if case in CASES[3:] else 3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "algorithm"), PAIRED, ids=lambda x: getattr(x, "__name__", ""))
 def test_mean_and_covariance_are_exact_to_first_order(case, algorithm):
     s = 1e-7
