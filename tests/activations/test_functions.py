@@ -246,7 +246,7 @@ def finite_network(name):
     mlp = MLP(activation=name, widths=[8, 8], C_b=0.1, C_W=1.2, lambda_b=0, lambda_W=1)
     result = mlp.propagate([[0.5, -1.0]], ["G", "H", "V"])
     assert all(np.isfinite(tensor).all() for tensor in result.tensors.values())
-    return f"{name} has been carried through two layers of eight neurons."
+    assert (result["G"][:, 0, 0] > 0).all()
 
 
 @pytest.mark.slow
@@ -254,7 +254,9 @@ def finite_network(name):
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_theory_takes_each_or_says_why_not(name, ask):
     try:
-        found = str(ask(name))
+        found = ask(name)
     except SymdltError as reason:
-        found = str(reason)
-    assert len(found.split()) > 10
+        assert len(str(reason).split()) > 10  # what is wrong, where, and what to try
+        return
+    # what a network gives is looked at where it is asked
+    assert ask is finite_network or found.activation == name
