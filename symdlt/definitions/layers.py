@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from symdlt.algebra import (
@@ -187,15 +188,21 @@ class Layer:
             both, variance = (number, number), square * branch.variance
             ways[name.upper()] = self._way(name.upper(), "contracted", both, variance)
             ways[name.lower()] = self._way(name.lower(), "edge", both, square * branch.rate)
-        kept = [number for number, branch in enumerate(self.branches) if branch.kept]
-        for first in kept:
-            for second in kept:
-                one, other = self.branches[first], self.branches[second]
-                words = (one.words[-1], other.words[-1])
-                code = words[0] if first == second else " ".join(words)
-                factor = one.coefficient * other.coefficient
-                ways[code] = self._way(code, "kept", (first, second), factor)
+        names = self._kept_names()
+        for first, second in product(names, repeat=2):
+            code = names[first] if first == second else f"{names[first]} {names[second]}"
+            factor = self.branches[first].coefficient * self.branches[second].coefficient
+            ways[code] = self._way(code, "kept", (first, second), factor)
         return ways
+
+    def _kept_names(self) -> dict[int, str]:
+        """What stays on its neuron, by the number of its branch: z, or a z where another z does."""
+        kept = {k: branch for k, branch in enumerate(self.branches) if branch.kept}
+        read = [branch.words[-1] for branch in kept.values()]
+        return {
+            k: branch.words[-1] if read.count(branch.words[-1]) == 1 else " ".join(branch.words)
+            for k, branch in kept.items()
+        }
 
     @property
     def short_form(self) -> str | None:
@@ -243,6 +250,12 @@ class Layer:
                 f"They stand in {self}. Each is drawn once and used once; give names that differ "
                 "by more than their case."
             )
+        kept = [*self._kept_names().values()]
+        if len(set(kept)) < len(kept):
+            raise LayerError(
+                f"A summand of the layer {self} stands in it twice. What stays on its neuron is "
+                "told apart by its constant. Add the two up."
+            )
         functions = {b.function.name for b in self.branches if b.function and b.order != FIELD}
         if len(functions) > 1:
             raise LayerError(
@@ -255,6 +268,10 @@ class Layer:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[type[Layer], tuple[Expression, Mapping[str, Polynomial] | None]]:
+        # a hash of texts holds in one process only, and is not to be pickled
+        return Layer, (self.expression, self.rates)
 
     @cached_property
     def _hash(self) -> int:

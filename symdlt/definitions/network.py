@@ -10,7 +10,7 @@ from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, TypeAlias
 
 from symdlt.activations import Activation, activation
-from symdlt.definitions.layers import DENSE, Branch, Layer, ascii_name
+from symdlt.definitions.layers import DENSE, Branch, Layer, ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH
 from symdlt.errors import ActivationError, InputError, KernelError, LayerError
 
@@ -185,7 +185,7 @@ class Network:
         branches = [branch for row in every for branch in row]
         names = [ascii_name(name) for layer in self.layers for name in layer.symbols]
         rates = _names(branch.rate for branch in branches)
-        variances = _names(b.tensor.law.cumulant(2) for b in branches if b.tensor and b.tensor.law)
+        variances = _names(branch.variance for branch in branches)
         needed = variances | _names(branch.coefficient for branch in branches)
         given = {ascii_name(name): value for name, value in values.items()}
         given = {name: v for name, v in given.items() if v is not None or name in needed}
@@ -309,8 +309,7 @@ def _shape(numbers: Nested) -> tuple[int, ...]:
 
 def _names(constants: Iterable[Polynomial]) -> set[str]:
     """The symbols in constants, but for the width."""
-    found = {name for one in constants for monomial, _ in one.terms for name, _ in monomial}
-    return {ascii_name(name) for name in found - {WIDTH}}
+    return {ascii_name(name) for one in constants for name in names_in(one)}
 
 
 def _read_layers(layers: Layer | str | Sequence[Layer | str], depth: int) -> tuple[Layer, ...]:

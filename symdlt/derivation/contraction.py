@@ -158,8 +158,8 @@ def _pair_ways(
 
     A law of mean zero joins equal entries in blocks of two and more; the pairs of a matching
     have different rows, so that a block is a pair, and its weight the second cumulant. This is
-    `wick.expectation` where all legs are known beforehand, and a thousand times faster than
-    averaging the term as an index expression, which tests do and compare.
+    `algebra.averages.expectation` where all legs are known beforehand; averaging the terms as
+    index expressions, which tests do and compare, takes 200 to 700 times as long (V, R, T).
     """
     new = dict(term.new)
     if any(edge not in matching for edge in new):

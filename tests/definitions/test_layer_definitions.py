@@ -1,6 +1,9 @@
 """Layers: their branches, their short form, and what is refused."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -50,6 +53,24 @@ def test_a_short_form_prints_as_it_was_written(text):
     assert hash(pickle.loads(pickle.dumps(layer))) == hash(layer)
 
 
+def test_a_pickle_is_equal_in_another_process():
+    """Hashes of texts differ from process to process; equal layers have equal hashes in each."""
+    hash(DENSE)
+    code = (
+        "import pickle, sys; from symdlt.definitions import DENSE; "
+        "found = pickle.loads(sys.stdin.buffer.read()); "
+        "print(found == DENSE, hash(found) == hash(DENSE))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps(DENSE),
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    assert done.stdout.split() == [b"True", b"True"]
+
+
 def test_the_order_of_the_summands_does_not_matter():
     assert Layer("z' = W s(z) + b") == DENSE
     assert hash(Layer("z' = W s(z) + b")) == hash(DENSE)
@@ -75,6 +96,7 @@ def test_laws_and_rates_of_ones_own():
         ("z' = W s(y)", "cannot be read at"),
         ("z' = W s(z) + w", "are not told apart"),
         ("z' = W s(z) + W z", "are not told apart"),
+        ("z' = xi z + xi z + W s(z)", "stands in it twice"),
     ],
 )
 def test_what_is_no_layer_is_refused(text, reason):

@@ -24,6 +24,7 @@ from symdlt.formats import from_json, to_json
 from symdlt.formats.latex import to_latex
 
 RESIDUAL = "z' = xi z + b + W s(z)"
+TWO_SKIPS = "z' = xi z + a z + b + W s(z)"
 FIRST = Numbers(Rows(()), *(Fraction(x) for x in ("1/2", "3/2", "1/3", "2")))
 TOP = [Fraction(x) for x in ("1/5", "2", "3/7", "1/2")]
 SKIP = Fraction(-2, 3)
@@ -54,13 +55,21 @@ def joint_cumulant(network, correlator):
     return total
 
 
-@pytest.mark.parametrize("name", BOOK)
-def test_a_residual_layer_is_exact_at_the_second_layer(name, network):
-    recursion = derive(name, layer=RESIDUAL, at=2)
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        *((name, RESIDUAL) for name in BOOK),
+        *((n, TWO_SKIPS) for n in ("G", "H", "V", "F", "P", "T")),
+    ],
+)
+def test_a_residual_layer_is_exact_at_the_second_layer(name, layer, network):
+    recursion = derive(name, layer=layer, at=2)
     below = same_statistics(INPUTS, FIRST, [])
     lower = {"G": np.array(below.metric, object), "H": np.array(below.ntk, object)}
     names = ("C_b", "C_W", "lambda_b", "lambda_W")
-    hyper = {**dict(zip(names, TOP, strict=True)), "xi": SKIP}
+    # two skips are one whose constant is their sum
+    skips = {"xi": SKIP} if layer == RESIDUAL else {"xi": SKIP - 1, "a": Fraction(1)}
+    hyper = {**dict(zip(names, TOP, strict=True)), **skips}
 
     def bracket(factors, inserted=()):
         return mean(factors, QUADRATIC, matrix(below.metric), inserted)
