@@ -1,9 +1,12 @@
 """Property tests draw the same examples on every run and are not timed; which tests are smoke."""
 
+from math import inf
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from symdlt import progress
 
 settings.register_profile(
     "repeatable",
@@ -31,6 +34,12 @@ SMOKE = (
     "tests/formats/test_latex.py",
     "tests/algebra/test_expectation.py",
 )
+
+
+@pytest.fixture(autouse=True)
+def waits_are_not_told(monkeypatch):
+    """What a call prints does not depend on how busy the machine is."""
+    monkeypatch.setattr(progress, "TOLD_FROM", inf)
 
 
 def pytest_collection_modifyitems(items):

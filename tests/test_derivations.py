@@ -44,4 +44,5 @@ def test_script_runs_alone(script):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
-    assert not done.stderr
+    # How long a script takes depends on the machine; where it is long, it says so.
+    assert all(line.endswith(" left") for line in done.stderr.splitlines())

@@ -297,6 +297,7 @@ class Clock:
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.01, ""), (2.0, "counting: about 38 s left\n")])
 def test_a_long_wait_is_announced_where_nobody_watches(seconds, said, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "TOLD_FROM", 10.0)
     monkeypatch.setattr(progress, "perf_counter", clock := Clock())
     for _ in track(range(20), "counting", weights=[1.0] * 20):
         clock.now += seconds
