@@ -6,6 +6,11 @@ the definition of a layer in the index language, `DENSE` that of a fully-connect
 `Network` layers with widths, an activation and the values of their symbols.
 """
 
+from symdlt.definitions.branches import FIELD as FIELD
+from symdlt.definitions.branches import Branch as Branch
+from symdlt.definitions.branches import Way as Way
+from symdlt.definitions.branches import ascii_name as ascii_name
+from symdlt.definitions.branches import names_in as names_in
 from symdlt.definitions.forests import DDNTK_I as DDNTK_I
 from symdlt.definitions.forests import DDNTK_II as DDNTK_II
 from symdlt.definitions.forests import DNTK as DNTK
@@ -14,14 +19,9 @@ from symdlt.definitions.forests import OBSERVABLES as OBSERVABLES
 from symdlt.definitions.forests import PREACTIVATION as PREACTIVATION
 from symdlt.definitions.forests import Forest as Forest
 from symdlt.definitions.layers import DENSE as DENSE
-from symdlt.definitions.layers import FIELD as FIELD
-from symdlt.definitions.layers import Branch as Branch
 from symdlt.definitions.layers import Layer as Layer
-from symdlt.definitions.layers import Way as Way
-from symdlt.definitions.layers import ascii_name as ascii_name
 from symdlt.definitions.layers import dense_layer as dense_layer
 from symdlt.definitions.layers import function_text as function_text
-from symdlt.definitions.layers import names_in as names_in
 from symdlt.definitions.layers import primes as primes
 from symdlt.definitions.names import correlator_from as correlator_from
 from symdlt.definitions.names import parse_pairs as parse_pairs
@@ -30,6 +30,12 @@ from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
 from symdlt.definitions.short_form import WIDTH as WIDTH
+from symdlt.definitions.stacks import Stack as Stack
+from symdlt.definitions.streams import ABOVE as ABOVE
+from symdlt.definitions.streams import BELOW as BELOW
+from symdlt.definitions.streams import Factor as Factor
+from symdlt.definitions.streams import SiteFunction as SiteFunction
+from symdlt.definitions.streams import Stream as Stream
 from symdlt.definitions.tensors import BOOK as BOOK
 from symdlt.definitions.tensors import Correlator as Correlator
 from symdlt.definitions.tensors import correlators as correlators

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
 from symdlt.algebra import (
     Expression,
-    Head,
     Index,
     Kind,
     Law,
@@ -27,86 +26,10 @@ from symdlt.algebra import (
     symbol,
     weights,
 )
-from symdlt.algebra.names import GREEK
+from symdlt.definitions.branches import FIELD, Branch, Way, ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, read_layer
+from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
 from symdlt.errors import LayerError
-
-FIELD = -1  # the order of z itself among the derivatives of σ, whose own order is 0
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    r"""One summand of a layer: a constant, a random tensor, and a function of a field below.
-
-    Attributes:
-        tensor: weights or biases, drawn afresh; None where the neuron of layer ℓ is kept.
-        function: what is read of layer ℓ, an activation or the preactivation itself; None for
-            biases.
-        coefficient: the constant in front.
-        rate: the learning rate of the tensor's parameters.
-    """
-
-    tensor: Head | None
-    function: Head | None
-    coefficient: Polynomial
-    rate: Polynomial
-
-    @property
-    def variance(self) -> Polynomial:
-        """The second cumulant of its random tensor's entries, zero where it has none."""
-        law = None if self.tensor is None else self.tensor.law
-        return Polynomial.number(0) if law is None else law.cumulant(2)
-
-    @property
-    def summed(self) -> bool:
-        """Whether it is a sum over the neurons of layer ℓ."""
-        return self.tensor is not None and self.function is not None
-
-    @property
-    def kept(self) -> bool:
-        """Whether it stays on its neuron of layer ℓ, as a skip does."""
-        return self.tensor is None
-
-    @property
-    def order(self) -> int:
-        """The derivative of σ that it reads, `FIELD` for the preactivation itself."""
-        if self.function is None or self.function.kind is Kind.PREACTIVATION:
-            return FIELD
-        return self.function.order
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The names it is written with in the short form, for instance W and s(z)."""
-        parts = [] if self.coefficient == 1 else [_factor_words(self.coefficient)]
-        parts += [] if self.tensor is None else [ascii_name(self.tensor.name)]
-        if self.function is not None:
-            primes = "'" * self.order
-            parts.append("z" if self.order == FIELD else f"s{primes}(z)")
-        return tuple(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    r"""One way for two vertices that share their neuron to be averaged over a new layer.
-
-    Attributes:
-        code: its letter, the tensor's in capitals for two factors that are contracted and small
-            for an edge whose parameter is new; or what stays on its neuron.
-        how: "contracted", "edge" or "kept".
-        branches: the numbers of the branches that the two vertices take.
-        orders: the derivatives of σ that the two read.
-        number: the rational factor that comes with it.
-        powers: the powers of the layer's symbols that come with it.
-        summed: whether it brings a sum over neurons of layer ℓ, with a factor 1/n.
-    """
-
-    code: str
-    how: str
-    branches: tuple[int, int]
-    orders: tuple[int, int]
-    number: Fraction
-    powers: tuple[int, ...]
-    summed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +127,32 @@ class Layer:
             for k, branch in kept.items()
         }
 
+    @cached_property
+    def streams(self) -> tuple[Stream, ...]:
+        """The layer as its one stream.
+
+        Raises:
+            LayerError: if a function stays on its neuron, so that z' is not Gaussian given z.
+        """
+        kept, drawn = [], []
+        for branch in self.branches:
+            read: tuple[Factor, ...] = ()
+            if branch.function is not None:
+                name = None if branch.order == FIELD else "s"
+                read = (Factor(BELOW, name, max(branch.order, 0)),)
+            if branch.tensor is not None:
+                function = SiteFunction(((branch.coefficient, read),)) if read else None
+                drawn.append(Drawn(branch.tensor, branch.rate, function, branch.coefficient))
+            elif branch.order == FIELD:
+                kept.append((branch.coefficient, BELOW))
+            else:
+                raise LayerError(
+                    f"The layer {self} keeps {branch.words[-1]} on its neuron. Its preactivations "
+                    "are not Gaussian given those below, which the theory at every depth needs. "
+                    "Keep z itself, or derive the second layer with at=2."
+                )
+        return (Stream(ABOVE, tuple(kept), tuple(drawn)),)
+
     @property
     def short_form(self) -> str | None:
         """The text that it is read from, or None if it has laws, rates or neurons of its own."""
@@ -297,30 +246,6 @@ def function_text(order: int) -> str:
 def primes(order: int, number: str = "^({})") -> str:
     """The mark of a derivative of σ: up to three primes, beyond that its number."""
     return "'" * order if order < 4 else number.format(order)
-
-
-def names_in(factor: Polynomial) -> tuple[str, ...]:
-    """The symbols of a constant, but for the width."""
-    return tuple(name for m, _ in factor.terms for name, _ in m if name != WIDTH)
-
-
-@lru_cache(maxsize=256)
-def ascii_name(name: str) -> str:
-    """Spell the Greek letters of a name.
-
-    >>> ascii_name("λ_W"), ascii_name("ξ")
-    ('lambda_W', 'xi')
-    """
-    return "".join(GREEK.get(letter, letter) for letter in name)
-
-
-def _factor_words(coefficient: Polynomial) -> str:
-    """A constant of the short form: factors with blanks between them."""
-    ((monomial, number),) = coefficient.terms
-    parts = [] if number == 1 else [str(number)]
-    for name, power in monomial:
-        parts += [ascii_name(name)] * power
-    return " ".join(parts)
 
 
 def _rank(branch: Branch) -> tuple[int, str]:

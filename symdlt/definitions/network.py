@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
-from numbers import Integral, Real
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from symdlt.activations import Activation, activation
-from symdlt.definitions.layers import DENSE, Branch, Layer, ascii_name, names_in
+from symdlt.definitions.branches import Branch, ascii_name, names_in
+from symdlt.definitions.layers import DENSE, Layer
+from symdlt.definitions.numbers import Values, per_layer, whole, whole_widths
 from symdlt.definitions.short_form import WIDTH
+from symdlt.definitions.stacks import Stack, is_stack
+from symdlt.definitions.streams import ABOVE, BELOW
 from symdlt.errors import ActivationError, InputError, KernelError, LayerError
 
 if TYPE_CHECKING:
     from symdlt.activations.checks import Function
     from symdlt.algebra import Polynomial
-
-Values: TypeAlias = tuple[float, ...]
-Nested: TypeAlias = "float | list[Nested]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +34,10 @@ class Network:
         widths: the hidden widths n_1, …, n_(L-1).
         values: of each symbol of the layers its number, or one for each layer; symbols that stand
             in learning rates alone may be left out.
-        layers: one `Layer`, or its text, for all, or one for each layer.
+        layers: one `Layer` or `Stack`, or its text, for all, or one for each layer.
+        inner: for each field that a stack makes on the way to z', by its name, its widths in the
+            layers 1, …, L; those of z' unless told. Fields that share their neurons go by the
+            first of them.
         n_L: the width of the output.
         n_0: the width of the input, if it is not that of the data.
 
@@ -57,28 +59,31 @@ class Network:
     activation: Activation | tuple[Function, ...]
     widths: tuple[int, ...]
     values: tuple[tuple[str, Values], ...]
-    layers: tuple[Layer, ...]
+    layers: tuple[Layer | Stack, ...]
     n_L: int
     n_0: int | None
+    inner: tuple[tuple[str, tuple[int, ...]], ...]
 
     def __init__(
         self,
         activation: object,
         widths: Iterable[int],
         values: Mapping[str, object],
-        layers: Layer | str | Sequence[Layer | str] = DENSE,
+        layers: Layer | Stack | str | Sequence[Layer | Stack | str] = DENSE,
         *,
         n_L: int = 1,
         n_0: int | None = None,
+        inner: Mapping[str, object] | None = None,
     ) -> None:
         def store(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
         store("activation", () if activation is None else read_activation(activation))
-        store("widths", _whole_widths(widths))
-        store("n_L", _whole("n_L", n_L))
-        store("n_0", None if n_0 is None else _whole("n_0", n_0))
+        store("widths", whole_widths(widths))
+        store("n_L", whole("n_L", n_L))
+        store("n_0", None if n_0 is None else whole("n_0", n_0))
         store("layers", _read_layers(layers, self.depth))
+        store("inner", _read_inner(inner or {}, self.layers))
         store("values", self._read_values(values))
         self._check_skips()
 
@@ -106,9 +111,27 @@ class Network:
         """Whether all layers are `DENSE`, with Gaussian weights."""
         return all(layer == DENSE for layer in self.layers)
 
+    @property
+    def missing_rates(self) -> tuple[str, ...]:
+        """The symbols in learning rates that have no value."""
+        known = dict(self.values)
+        drawn = [one for layer in self.layers for stream in layer.streams for one in stream.drawn]
+        names = sorted(_names(one.rate for one in drawn))
+        return tuple(name for name in names if name not in known)
+
     def branches(self, number: int) -> tuple[Branch, ...]:
-        """The summands of layer 1, …, L; the first layer has nothing to keep."""
-        found = self.layers[number - 1].branches
+        """The summands of layer 1, …, L; the first layer has nothing to keep.
+
+        Raises:
+            LayerError: if the layer is a stack, which is no sum of such branches.
+        """
+        layer = self.layers[number - 1]
+        if isinstance(layer, Stack):
+            raise LayerError(
+                f"Layer {number} is the stack {layer}. What was asked for reads each layer as a "
+                "sum of branches that read z alone. Use `propagate`, which takes every layer."
+            )
+        found = layer.branches
         return tuple(branch for branch in found if number > 1 or not branch.kept)
 
     def __getitem__(self, symbol: str) -> Values:
@@ -145,8 +168,30 @@ class Network:
         """Learning rates of the weights of dense layers, times the width below, if given."""
         return dict(self.values).get("lambda_W")
 
-    def number(self, constant: Polynomial, layer: int) -> float:
+    def keeps(self, number: int) -> bool:
+        """Whether the preactivations of layer 1, …, L are at the neurons of those below."""
+        layer = self.layers[number - 1]
+        if isinstance(layer, Stack):
+            return number > 1 and any({BELOW, ABOVE} <= {*site} for site in layer.sites)
+        return any(branch.kept for branch in self.branches(number))
+
+    def width_of(self, field: str, layer: int) -> int:
+        """How many neurons a field of layer 1, …, L has; z is that of the layer below."""
+        sizes = self.sizes
+        definition = self.layers[layer - 1]
+        if isinstance(definition, Stack):
+            site = next(site for site in definition.sites if field in site)
+        else:
+            site = (field,)
+        if BELOW in site or ABOVE in site:
+            return sizes[layer - (BELOW in site and ABOVE not in site)]
+        known = dict(self.inner)
+        return next((known[name][layer - 1] for name in site if name in known), sizes[layer])
+
+    def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
         """The number that a constant, such as a variance, has at layer 1, …, L.
+
+        The width that is summed over is that of the layer below, unless told.
 
         Raises:
             LayerError: if a symbol in it has no value.
@@ -155,15 +200,21 @@ class Network:
         for monomial, coefficient in constant.terms:
             above, below = float(coefficient.numerator), float(coefficient.denominator)
             for name, power in monomial:
-                known = (
-                    self.sizes[layer - 1] if name == WIDTH else self[ascii_name(name)][layer - 1]
-                )
+                if name == WIDTH:
+                    known: float = self.sizes[layer - 1] if width is None else width
+                else:
+                    known = self[ascii_name(name)][layer - 1]
                 above, below = above * known ** max(power, 0), below * known ** max(-power, 0)
             total += above / below
         return total
 
     def resized(
-        self, *, n_0: int | None = None, widths: Iterable[int] | None = None, n_L: int | None = None
+        self,
+        *,
+        n_0: int | None = None,
+        widths: Iterable[int] | None = None,
+        n_L: int | None = None,
+        inner: Mapping[str, object] | None = None,
     ) -> Network:
         """The same network with other widths; those left out are kept."""
         return Network(
@@ -173,6 +224,7 @@ class Network:
             self.layers,
             n_L=self.n_L if n_L is None else n_L,
             n_0=self.n_0 if n_0 is None else n_0,
+            inner=dict(self.inner) if inner is None else inner,
         )
 
     def _read_values(self, values: Mapping[str, object]) -> tuple[tuple[str, Values], ...]:
@@ -181,12 +233,17 @@ class Network:
                 f"{short_repr(values)} gives no values to the symbols of layers. It was given as "
                 "`values`. Give a dict such as {'C_b': 0, 'C_W': 1}."
             )
-        every = [self.branches(number) for number in range(1, self.depth + 1)]
-        branches = [branch for row in every for branch in row]
         names = [ascii_name(name) for layer in self.layers for name in layer.symbols]
-        rates = _names(branch.rate for branch in branches)
-        variances = _names(branch.variance for branch in branches)
-        needed = variances | _names(branch.coefficient for branch in branches)
+        rates, variances, needed = set[str](), set[str](), set[str]()
+        for number, layer in enumerate(self.layers, 1):
+            drawn = layer.branches if isinstance(layer, Layer) else layer.drawn
+            read = self.branches(number) if isinstance(layer, Layer) else drawn
+            rates |= _names(one.rate for one in drawn)
+            variances |= _names(one.variance for one in drawn)
+            constants = (
+                [one.coefficient for one in read] if isinstance(layer, Layer) else layer.constants
+            )
+            needed |= variances | _names(constants)
         given = {ascii_name(name): value for name, value in values.items()}
         given = {name: v for name, v in given.items() if v is not None or name in needed}
         if not needed <= {*given} <= {*names}:
@@ -206,7 +263,7 @@ class Network:
         widths = (*self.widths, self.n_L)
         for number in range(2, self.depth + 1):
             below, width = widths[number - 2 : number]
-            if below != width and any(branch.kept for branch in self.branches(number)):
+            if below != width and self.keeps(number):
                 raise LayerError(
                     f"Layer {number} keeps {below} neurons, and has {width}. Its definition is "
                     f"{self.layers[number - 1]}. Give both layers the same width."
@@ -253,92 +310,57 @@ def read_activation(what: object) -> Activation | tuple[Function, ...]:
     return activation(what)
 
 
-def per_layer(name: str, value: object, depth: int, positive: bool = True) -> Values:
-    """One number for each layer.
-
-    Raises:
-        InputError: if they are no real numbers.
-        KernelError: if they are too many or too few, not finite, or negative and must not be.
-    """
-    try:
-        numbers = _plain(value)
-        shape = _shape(numbers)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is {short_repr(value)}. It must consist of real numbers, in rows of one "
-            "length. Give one number, or one for each layer."
-        ) from None
-    if not isinstance(numbers, list):
-        numbers, shape = [numbers] * depth, (depth,)
-    if shape != (depth,):
-        raise KernelError(
-            f"{name} has the shape {shape}. The network has {depth} layers, one more than "
-            f"hidden widths. Give one number, or {depth} of them."
-        )
-    found = tuple(number for number in numbers if isinstance(number, float))
-    for layer, number in enumerate(found, 1):
-        if not isfinite(number) or (positive and number < 0.0):
-            kind = "Variances and learning rates are finite and not negative"
-            raise KernelError(
-                f"{name} is {number} at layer {layer}. "
-                f"{kind if positive else 'Constants of layers are finite'}. Correct the value."
-            )
-    return found
-
-
-def _plain(value: object) -> Nested:
-    """Floats, and lists of them, from what NumPy and others have."""
-    plain = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(plain, Real) and not isinstance(plain, bool):
-        try:
-            return float(plain)
-        except OverflowError:
-            return inf
-    if isinstance(plain, Sequence) and not isinstance(plain, str | bytes):
-        return [_plain(entry) for entry in plain]
-    raise TypeError
-
-
-def _shape(numbers: Nested) -> tuple[int, ...]:
-    if not isinstance(numbers, list):
-        return ()
-    shapes = {_shape(entry) for entry in numbers} or {()}
-    (shape,) = shapes
-    return (len(numbers), *shape)
-
-
 def _names(constants: Iterable[Polynomial]) -> set[str]:
     """The symbols in constants, but for the width."""
     return {ascii_name(name) for one in constants for name in names_in(one)}
 
 
-def _read_layers(layers: Layer | str | Sequence[Layer | str], depth: int) -> tuple[Layer, ...]:
-    if isinstance(layers, Layer | str):
-        one = layers if isinstance(layers, Layer) else Layer(layers)
-        return (one,) * depth
+def read_layer_definition(layer: Layer | Stack | str) -> Layer | Stack:
+    """A layer by its text: a `Stack` if it has several statements, or reads products of fields."""
+    if isinstance(layer, Layer | Stack):
+        return layer
+    return Stack(layer) if is_stack(layer) else Layer(layer)
+
+
+def _read_inner(
+    inner: Mapping[str, object], layers: Sequence[Layer | Stack]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The widths of fields inside stacks, one for each layer."""
+    if not isinstance(inner, Mapping):
+        raise InputError(
+            f"inner is {short_repr(inner)}. It gives widths to the fields inside stacks, by their "
+            "names. Give for instance {'h': 32}."
+        )
+    stacks = [layer for layer in layers if isinstance(layer, Stack)]
+    own = {site[0] for layer in stacks for site in layer.sites if not {BELOW, ABOVE} & {*site}}
+    if not {*inner} <= own:
+        raise LayerError(
+            f"inner names the fields {', '.join(map(str, inner))}. Those with a width of their own "
+            f"are {', '.join(sorted(own)) or 'none'}. Fields that share their neurons go by the "
+            "first of them."
+        )
+    found = []
+    for name, given in inner.items():
+        many = [*given] if isinstance(given, Iterable) else [given] * len(layers)
+        widths = tuple(whole(f"inner[{name!r}]", width) for width in many)
+        if len(widths) != len(layers):
+            raise KernelError(
+                f"inner[{name!r}] has {len(widths)} widths. The network has {len(layers)} layers. "
+                "Give one number, or one for each layer."
+            )
+        found.append((name, widths))
+    return tuple(found)
+
+
+def _read_layers(
+    layers: Layer | Stack | str | Sequence[Layer | Stack | str], depth: int
+) -> tuple[Layer | Stack, ...]:
+    if isinstance(layers, Layer | Stack | str):
+        return (read_layer_definition(layers),) * depth
     given = tuple(layers) if isinstance(layers, Sequence) else ()
     if len(given) != depth:
         raise LayerError(
             f"{short_repr(layers)} does not define {depth} layers, one more than hidden widths. "
             f"It was given as `layers`. Give one Layer for all, or {depth} of them."
         )
-    return tuple(layer if isinstance(layer, Layer) else Layer(layer) for layer in given)
-
-
-def _whole(name: str, value: object) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise InputError(
-            f"{name} is {short_repr(value)}. A width is a whole number of neurons. Give 1, 2, 3, …."
-        )
-    if value < 1:
-        raise KernelError(f"{name} is {value}. A layer has at least one neuron. Give 1, 2, 3, ….")
-    return int(value)
-
-
-def _whole_widths(widths: object) -> tuple[int, ...]:
-    if isinstance(widths, str | bytes | Mapping | set) or not isinstance(widths, Iterable):
-        raise InputError(
-            f"widths is {short_repr(widths)}. It lists the hidden widths, one fewer than layers. "
-            "Give for instance [64, 32] for three layers."
-        )
-    return tuple(_whole(f"widths[{place}]", width) for place, width in enumerate(widths))
+    return tuple(map(read_layer_definition, given))

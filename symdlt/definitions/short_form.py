@@ -100,26 +100,27 @@ def _summand(text: str, words: list[str], rows: str) -> Expression:
     constant = Polynomial.number(1)
     for name in names:
         if name not in drawn:
-            constant = constant * _constant(name)
+            constant = constant * constant_named(name)
     if not field:
         if not last[0].isalpha():
             raise _refused(text, f"has the summand {last}, which is not random")
-        return biases("ℓ+1", rows, name=_greek(last))(i) * constant
+        return biases("ℓ+1", rows, name=greek(last))(i) * constant
     z = preactivations("ℓ")
     function = activation("σ", z).derivative(len(field["primes"])) if field["s"] else z
     if not drawn:
         return function(i, δ) * constant
-    W = weights("ℓ+1", rows, WIDTH, name=_greek(drawn[0]))
+    W = weights("ℓ+1", rows, WIDTH, name=greek(drawn[0]))
     return (W(i, j) * function(j, δ)).sum(j) * constant
 
 
-def _constant(word: str) -> Polynomial:
+def constant_named(word: str) -> Polynomial:
+    """A number, or a symbol."""
     if word[0].isdigit():
         return Polynomial.number(Fraction(word))
-    return symbol(_greek(word))
+    return symbol(greek(word))
 
 
-def _greek(word: str) -> str:
+def greek(word: str) -> str:
     """A Greek letter for its name at the head of a word, as in xi or lambda_2."""
     head, mark, tail = word.partition("_")
     return _LETTERS.get(head, head) + mark + tail

@@ -188,7 +188,10 @@ def check(
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     data = check_data(x)
-    names, left_out = _compared(mlp, asked_tensors(tensors))
+    asked = asked_tensors(tensors)
+    if not mlp.is_dense and asked == TENSORS:
+        asked = tuple(BOOK)
+    names, left_out = _compared(mlp, asked)
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
@@ -342,6 +345,11 @@ def _norm(name: str, result: Propagation) -> float:
 
 
 def _sampled_network(mlp: Network, size: int) -> Network:
-    """The network so many times as wide, with the two outputs that tensors with pairs need."""
+    """The network so many times as wide, with the two outputs that tensors with pairs need.
+
+    A last layer that keeps its neurons grows with the others.
+    """
     widths = [size * width for width in mlp.widths]
-    return mlp.resized(widths=widths, n_L=max(2, mlp.n_L))
+    inner = {name: [size * width for width in many] for name, many in mlp.inner}
+    grown = size * mlp.n_L if mlp.depth > 1 and mlp.keeps(mlp.depth) else mlp.n_L
+    return mlp.resized(widths=widths, n_L=max(2, grown), inner=inner)

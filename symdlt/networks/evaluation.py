@@ -9,9 +9,9 @@ from math import prod
 from reprlib import repr as short_repr
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import Network
+from symdlt.definitions import BOOK, Network
 from symdlt.errors import KernelError, require
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
@@ -28,6 +28,7 @@ from symdlt.networks.requests import (
     check_network,
     overlaps,
 )
+from symdlt.networks.streams import check_streams, stream_tensors
 from symdlt.networks.tasks import MOST_SAMPLES, plan, results
 
 
@@ -74,9 +75,13 @@ def propagate(
     require(executor, Executor | None, "an executor", advice)
     require(progress, bool | None, "a choice", "Give True, False or None.")
     names = asked_tensors(tensors)
-    check_learning_rates(mlp, names)
     tolerance = _tolerance(tolerance)
     data = check_data(x)
+    if not mlp.is_dense:
+        names = tuple(BOOK) if tensors == "all" else names
+        chosen = check_blocks(blocks, names, len(data))
+        return _of_streams(mlp, data, names, chosen, tolerance, progress)
+    check_learning_rates(mlp, names)
     chosen = check_blocks(blocks, names, len(data))
     check_activation(mlp, names)
     _check_size(mlp, names, chosen, len(data))
@@ -93,6 +98,24 @@ def propagate(
                 for name, array in arrays.items():
                     found[name][:, *place] = array
     return Propagation(found, mlp.widths, chosen)
+
+
+def _of_streams(
+    network: Network,
+    data: NDArray[np.float64],
+    names: tuple[str, ...],
+    blocks: Blocks,
+    tolerance: float,
+    progress: bool | None,
+) -> Propagation:
+    """The tensors of a network with other layers than dense ones."""
+    check_streams(network, names)
+    sized = network.resized(n_0=data.shape[1])
+    _check_size(sized, names, blocks, len(data))
+    found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+    layers = range(network.depth)
+    chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in found.items()}
+    return Propagation(chosen, network.widths, blocks)
 
 
 def _tolerance(tolerance: float) -> float:

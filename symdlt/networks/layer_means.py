@@ -114,25 +114,42 @@ def has_vanishing_tensors(mlp: Network, overlap: Array, learning: bool) -> bool:
 
 def functions(mlp: Network, derivatives: int) -> tuple[Function, ...]:
     """The activation and its first derivatives as functions of arrays."""
-    if isinstance(mlp.activation, Activation):
-        return _compiled(mlp.activation, derivatives).functions
-    return mlp.activation[: derivatives + 1]
+    return functions_of(mlp.activation, derivatives)
+
+
+def functions_of(
+    activation: Activation | tuple[Function, ...], derivatives: int
+) -> tuple[Function, ...]:
+    """An activation and its first derivatives as functions of arrays."""
+    if isinstance(activation, Activation):
+        return _compiled(activation, derivatives).functions
+    return activation[: derivatives + 1]
 
 
 def layer_means(mlp: Network, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
     """How the means of every layer are taken; zero_slopes is that of KinkedMeans."""
-    given = functions(mlp, derivatives)
-    if not isinstance(mlp.activation, Activation):
+    return means_of(mlp.activation, derivatives, tolerance, zero_slopes)
+
+
+def means_of(
+    activation: Activation | tuple[Function, ...],
+    derivatives: int,
+    tolerance: float,
+    zero_slopes: bool,
+) -> LayerMeans:
+    """How the means of an activation are taken; zero_slopes is that of KinkedMeans."""
+    given = functions_of(activation, derivatives)
+    if not isinstance(activation, Activation):
         return SmoothMeans(given, tolerance)
-    together = _compiled(mlp.activation, derivatives).together
-    kinks = kinks_of(mlp.activation)
+    together = _compiled(activation, derivatives).together
+    kinks = kinks_of(activation)
     if kinks:
         return KinkedMeans(given, kinks, tolerance, zero_slopes)
-    family = family_of(mlp.activation)
+    family = family_of(activation)
     means: SmoothMeans | ClosedMeans = SmoothMeans(given, tolerance, together)
     if family:
         means = ClosedMeans(given, *family, tolerance, together)
-    constants = constants_of(mlp.activation, derivatives)
+    constants = constants_of(activation, derivatives)
     return MeansWithConstants(means, constants) if constants else means
 
 

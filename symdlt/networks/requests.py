@@ -9,12 +9,11 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, DENSE, Network, split_subleading, tensor
+from symdlt.definitions import BOOK, Network, split_subleading, tensor
 from symdlt.errors import (
     ActivationError,
     InputError,
     KernelError,
-    LayerError,
     UnknownTensorError,
     require,
 )
@@ -71,22 +70,14 @@ def _canonical(name: str) -> str:
 
 
 def check_network(network: Network) -> None:
-    """Refuse what is no network of dense layers, whose recursions the kernels are.
+    """Refuse what is no network with an activation.
 
     Raises:
         InputError: for what is no network.
-        LayerError: for other layers.
         ActivationError: if there is no activation.
     """
     advice = "Give an MLP(activation=…, widths=…, C_b=…, C_W=…)."
     require(network, Network, "a network", advice)
-    if not network.is_dense:
-        other = next(layer for layer in network.layers if layer != DENSE)
-        raise LayerError(
-            f"The kernels are those of dense layers, {DENSE}, with Gaussian weights. The network "
-            f"{network!r} has the layer {other}. Sample it with symdlt.sampling.measure, or derive "
-            "its recursions with derive(…, layer=…)."
-        )
     if network.activation == ():
         raise ActivationError(f"{network!r} has no activation. Its tensors depend on one. {advice}")
 

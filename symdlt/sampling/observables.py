@@ -185,7 +185,8 @@ def check_parameters(parameters: NetworkParameters, ensemble: Network) -> None:
 
 def highest_derivative(trees: Sequence[Tree], network: Network) -> int:
     """The highest derivative of the activation that trees on a network contain."""
-    branches = (branch for layer in network.layers for branch in layer.branches)
+    numbers = range(1, network.depth + 1)
+    branches = (branch for number in numbers for branch in network.branches(number))
     read = max((branch.order for branch in branches), default=0)
     return max(read, 0) + max((tree.largest_degree for tree in trees), default=0)
 

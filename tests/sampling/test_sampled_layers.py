@@ -9,7 +9,7 @@ from exact.gaussian import Rows, mean
 from mpmath import mp
 from oracle.montecarlo import polynomial
 
-from symdlt import MLP, check, derive, predict_infinite, propagate
+from symdlt import MLP, derive, propagate
 from symdlt.algebra import activation, from_cumulants, neurons, preactivations, sample, weights
 from symdlt.definitions import DENSE, Layer, Network, dense_layer
 from symdlt.errors import ActivationError, InputError, KernelError, LayerError, SamplingError
@@ -133,9 +133,8 @@ def listed_law():
 @pytest.mark.parametrize(
     ("action", "error", "message"),
     [
-        (lambda: propagate(residual(), [[1.0]]), LayerError, "has the layer z' = xi z"),
-        (lambda: check(residual(), [[1.0]]), LayerError, "those of dense layers"),
-        (lambda: predict_infinite(residual(), [[1.0]], [[1] * 4], [[2.0]]), LayerError, "dense"),
+        (lambda: propagate(residual(), [[1.0]], "G.1"), LayerError, "G.1 of .* is not known"),
+        (lambda: propagate(residual(), [[1.0]], "F"), KernelError, "lambda_W, lambda_b is missing"),
         (lambda: residual(widths=[4, 5]), LayerError, "Layer 2 keeps 4 neurons, and has 5"),
         (
             lambda: residual(values={"C_b": 0, "C_W": 1}),

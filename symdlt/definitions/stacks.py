@@ -1,0 +1,319 @@
+"""Stacks: layers of several streams, with gates and weights in between, and their short form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from symdlt.activations import activation
+from symdlt.algebra import Head, Polynomial, biases, symbol, weights
+from symdlt.definitions.branches import ascii_name, names_in
+from symdlt.definitions.short_form import WIDTH, constant_named, greek
+from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
+from symdlt.errors import ActivationError, LayerError
+
+_TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*'*)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))")
+_ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    r"""A layer that computes several fields, each of which later ones may read.
+
+    $$h_i = b_i + \sum_j U_{ij}\,σ(z_j),\qquad z'_i = ξ z_i + \sum_k W_{ik}\,σ(h_k)$$
+
+    A statement makes one field: a sum of earlier fields on their neuron, of biases, and of weights
+    times a function of earlier fields, which is a sum of products. Fields that are multiplied or
+    added share their neurons; all others have neurons, and a width, of their own.
+
+    Args:
+        text: statements with ``;`` between them; the last one is that of z'. The field of the
+            layer below is z, or x. In front of fields capital letters are weights, a small name
+            without a field is a bias, other names are constants; s is the activation of the
+            network, and others stand by their name.
+        rates: the learning rate of each random tensor by its name; λ_b for biases b, and λ_W over
+            the width that is summed over for weights W, unless told.
+
+    Raises:
+        LayerError: if it cannot be read, or is no feed-forward layer, and why.
+
+    >>> glu = Stack("u = U z; v = V z; z' = b + W s(u) v")
+    >>> glu.symbols
+    ('C_U', 'C_V', 'C_b', 'C_W', 'λ_U', 'λ_V', 'λ_b', 'λ_W')
+    >>> [site for site in glu.sites]
+    [('z',), ('u', 'v'), ("z'",)]
+    """
+
+    text: str
+    rates: Mapping[str, Polynomial] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise LayerError(
+                f"{self.text!r} is no stack of streams. It was given as the text of a layer. "
+                'Give one such as "h = U s(z); z\' = z + W s(h)".'
+            )
+        object.__setattr__(self, "rates", dict(self.rates or {}))
+        self._check()
+
+    @cached_property
+    def streams(self) -> tuple[Stream, ...]:
+        """The fields in the order in which they are computed; the last is z'."""
+        known, streams = {BELOW}, []
+        statements = [part for part in self.text.split(";") if part.strip()]
+        for statement in statements:
+            name, equals, body = statement.partition("=")
+            name = name.strip()
+            if not equals or not re.fullmatch(r"[^\W\dA-Z]\w*'?", name) or name in known:
+                raise self._refused(
+                    f"has the statement {statement.strip()!r}, which makes no field"
+                )
+            streams.append(self._stream(name, body, known))
+            known.add(name)
+        if not streams or streams[-1].name != ABOVE or ABOVE in {s.name for s in streams[:-1]}:
+            raise self._refused("does not end with the statement of z'")
+        return tuple(streams)
+
+    @cached_property
+    def sites(self) -> tuple[tuple[str, ...], ...]:
+        """The fields that share their neurons, in the order of the first of each."""
+        names = (BELOW, *(stream.name for stream in self.streams))
+        home = {name: {name} for name in names}
+        together = [{stream.name, *(field for _, field in stream.kept)} for stream in self.streams]
+        together += [set(each.function.fields) for each in self.drawn if each.function]
+        for fields in together:
+            merged = set().union(*(home[field] for field in fields))
+            for field in merged:
+                home[field] = merged
+        return tuple(dict.fromkeys(tuple(sorted(home[name], key=names.index)) for name in names))
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """The constants: of the laws, then the learning rates, then the others."""
+        factors = [each.variance for each in self.drawn] + [each.rate for each in self.drawn]
+        names = [name for factor in (*factors, *self.constants) for name in names_in(factor)]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def drawn(self) -> tuple[Drawn, ...]:
+        """All fresh weights and biases."""
+        return tuple(each for stream in self.streams for each in stream.drawn)
+
+    @property
+    def constants(self) -> tuple[Polynomial, ...]:
+        """All coefficients, of what is kept, of the weights, and inside functions."""
+        found = [c for stream in self.streams for c, _ in stream.kept]
+        for drawn in self.drawn:
+            terms = () if drawn.function is None else drawn.function.terms
+            found += [c for c, _ in terms] or [drawn.coefficient]
+        return tuple(found)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the activations."""
+        terms = [term for each in self.drawn if each.function for term in each.function.terms]
+        return tuple(dict.fromkeys(f.function for _, fs in terms for f in fs if f.function))
+
+    def _stream(self, name: str, body: str, known: set[str]) -> Stream:
+        kept: list[tuple[Polynomial, str]] = []
+        drawn: list[Drawn] = []
+        for products in _Reader(body, known, self._refused).summands():
+            letters = {word for one in products for word in one.names if word[0].isupper()}
+            if len(letters) > 1:
+                raise self._refused(f"multiplies the weights {' and '.join(sorted(letters))}")
+            if letters:
+                drawn.append(self._weights(letters.pop(), products))
+            elif all(one.factors for one in products):
+                kept += [self._kept(one) for one in products]
+            elif len(products) > 1 or not products[0].names:
+                raise self._refused(f"has a summand of {name} that is not random")
+            else:
+                *names, bias = products[0].names
+                head = biases("ℓ+1", name=greek(bias))
+                constant = _constant(_Product(products[0].number, tuple(names)))
+                drawn.append(Drawn(head, self._rate(head, Polynomial.number(1)), None, constant))
+        return Stream(name, tuple(kept), tuple(drawn))
+
+    def _kept(self, product: _Product) -> tuple[Polynomial, str]:
+        factor = product.factors[0]
+        if len(product.factors) > 1 or factor.function is not None:
+            raise self._refused(
+                f"keeps {' '.join(map(str, product.factors))} on its neuron. Only a field itself "
+                "can stay there; what reads it may be any function"
+            )
+        return _constant(product), factor.field
+
+    def _weights(self, name: str, products: list[_Product]) -> Drawn:
+        if not all(one.factors for one in products):
+            raise self._refused(f"has the weights {name} without a field that they read")
+        head = weights("ℓ+1", name=greek(name))
+        terms = tuple(
+            (
+                _constant(replace(one, names=tuple(n for n in one.names if n != name))),
+                tuple(sorted(one.factors, key=str)),
+            )
+            for one in products
+        )
+        rate = self._rate(head, symbol(WIDTH))
+        return Drawn(head, rate, SiteFunction(terms))
+
+    def _rate(self, head: Head, width: Polynomial) -> Polynomial:
+        assert self.rates is not None
+        return self.rates.get(head.name, symbol(f"λ_{head.name}") / width)
+
+    def _check(self) -> None:
+        drawn = [ascii_name(each.tensor.name) for each in self.drawn]
+        twice = sorted({name for name in drawn if drawn.count(name) > 1})
+        if twice:
+            raise self._refused(
+                f"uses {', '.join(twice)} twice. The theory draws weights and biases afresh for "
+                "each place where they stand"
+            )
+        for name in self.functions:
+            if name != "s":
+                try:
+                    activation(name)
+                except ActivationError as reason:
+                    raise self._refused(f"has the function {name}. {reason}") from reason
+        read = {field for each in self.drawn if each.function for field in each.function.fields}
+        read |= {f for s in self.streams for _, f in s.kept}
+        idle = [s.name for s in self.streams[:-1] if s.name not in read]
+        if idle:
+            raise self._refused(f"computes {', '.join(idle)}, which nothing reads")
+
+    def _refused(self, why: str) -> LayerError:
+        return LayerError(
+            f"The layer {self.text[:120]!r} {why}. A layer is a list of statements, each of a "
+            'field that earlier ones make. Write one such as "h = U s(z); z\' = z + W s(h)".'
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.streams == other.streams if isinstance(other, Stack) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.streams)
+
+    def __str__(self) -> str:
+        return "; ".join(" ".join(part.split()) for part in self.text.split(";") if part.strip())
+
+    def __repr__(self) -> str:
+        return f"Stack({str(self)!r})"
+
+
+def is_stack(text: object) -> bool:
+    """Whether the text of a layer has several statements, or products or functions of its own."""
+    if not isinstance(text, str):
+        return False
+    plain = re.sub(r"\bs'*\(\s*z\s*\)", BELOW, text.partition("=")[2])
+    several = any(len(re.findall(r"\bz\b", summand)) > 1 for summand in re.split("[+-]", plain))
+    return several or ";" in text or "(" in plain or re.search(r"\bx\b", plain) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """One product: a number, names that are no fields, and factors."""
+
+    number: Fraction
+    names: tuple[str, ...] = ()
+    factors: tuple[Factor, ...] = ()
+
+    def __mul__(self, other: _Product) -> _Product:
+        return _Product(
+            self.number * other.number, self.names + other.names, self.factors + other.factors
+        )
+
+
+class _Reader:
+    """Reads the right side of a statement: sums of products of sums."""
+
+    def __init__(self, body: str, known: set[str], refused: Callable[[str], LayerError]) -> None:
+        self.known, self.refused = known, refused
+        self.tokens: list[str] = []
+        place = 0
+        while place < len(body.rstrip()):
+            match = _TOKEN.match(body, place)
+            if match is None:
+                raise refused(f"cannot be read at {body[place:].strip()[:20]!r}")
+            self.tokens.append(match[0].strip())
+            place = match.end()
+        self.place = 0
+
+    def summands(self) -> list[list[_Product]]:
+        """The summands of the statement, each with its brackets multiplied out."""
+        found = self._sum()
+        if self.place < len(self.tokens):
+            raise self.refused(f"has {self.tokens[self.place]!r} out of place")
+        return found
+
+    @property
+    def _next(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def _take(self) -> str:
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def _sum(self) -> list[list[_Product]]:
+        found = []
+        sign = -1 if self._next == "-" else 1
+        if self._next in ("+", "-"):
+            self._take()
+        while True:
+            found.append([_Product(Fraction(sign)) * one for one in self._product()])
+            if self._next not in ("+", "-"):
+                return found
+            sign = -1 if self._take() == "-" else 1
+
+    def _product(self) -> list[_Product]:
+        found = [_Product(Fraction(1))]
+        start = self.place
+        while self._next and self._next not in ("+", "-", ")"):
+            found = [one * other for one in found for other in self._factor()]
+        if self.place == start:
+            raise self.refused("has an empty summand")
+        return found
+
+    def _factor(self) -> list[_Product]:
+        word = self._take()
+        if word == "(":
+            inner = [one for summand in self._sum() for one in summand]
+            self._close()
+            return inner
+        if word[0].isdigit():
+            return [_Product(Fraction(word))]
+        name = word.rstrip("'")
+        if self._next == "(" and not name[0].isupper():
+            self._take()
+            field = self._field(self._take() if self._next else "")
+            self._close()
+            return [_Product(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))]
+        if word in self.known or word in _ALIASES:
+            return [_Product(Fraction(1), (), (Factor(self._field(word)),))]
+        if word != name:
+            raise self.refused(f"has {word}, which is no field that was made before")
+        return [_Product(Fraction(1), (word,))]
+
+    def _field(self, word: str) -> str:
+        name = _ALIASES.get(word, word)
+        if name not in self.known:
+            raise self.refused(
+                f"reads {word or 'nothing'} before it is made. Fields that can be read here are "
+                f"{', '.join(sorted(self.known))}"
+            )
+        return name
+
+    def _close(self) -> None:
+        if self._next != ")":
+            raise self.refused("has a bracket that is not closed")
+        self._take()
+
+
+def _constant(product: _Product) -> Polynomial:
+    """The number and the symbols of a product."""
+    constant = Polynomial.number(product.number)
+    for name in product.names:
+        constant = constant * constant_named(name)
+    return constant

@@ -1,0 +1,87 @@
+"""Streams: what a layer computes one after the other, each with fresh weights and biases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symdlt.algebra import Head, Polynomial
+
+UNIT = Polynomial.number(1)
+BELOW = "z"  # the field that a layer reads of the layer below
+ABOVE = "z'"  # the field that it makes
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Factor:
+    """A function of one field at one neuron.
+
+    Attributes:
+        field: the name of the field.
+        function: the name of the activation, s for that of the network; None for the field itself.
+        order: which derivative of the activation.
+    """
+
+    field: str
+    function: str | None = None
+    order: int = 0
+
+    def __str__(self) -> str:
+        if self.function is None:
+            return self.field
+        return f"{self.function}{chr(39) * self.order}({self.field})"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFunction:
+    """A sum of products of functions of fields, all at one neuron: φ of a branch.
+
+    Attributes:
+        terms: constants, each with the factors that it multiplies.
+    """
+
+    terms: tuple[tuple[Polynomial, tuple[Factor, ...]], ...]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of the fields that it reads."""
+        return frozenset(factor.field for _, factors in self.terms for factor in factors)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    r"""Fresh biases $b_i$, or fresh weights and what they read, $\sum_j W_{ij} φ_j$.
+
+    Attributes:
+        tensor: the random tensor, with its law.
+        rate: the learning rate of its parameters.
+        function: φ, with all constants; None for biases.
+        coefficient: the constant in front of biases.
+    """
+
+    tensor: Head
+    rate: Polynomial
+    function: SiteFunction | None
+    coefficient: Polynomial = UNIT
+
+    @property
+    def variance(self) -> Polynomial:
+        """The second cumulant of its entries."""
+        assert self.tensor.law is not None
+        return self.tensor.law.cumulant(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    r"""One field of a layer: $h_i = \sum c\,f_i + b_i + \sum_j W_{ij} φ_j$.
+
+    Given all fields before it the drawn part is Gaussian, and independent from neuron to neuron.
+
+    Attributes:
+        name: the name of the field.
+        kept: constants and the names of earlier fields at the same neuron that are added.
+        drawn: the fresh weights and biases.
+    """
+
+    name: str
+    kept: tuple[tuple[Polynomial, str], ...]
+    drawn: tuple[Drawn, ...]

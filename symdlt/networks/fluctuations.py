@@ -1,0 +1,263 @@
+r"""Tensors at order 1/n of any feed-forward program, by the linear response of neuron averages.
+
+All neurons of a site see the same Gaussian law, whose covariances are averages over earlier
+neurons, $S_{αβ} = C_b + C_W\,M(φ_αφ_β)$ with $M(F) = \frac1n\sum_j F_j$. At order 1/n an average
+fluctuates in two ways: by the noise η of its own neurons, whose covariance is that of one neuron,
+$n\,\mathrm{cov}(η(F), η(G)) = ⟨FG⟩ - ⟨F⟩⟨G⟩$, and because the law itself fluctuates,
+
+$$δM(F) = η(F) + \tfrac12\sum ⟨∂_f∂_gF⟩\,δQ_{fg},\qquad δS = C_W\,δM(φφ),$$
+
+with $Q_{fg}$ the covariance of two fields given everything before. Sums are over fields and
+vertices. As a later field reads the same neuron again where there is a skip, noise of one layer
+meets that of all others, and V needs pairs of depths; in a chain of dense layers the neurons are
+always others, and the known recursion is left.
+
+Trees are read off the same equations. An edge between the vertices u and v is the derivative along
+a random direction, with coefficients ε at its two ends and ε² = 0: a vertex is z at parameters
+$θ + \sum ε\,η$, with $\mathrm{cov}(η) = λ$. So weights have the covariance $C_W + λ_W ε_uε_v$,
+fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from symdlt.definitions import Correlator
+from symdlt.networks.program import INPUT, Function, Program, ReadBranch
+from symdlt.networks.site_functions import (
+    Edge,
+    Terms,
+    Vertex,
+    at_vertex,
+    derivative,
+    fields_at,
+    product_of,
+    with_edges,
+)
+from symdlt.networks.site_means import ONE, VERTICES, Array, SiteMeans
+
+Edges = frozenset[Edge]
+Leg = tuple[int, Vertex]  # a field at a vertex
+Pair = tuple[Leg, Leg]
+Read = tuple[int, int]  # a field and the number of its branch; a field and OUTPUT for z z itself
+OUTPUT = -1
+ZERO = 0.0 * ONE
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """The product of a branch's function at two vertices, or of a field, averaged over a site."""
+
+    read: Read
+    vertices: tuple[Vertex, Vertex]
+
+
+class Fluctuations:
+    """Kernels, NTKs and tensors of order 1/n of all fields.
+
+    Args:
+        program: the network.
+        overlap: that of the inputs, $\\frac{1}{n_0}\\sum_j x_j x_j$.
+        means: Gaussian means at one neuron.
+    """
+
+    def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
+        self.program = program
+        self.overlap = overlap
+        self.means = means
+        self.known: dict[object, Array] = {}
+
+    def add_kernels(self, field: int) -> None:
+        """The kernel and the NTK of a field with all earlier ones at its neurons."""
+        fields, means = self.program.fields, self.means
+        one = fields[field]
+        for g in (g for g in range(field) if fields[g].site == one.site and one.kept):
+            zero = np.zeros_like(self.overlap)
+            means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in one.kept), zero)
+            means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in one.kept), zero)
+        kernel = np.full_like(self.overlap, one.bias_variance)
+        ntk = np.full_like(self.overlap, one.bias_rate)
+        for c, k in one.kept:
+            for d, m in one.kept:
+                kernel += c * d * means.kernel(k, m)
+                ntk += c * d * means.ntk(k, m)
+        for branch in one.branches:
+            average, moved = self._leading(branch)
+            kernel += branch.variance * average
+            ntk += branch.rate * average + branch.variance * moved
+        means.kernels[field, field] = 0.5 * (kernel + kernel.T)
+        means.ntks[field, field] = 0.5 * (ntk + ntk.T)
+
+    def plan(self, correlators: Sequence[Correlator], field: int) -> None:
+        """Find all means that tensors of a field need."""
+        known, self.known = self.known, _Planned(self.known)
+        self.means.planning = True
+        for correlator in correlators:
+            self.tensor(correlator, field)
+        self.means.planning = False
+        self.known = known
+        self.means.settle()
+
+    def tensor(self, correlator: Correlator, field: int) -> Array:
+        r"""A tensor of two pairs, with its factor 1/n.
+
+        Of $E[z_iz_iz_kz_k]$, connected and $i ≠ k$, and alike with edges: the response of both
+        averages, and the noise of either that the other one has met.
+        """
+        first, second = correlator.matching
+        left, right = (((field, u), (field, v)) for u, v in (first, second))
+        averages = [Average((field, OUTPUT), vertices) for vertices in (first, second)]
+        edges = frozenset(correlator.forest.edges)
+        found = (
+            self._both(left, right, edges)
+            + self._noise(averages[0], right, edges)
+            + self._noise(averages[1], left, edges)
+        )
+        return np.broadcast_to(found, (len(self.overlap),) * VERTICES)
+
+    def _leading(self, branch: ReadBranch) -> tuple[Array, Array]:
+        """⟨φφ⟩, and what the NTK of the fields that are read adds."""
+        if branch.site == INPUT:
+            number = sum(number for number, _ in branch.function)
+            return number**2 * self.overlap, np.zeros_like(self.overlap)
+        both = product_of(at_vertex(branch.function, 0), at_vertex(branch.function, 1))
+        moved = with_edges(both, [(0, 1)])
+        self.means.planning = True
+        self.means.mean(both), self.means.mean(moved)
+        self.means.planning = False
+        self.means.settle()
+        shape = self.overlap.shape
+        average, change = (
+            np.broadcast_to(self.means.mean(terms)[:, :, 0, 0], shape) for terms in (both, moved)
+        )
+        return average, change
+
+    def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        """The covariance of two conditional covariances δQ."""
+        left, right = _sorted(left), _sorted(right)
+        if right[0][0] > left[0][0]:
+            left, right = right, left
+        key = left, right, edges
+        if key not in self.known:
+            self.known[key] = self._parts(
+                left,
+                edges,
+                lambda pair, rest: self._both(pair, right, rest),
+                lambda average, rest: self._noise(average, right, rest),
+            )
+        return self.known[key]
+
+    def _noise(self, average: Average, pair: Pair, edges: Edges) -> Array:
+        """The covariance of the noise of an average with a conditional covariance δQ."""
+        pair = _sorted(pair)
+        key = average, pair, edges
+        if key not in self.known:
+            self.known[key] = self._parts(
+                pair,
+                edges,
+                lambda lower, rest: self._noise(average, lower, rest),
+                lambda other, rest: self._one_neuron(average, other, rest),
+            )
+        return self.known[key]
+
+    def _parts(
+        self,
+        pair: Pair,
+        edges: Edges,
+        of_pair: Callable[[Pair, Edges], Array],
+        of_noise: Callable[[Average, Edges], Array],
+    ) -> Array:
+        """What δQ of the later field of a pair is made of, each part in its covariance."""
+        (field, u), (other, v) = pair
+        one = self.program.fields[field]
+        total = ZERO
+        if field != other:
+            for c, k in one.kept:
+                total = total + c * of_pair(((k, u), (other, v)), edges)
+            return total
+        for c, k in one.kept:
+            for d, m in one.kept:
+                total = total + c * d * of_pair(((k, u), (m, v)), edges)
+        edge = (min(u, v), max(u, v))
+        for number, branch in enumerate(one.branches):
+            if branch.site == INPUT:
+                continue
+            average = Average((field, number), edge)
+            for factor, rest in [(branch.variance, edges)] + [(branch.rate, edges - {edge})] * (
+                edge in edges
+            ):
+                noise = of_noise(average, rest)
+                total = total + factor * (noise + self._response(average, rest, of_pair))
+        return total
+
+    def _response(
+        self, average: Average, edges: Edges, of_pair: Callable[[Pair, Edges], Array]
+    ) -> Array:
+        """What an average takes from the covariances of the fields that it reads."""
+        terms, _ = self._function(average)
+        own = [edge for edge in (average.vertices,) if edge in edges]
+        vertices = sorted(set(average.vertices))
+        legs = [(f, a) for a in vertices for f in fields_at(terms, a)]
+        total = ZERO
+        for place, first in enumerate(legs):
+            for second in legs[place:]:
+                twice = derivative(derivative(terms, first[1], first[0]), second[1], second[0])
+                factor = 0.5 if first == second else 1.0
+                for inside in ([], own) if own else ([],):
+                    if changed := with_edges(twice, inside):
+                        slope = factor * self.means.mean(changed)
+                        total = total + slope * of_pair((first, second), edges - {*inside})
+        return total
+
+    def _one_neuron(self, left: Average, right: Average, edges: Edges) -> Array:
+        """The covariance of two functions at one neuron over the width; zero for other neurons."""
+        (first, site), (second, other) = self._function(left), self._function(right)
+        ours, theirs = set(left.vertices), set(right.vertices)
+        if site != other or any(not {*edge} <= ours | theirs for edge in edges):
+            return ZERO
+        key = frozenset(((left, 0), (right, 0))), edges
+        if key not in self.known:
+            found = self.means.mean(with_edges(product_of(first, second), sorted(edges)))
+            inner = [sorted(e for e in edges if {*e} <= side) for side in (ours, theirs)]
+            if len(inner[0]) + len(inner[1]) == len(edges):
+                alone = [
+                    self.means.mean(with_edges(terms, chosen))
+                    for terms, chosen in zip((first, second), inner, strict=True)
+                ]
+                found = found - alone[0] * alone[1]
+            self.known[key] = found / self.program.widths[site]
+        return self.known[key]
+
+    def _function(self, average: Average) -> tuple[Terms, int]:
+        """The product at two vertices that is averaged, and its site."""
+        field, number = average.read
+        if number == OUTPUT:
+            function: Function = ((1.0, ((field, None, 0),)),)
+            site = self.program.fields[field].site
+        else:
+            branch = self.program.fields[field].branches[number]
+            function, site = branch.function, branch.site
+        u, v = average.vertices
+        return product_of(at_vertex(function, u), at_vertex(function, v)), site
+
+
+class _Planned(dict[object, Array]):
+    """What is known, and on top of it what is planned only."""
+
+    def __init__(self, below: dict[object, Array]) -> None:
+        self.below = below
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or key in self.below
+
+    def __missing__(self, key: object) -> Array:
+        return self.below[key]
+
+
+def _sorted(pair: Pair) -> Pair:
+    """The leg with the later field first."""
+    first, second = pair
+    return (first, second) if first >= second else (second, first)

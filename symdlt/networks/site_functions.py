@@ -1,0 +1,74 @@
+r"""Functions of the fields at one neuron, at up to four vertices, and their derivatives.
+
+A vertex is a leg of a tensor, with a sample of its own. A function is a sum of products of factors
+(vertex, field, activation, derivative); a term may come with NTKs $Θ_{fu,gv}$ between fields at
+two vertices. That is what differentiating means of products with respect to the covariance gives
+(Price's theorem, R. Price, 1958): ⟨F⟩ changes by $\sum ⟨∂_{fu}∂_{gv}F⟩\,δK_{fu,gv}$.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from symdlt.networks.program import Function
+
+Vertex = int
+VertexFactor = tuple[Vertex, int, str | None, int]
+Link = tuple[int, Vertex, int, Vertex]
+Key = tuple[tuple[VertexFactor, ...], tuple[Link, ...]]
+Terms: TypeAlias = Mapping[Key, float]
+Edge = tuple[Vertex, Vertex]
+
+
+def at_vertex(function: Function, vertex: Vertex) -> Terms:
+    """A function of the fields of a neuron, at one vertex."""
+    found: defaultdict[Key, float] = defaultdict(float)
+    for number, factors in function:
+        found[_sorted((vertex, *factor) for factor in factors), ()] += number
+    return found
+
+
+def product_of(left: Terms, right: Terms) -> Terms:
+    """The product of two functions."""
+    found: defaultdict[Key, float] = defaultdict(float)
+    for (factors, links), number in left.items():
+        for (others, more), other in right.items():
+            found[_sorted(factors + others), tuple(sorted(links + more))] += number * other
+    return found
+
+
+def derivative(terms: Terms, vertex: Vertex, field: int) -> Terms:
+    """The derivative with respect to a field at a vertex."""
+    found: defaultdict[Key, float] = defaultdict(float)
+    for (factors, links), number in terms.items():
+        for place, (at, of, name, order) in enumerate(factors):
+            if (at, of) == (vertex, field):
+                rest = factors[:place] + factors[place + 1 :]
+                if name is not None:
+                    rest = _sorted((*rest, (at, of, name, order + 1)))
+                found[rest, links] += number
+    return found
+
+
+def fields_at(terms: Terms, vertex: Vertex) -> list[int]:
+    """The fields that are read at a vertex."""
+    return sorted({of for factors, _ in terms for at, of, _, _ in factors if at == vertex})
+
+
+def with_edges(terms: Terms, edges: Iterable[Edge]) -> Terms:
+    """The coefficient of edges: of each, an NTK times a derivative at both its ends."""
+    for u, v in edges:
+        found: defaultdict[Key, float] = defaultdict(float)
+        for f in fields_at(terms, u):
+            first = derivative(terms, u, f)
+            for g in fields_at(terms, v):
+                for (factors, links), number in derivative(first, v, g).items():
+                    found[factors, tuple(sorted((*links, (f, u, g, v))))] += number
+        terms = found
+    return terms
+
+
+def _sorted(factors: Iterable[VertexFactor]) -> tuple[VertexFactor, ...]:
+    return tuple(sorted(factors, key=lambda factor: (factor[:2], factor[2] or "", factor[3])))

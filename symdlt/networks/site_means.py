@@ -1,0 +1,242 @@
+"""Gaussian means of functions of the fields at one neuron, as arrays over the samples.
+
+Factors that are a field itself are taken away by Stein's lemma (C. Stein, 1972): ⟨z F⟩ is a sum of
+covariances times ⟨∂F⟩. What is left is split into independent groups, and each group, activations
+at two or four samples of one or several fields, is a mean over pairs or quadruples of one joint
+covariance. An odd group is joined by an activation of an independent Gaussian, and divided by its
+mean.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.errors import LayerError
+from symdlt.means import Function, LayerMeans
+from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
+
+Array = NDArray[np.float64]
+Fields = tuple[int, ...]
+Orders = tuple[int, ...]
+Wanted = tuple[str, Fields, Orders]
+
+VERTICES = 4
+GHOST = -1  # the field of the independent Gaussian that joins odd groups
+# Nodes that tell the sign of the mean of its activation; of those tried the largest is taken.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+ONE = np.ones((1,) * VERTICES)
+
+
+class SiteMeans:
+    """Means at one neuron, given the covariances of its fields.
+
+    Means are found many at once. While `planning`, what is asked for is noted and the answer is
+    one; `settle` finds what was noted.
+
+    Attributes:
+        kernels: covariances of pairs of fields, the later field first.
+        ntks: the NTK of the same pairs.
+    """
+
+    def __init__(
+        self,
+        samples: int,
+        means: Callable[[str, int], LayerMeans],
+        functions: Callable[[str, int], Sequence[Function]],
+    ) -> None:
+        self.samples = samples
+        self.means = means
+        self.functions = functions
+        self.kernels: dict[tuple[int, int], Array] = {}
+        self.ntks: dict[tuple[int, int], Array] = {}
+        self.planning = False
+        self.tables: dict[Wanted, Array] = {}
+        self.asked: set[Wanted] = set()
+        self.found: dict[Key, Array] = {}
+        self.products: dict[tuple[VertexFactor, ...], Array] = {}
+        self.planned: set[tuple[VertexFactor, ...]] = set()
+
+    def kernel(self, f: int, g: int) -> Array:
+        """The covariance of two fields of one neuron; zero if they are independent."""
+        return self._pair(self.kernels, f, g)
+
+    def ntk(self, f: int, g: int) -> Array:
+        """The NTK of two fields of one neuron."""
+        return self._pair(self.ntks, f, g)
+
+    def mean(self, terms: Terms) -> Array:
+        """The mean of a function, times its NTKs; the axes are the vertices."""
+        total = 0.0 * ONE
+        for key, number in terms.items():
+            factors, links = key
+            if self.planning:
+                self._product(factors)
+                continue
+            if key not in self.found:
+                value = self._product(factors)
+                for f, u, g, v in links:
+                    value = value * self.on_axes(self.ntk(f, g), u, v)
+                self.found[key] = value
+            total = total + number * self.found[key]
+        return total
+
+    def settle(self) -> None:
+        """Find the means that were noted."""
+        groups: dict[tuple[str, frozenset[int]], list[Wanted]] = defaultdict(list)
+        for wanted in self.asked:
+            groups[wanted[0], frozenset(wanted[1])].append(wanted)
+        self.asked = set()
+        for (name, fields), listed in groups.items():
+            self._settle_group(name, sorted(fields), sorted(listed))
+
+    def on_axes(self, matrix: Array, u: Vertex, v: Vertex) -> Array:
+        """A matrix over samples on the axes of two vertices."""
+        if u == v:
+            return np.diagonal(matrix).reshape(_shape({u: self.samples}))
+        return (matrix if u < v else matrix.T).reshape(_shape({u: self.samples, v: self.samples}))
+
+    def _pair(self, known: Mapping[tuple[int, int], Array], f: int, g: int) -> Array:
+        if f < g:
+            return self._pair(known, g, f).T
+        zero = np.zeros((self.samples, self.samples))
+        return known.get((f, g), zero)
+
+    def _product(self, factors: tuple[VertexFactor, ...]) -> Array:
+        """The mean of a product of factors."""
+        if self.planning:
+            if factors not in self.products and factors not in self.planned:
+                self.planned.add(factors)
+                self._taken_apart(factors)
+            return ONE
+        if factors not in self.products:
+            self.products[factors] = self._taken_apart(factors)
+        return self.products[factors]
+
+    def _taken_apart(self, factors: tuple[VertexFactor, ...]) -> Array:
+        for place, (vertex, field, name, _) in enumerate(factors):
+            if name is None:
+                return self._by_parts(vertex, field, factors[:place] + factors[place + 1 :])
+        value = ONE
+        for group in self._independent(factors):
+            value = value * self._group(group)
+        return value
+
+    def _by_parts(self, vertex: Vertex, field: int, rest: tuple[VertexFactor, ...]) -> Array:
+        """⟨z F⟩ by Stein's lemma."""
+        total = 0.0 * ONE
+        for u, g in dict.fromkeys((at, of) for at, of, _, _ in rest):
+            for (left, _), number in derivative({(rest, ()): 1.0}, u, g).items():
+                mean = self._product(left)
+                total = total + number * self.on_axes(self.kernel(field, g), vertex, u) * mean
+        return total
+
+    def _independent(self, factors: tuple[VertexFactor, ...]) -> list[list[VertexFactor]]:
+        groups: list[list[VertexFactor]] = []
+        for factor in factors:
+            linked = [
+                group
+                for group in groups
+                if any(self._joined(factor[1], other[1]) for other in group)
+            ]
+            groups = [group for group in groups if group not in linked]
+            groups.append([one for group in linked for one in group] + [factor])
+        return groups
+
+    def _joined(self, f: int, g: int) -> bool:
+        """Whether two fields of one neuron are correlated."""
+        return f == g or bool(self.kernel(f, g).any())
+
+    def _group(self, group: list[VertexFactor]) -> Array:
+        """The mean of activations of correlated fields."""
+        names = {name for _, _, name, _ in group}
+        if len(names) > 1 or len(group) > VERTICES:
+            raise LayerError(
+                f"A mean joins {len(group)} functions {', '.join(sorted(map(str, names)))} of "
+                "correlated fields of one neuron. Means of up to four of one activation are known. "
+                "Let fields that are multiplied be independent, or linear."
+            )
+        ordered = sorted(group, key=lambda factor: (factor[3], factor[1], factor[0]))
+        wanted: Wanted = (
+            str(*names),
+            tuple(field for _, field, _, _ in ordered),
+            tuple(order for *_, order in ordered),
+        )
+        if self.planning:
+            if wanted not in self.tables:
+                self.asked.add(wanted)
+            return ONE
+        places = [
+            np.arange(self.samples).reshape(_shape({vertex: self.samples}))
+            for vertex, *_ in ordered
+        ]
+        found: Array = self.tables[wanted][tuple(places)]
+        return found
+
+    def _settle_group(self, name: str, fields: list[int], listed: list[Wanted]) -> None:
+        odd = any(len(orders) % 2 for _, _, orders in listed)
+        offset = {field: place * self.samples for place, field in enumerate(fields)}
+        joint = np.block([[self.kernel(f, g) for g in fields] for f in fields])
+        highest = max(max(orders) for _, _, orders in listed)
+        ghost, size = 0, 1.0
+        if odd:
+            offset[GHOST] = len(joint)
+            variance = float(np.diagonal(joint).mean()) or 1.0
+            joint = np.block(
+                [[joint, np.zeros((len(joint), 1))], [np.zeros((1, len(joint))), variance]]
+            )
+            ghost, size = self._ghost(name, variance)
+            highest = max(highest, ghost)
+        means = self.means(name, highest)
+        completed = [_completed(orders, fields_, ghost) for _, fields_, orders in listed]
+        patterns = sorted({orders for orders, _ in completed})
+        quadruples = [
+            _rows(_labels(places, offset, self.samples))
+            for orders, places in completed
+            if len(orders) == VERTICES
+        ]
+        asked = np.unique(np.sort(np.concatenate(quadruples)), axis=0) if quadruples else None
+        tables = dict(zip(patterns, means(joint, patterns, asked), strict=True))
+        for wanted, (orders, places) in zip(listed, completed, strict=True):
+            table = tables[orders][np.ix_(*_labels(places, offset, self.samples))]
+            if len(orders) > len(wanted[2]):
+                table = np.take(table, 0, axis=places.index(GHOST)) / size
+            self.tables[wanted] = table
+
+    def _ghost(self, name: str, variance: float) -> tuple[int, float]:
+        """A derivative whose mean is not zero, and the mean."""
+        two = variance * np.eye(2)
+        best = (0, 0.0)
+        for order in range(3):
+            (table,) = self.means(name, order)(two, [(order, order)], None)
+            if (size := float(table[0, 1])) > best[1]:
+                best = order, size
+        return best[0], best[1] ** 0.5 * self._sign(name, best[0], variance)
+
+    def _sign(self, name: str, order: int, variance: float) -> float:
+        function = self.functions(name, order)[order]
+        return float(np.sign(WEIGHTS @ function(np.sqrt(variance) * NODES)))
+
+
+def _completed(orders: Orders, fields: Fields, ghost: int) -> tuple[Orders, Fields]:
+    """Orders and fields of an even number of factors, sorted by order."""
+    if len(orders) % 2 == 0:
+        return orders, fields
+    both = sorted([*zip(orders, fields, strict=True), (ghost, GHOST)])
+    return tuple(order for order, _ in both), tuple(field for _, field in both)
+
+
+def _labels(fields: Fields, offset: Mapping[int, int], samples: int) -> list[NDArray[np.intp]]:
+    return [offset[f] + np.arange(1 if f == GHOST else samples) for f in fields]
+
+
+def _rows(labels: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """All quadruples of labels, one a row."""
+    return np.stack([axis.ravel() for axis in np.meshgrid(*labels, indexing="ij")], axis=1)
+
+
+def _shape(sizes: Mapping[Vertex, int]) -> tuple[int, ...]:
+    return tuple(sizes.get(vertex, 1) for vertex in range(VERTICES))

@@ -1,0 +1,199 @@
+"""Networks of layers that are not dense, against equations and iterations of other origin."""
+
+import numpy as np
+import pytest
+
+from symdlt import BOOK, MLP, check, propagate
+from symdlt.definitions import Network, Stack
+from symdlt.errors import KernelError, LayerError
+from symdlt.networks.requests import overlaps
+from symdlt.networks.streams import stream_tensors
+
+RESIDUAL = "z' = xi z + b + W s(z)"
+RATES = {"lambda_b": 0.3, "lambda_W": 0.7}
+X = np.array([[1.0, 0.3, -0.2], [-0.4, 0.8, 0.5]])
+# The trapezoidal rule: for tanh its error is about exp(-2π·π/2√K/h), below rounding.
+NODES = np.linspace(-9, 9, 145)
+WEIGHTS = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
+
+
+def residual(activation, depth, xi, **values):
+    values = {"C_b": 0.0, "C_W": 1.0, **RATES, "xi": xi, **values}
+    return Network(activation, [6] * (depth - 1), values, RESIDUAL, n_L=6)
+
+
+@pytest.mark.parametrize(("activation", "names"), [("swish", [*BOOK]), ("relu", [*"GHVADBF"])])
+def test_a_chain_of_dense_layers_has_the_tensors_of_its_kernels(activation, names):
+    values = {"C_b": 0.1, "C_W": [1.2, 0.8, 1.5, 1.0], **RATES}
+    widths = [20, 30, 25]
+    expected = MLP(activation=activation, widths=widths, **values).propagate(X, names)
+    network = Network(activation, widths, values, n_0=3)
+    found = stream_tensors(network, overlaps(X), names, 1e-7)
+    for name in names:
+        scale = np.abs(expected[name]).max()
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-13 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("xi", [0.5**0.5, -0.3])
+def test_linear_residual_networks_keep_their_exact_growth(xi):
+    """The norm of a linear residual network is a product of independent factors.
+
+    With C_W = 1 - ξ², |z'|² = ξ²|z|² + 2ξ z·Wz + |Wz|² has the mean |z|² and the relative variance
+    [4ξ²C_W + 2C_W²]/n = 2(1 - ξ⁴)/n to leading order, of which V is the part of two neurons.
+    """
+    found = propagate(residual("z", 7, xi, C_W=[1] + [1 - xi**2] * 6), [[1.0]], ["G", "V"])
+    ratio = found["V"].ravel() / found["G"].ravel() ** 2
+    np.testing.assert_allclose(ratio, 2 * (1 - xi**4) * np.arange(7), atol=1e-9)
+
+
+def mean(function, variance):
+    return WEIGHTS @ function(np.sqrt(variance) * NODES)
+
+
+def covariance(first, second, K, k):
+    """Of functions of z at two depths; the covariance of these is k."""
+    root = np.sqrt(K[0])
+    z = root * NODES[:, None]
+    later = k / root * NODES[:, None] + np.sqrt(K[1] - k * k / K[0]) * NODES
+    weight = np.outer(WEIGHTS, WEIGHTS)
+    left, right = first(z) + 0 * later, second(later)
+    return (weight * left * right).sum() - (weight * left).sum() * (weight * right).sum()
+
+
+@pytest.mark.parametrize("xi", [0.6, 0.8])
+def test_v_of_tanh_residual_networks_by_pairs_of_depths(xi):
+    """One input: C' = χ²C + 2χY + var(σσ), Y[F] summed over all depths below; V = C + 2Y[zz]."""
+    depth = 6
+    network = residual("tanh", depth, xi, C_b=0.1, C_W=1.1)
+    found = propagate(network, [[1.0]], ["G", "V"], tolerance=1e-11)
+
+    def square(z):
+        return np.tanh(z) ** 2
+
+    def curved(z):
+        return 2 * (1 - np.tanh(z) ** 2) * (1 - 3 * np.tanh(z) ** 2)
+
+    K = [0.1 + 1.1]
+    for _ in range(depth - 1):
+        K.append(xi**2 * K[-1] + 0.1 + 1.1 * mean(square, K[-1]))
+    slopes = [xi**2 + 1.1 * mean(curved, k) / 2 for k in K]
+
+    def noise(upto, function, at):
+        total = 0.0
+        for place in range(upto):
+            k = (K[place], K[at]) if place < at else (K[at] * (1 + 1e-15),) * 2
+            joint = xi ** (at - place) * K[place]
+            total = slopes[place] * total + 1.1 * covariance(square, function, k, joint)
+        return total
+
+    C, values = 0.0, [0.0]
+    for place in range(depth - 1):
+        own = mean(lambda z: square(z) ** 2, K[place]) - mean(square, K[place]) ** 2
+        met = noise(place, square, place)
+        C = slopes[place] ** 2 * C + 2.2 * slopes[place] * met + 1.21 * own
+        values.append(C + 2 * noise(place + 1, np.square, place + 1))
+    np.testing.assert_allclose(found["G"].ravel(), K, rtol=1e-12)
+    np.testing.assert_allclose(found["V"].ravel(), values, rtol=1e-9, atol=1e-12)
+
+
+def test_two_weights_in_a_block_hide_the_neuron():
+    """V' = (1 + χ)²V + 2K²(2χ + χ²) + r C_W²(⟨σ⁴⟩ - ⟨σσ⟩²), r = n/m, χ = ½C_W C_U⟨(σσ)''⟩."""
+    n, m, C_U, C_W = 6, 15, 0.9, 1.2
+    values = {"C_U": C_U, "C_W": C_W}
+    layer = "h = U z; z' = z + W s(h)"
+    network = Network("tanh", [n] * 4, values, ["z' = W z", *[layer] * 4], n_L=n, inner={"h": m})
+    found = propagate(network, [[1.0]], ["G", "V"])
+    K, V = C_W, 0.0
+    for layer in range(1, 5):
+        at = C_U * K
+        slope = C_U * C_W * mean(lambda z: 1 - 4 * np.tanh(z) ** 2 + 3 * np.tanh(z) ** 4, at)
+        square = mean(lambda z: np.tanh(z) ** 2, at)
+        own = mean(lambda z: np.tanh(z) ** 4, at) - square**2
+        V = (1 + slope) ** 2 * V + 2 * K**2 * (2 * slope + slope**2) + n / m * C_W**2 * own
+        K = K + C_W * square
+        assert found["G"][layer].item() == pytest.approx(K, rel=1e-12)
+        assert found["V"][layer].item() == pytest.approx(V, rel=1e-8)
+
+
+def test_the_kernel_of_a_gated_unit():
+    """Q' = C_b + C_W⟨σσ⟩K_v of u and v that are independent."""
+    values = {"C_U": 1.1, "C_V": 0.7, "C_b": 0.2, "C_W": 1.5}
+    layers = ["z' = b + W z", *["u = U z; v = V z; z' = b + W s(u) v"] * 2]
+    network = Network("erf", [5, 5], values, layers, inner={"u": 9})
+    K = propagate(network, X, "G")["G"]
+    for layer in range(2):
+        k = 1.1 * K[layer]
+        scale = np.sqrt(np.outer(1 + 2 * k.diagonal(), 1 + 2 * k.diagonal()))
+        erf = 2 / np.pi * np.arcsin(2 * k / scale)
+        np.testing.assert_allclose(K[layer + 1], 0.2 + 1.5 * erf * 0.7 * K[layer], rtol=1e-12)
+
+
+def test_a_mixture_is_the_activation_that_it_adds_up_to():
+    values = {"C_b": 0.1, "C_W": 1.1, **RATES}
+    layers = ["z' = b + W z", *["z' = b + W (s(z) + 1/2 z)"] * 2]
+    found = propagate(Network("tanh", [5, 7], values, layers), X)
+    expected = MLP(activation="tanh(z) + z/2", widths=[5, 7], **values).propagate(X, [*BOOK])
+    for name in BOOK:
+        scale = np.abs(expected[name]).max()
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6 * scale, err_msg=name)
+
+
+def test_tensors_keep_their_symmetries():
+    found = propagate(residual("swish", 4, 0.7, C_b=0.1), X)
+    for name, correlator in BOOK.items():
+        array = found[name][-1]
+        for axes in correlator.symmetries:
+            np.testing.assert_allclose(array, array.transpose(axes), atol=1e-12, err_msg=name)
+
+
+def test_check_samples_residual_networks():
+    network = residual("swish", 3, 0.7, C_b=0.1)
+    comparison = check(network, X[:1], ["G", "H", "V", "F", "B"], networks=2000, seed=1)
+    assert comparison.agrees
+
+
+def test_blocks_are_chosen():
+    network = residual("tanh", 3, 0.7)
+    whole = propagate(network, X, "V")["V"]
+    part = propagate(network, X, "V", blocks=[[0], [1], [1], [0, 1]])["V"]
+    np.testing.assert_array_equal(part, whole[:, :1, 1:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("u = U z; z' = W s(v)", "reads v before it is made"),
+        ("h = U s(z); z' = z + U s(h)", "uses U twice"),
+        ("z' = W s(z) V z", "multiplies the weights V and W"),
+        ("z' = W (s(z)", "bracket that is not closed"),
+        ("h = U z; z' = s(h) + W z", r"keeps s\(h\) on its neuron"),
+        ("u = U z; z' = W z", "computes u, which nothing reads"),
+        ("z' = W z; h = U z", "does not end with the statement of z'"),
+        ("z' = W nosuch(z)", "has the function nosuch"),
+        ("h = U z; h = V z; z' = W h", "makes no field"),
+        ("z' = (z + b) + W z", "not random"),
+        ("z' = W z ! s(z)", "cannot be read at"),
+    ],
+)
+def test_what_is_no_layer_is_refused(text, message):
+    with pytest.raises(LayerError, match=message):
+        Stack(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"inner": {"k": 3}}, LayerError, "inner names the fields k"),
+        ({"inner": {"h": [3]}}, KernelError, "has 1 widths"),
+        (
+            {"widths": [4, 5], "layers": "h = U z; z' = z + W s(h)"},
+            LayerError,
+            "keeps 4 neurons",
+        ),
+    ],
+)
+def test_networks_that_do_not_fit_are_refused(change, error, message):
+    given = {"widths": [4, 4], "values": {"C_U": 1, "C_W": 1}, "n_L": 4}
+    given |= {"layers": "h = U s(z); z' = W s(h)", **change}
+    with pytest.raises(error, match=message):
+        Network("tanh", **given)
