@@ -55,6 +55,15 @@ class Average:
     vertices: tuple[Vertex, Vertex]
 
 
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """How an average changes with a conditional covariance, with edges inside it."""
+
+    pair: Pair
+    inside: Edges
+    terms: Terms
+
+
 class Fluctuations:
     """Kernels, NTKs and tensors of order 1/n of all fields.
 
@@ -69,6 +78,9 @@ class Fluctuations:
         self.overlap = overlap
         self.means = means
         self.known: dict[object, Array] = {}
+        self.slopes: dict[Average, list[Slope]] = {}
+        self.responses: dict[tuple[Average, int], Array] = {}
+        self.functions: dict[Average, tuple[Terms, int]] = {}
 
     def add_kernels(self, field: int) -> None:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
@@ -173,44 +185,67 @@ class Fluctuations:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
         one = self.program.fields[field]
-        total = ZERO
         if field != other:
-            for c, k in one.kept:
-                total = total + c * of_pair(((k, u), (other, v)), edges)
-            return total
-        for c, k in one.kept:
-            for d, m in one.kept:
-                total = total + c * d * of_pair(((k, u), (m, v)), edges)
+            return _total((c, of_pair(((k, u), (other, v)), edges)) for c, k in one.kept)
+        parts = [
+            (c * d, of_pair(((k, u), (m, v)), edges)) for c, k in one.kept for d, m in one.kept
+        ]
         edge = (min(u, v), max(u, v))
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
                 continue
             average = Average((field, number), edge)
-            for factor, rest in [(branch.variance, edges)] + [(branch.rate, edges - {edge})] * (
-                edge in edges
-            ):
-                noise = of_noise(average, rest)
-                total = total + factor * (noise + self._response(average, rest, of_pair))
-        return total
+            parts += [
+                (branch.variance, of_noise(average, edges)),
+                (branch.variance, self._response(average, edges, of_pair)),
+            ]
+            if edge in edges:
+                rest = edges - {edge}
+                parts += [
+                    (branch.rate, of_noise(average, rest)),
+                    (branch.rate, self._response(average, rest, of_pair)),
+                ]
+        return _total(parts)
 
     def _response(
         self, average: Average, edges: Edges, of_pair: Callable[[Pair, Edges], Array]
     ) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
+        parts = []
+        for place, slope in enumerate(self._slopes(average)):
+            if not slope.inside <= edges:
+                continue
+            change = of_pair(slope.pair, edges - slope.inside)
+            if change is ZERO:
+                continue
+            key = average, place
+            if self.means.planning:
+                self.means.mean(slope.terms)
+            elif key not in self.responses:
+                self.responses[key] = self.means.mean(slope.terms)
+            parts.append((1.0, self.responses.get(key, ONE) * change))
+        return _total(parts)
+
+    def _slopes(self, average: Average) -> list[Slope]:
+        r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
+        if average in self.slopes:
+            return self.slopes[average]
         terms, _ = self._function(average)
-        own = [edge for edge in (average.vertices,) if edge in edges]
-        vertices = sorted(set(average.vertices))
-        legs = [(f, a) for a in vertices for f in fields_at(terms, a)]
-        total = ZERO
+        u, v = average.vertices
+        legs = [(f, a) for a in sorted({u, v}) for f in fields_at(terms, a)]
+        found = []
         for place, first in enumerate(legs):
             for second in legs[place:]:
-                twice = derivative(derivative(terms, first[1], first[0]), second[1], second[0])
+                twice = derivative(derivative(terms, *reversed(first)), *reversed(second))
                 factor = 0.5 if first == second else 1.0
-                for inside in ([], own) if own else ([],):
-                    if changed := with_edges(twice, inside):
-                        slope = factor * self.means.mean(changed)
-                        total = total + slope * of_pair((first, second), edges - {*inside})
-        return total
+                for inside in ((), ((u, v),)) if u != v else ((),):
+                    changed = {
+                        key: factor * number for key, number in with_edges(twice, inside).items()
+                    }
+                    if changed:
+                        found.append(Slope((first, second), frozenset(inside), changed))
+        self.slopes[average] = found
+        return found
 
     def _one_neuron(self, left: Average, right: Average, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
@@ -233,6 +268,8 @@ class Fluctuations:
 
     def _function(self, average: Average) -> tuple[Terms, int]:
         """The product at two vertices that is averaged, and its site."""
+        if average in self.functions:
+            return self.functions[average]
         field, number = average.read
         if number == OUTPUT:
             function: Function = ((1.0, ((field, None, 0),)),)
@@ -241,7 +278,9 @@ class Fluctuations:
             branch = self.program.fields[field].branches[number]
             function, site = branch.function, branch.site
         u, v = average.vertices
-        return product_of(at_vertex(function, u), at_vertex(function, v)), site
+        found = product_of(at_vertex(function, u), at_vertex(function, v)), site
+        self.functions[average] = found
+        return found
 
 
 class _Planned(dict[object, Array]):
@@ -255,6 +294,12 @@ class _Planned(dict[object, Array]):
 
     def __missing__(self, key: object) -> Array:
         return self.below[key]
+
+
+def _total(parts: Iterable[tuple[float, Array]]) -> Array:
+    """The sum of multiples; `ZERO` itself if all of them vanish by the structure of the network."""
+    kept = [factor * array for factor, array in parts if array is not ZERO and factor]
+    return sum(kept[1:], kept[0]) if kept else ZERO
 
 
 def _sorted(pair: Pair) -> Pair:
