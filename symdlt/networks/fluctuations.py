@@ -20,7 +20,7 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
