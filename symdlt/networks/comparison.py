@@ -189,8 +189,6 @@ def check(
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     data = check_data(x)
     asked = asked_tensors(tensors)
-    if not mlp.is_dense and asked == TENSORS:
-        asked = tuple(BOOK)
     names, left_out = _compared(mlp, asked)
     doubled = extrapolate and mlp.depth > 1
     if not doubled:

@@ -11,7 +11,7 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, Network
+from symdlt.definitions import Network
 from symdlt.errors import KernelError, require
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
@@ -78,7 +78,6 @@ def propagate(
     tolerance = _tolerance(tolerance)
     data = check_data(x)
     if not mlp.is_dense:
-        names = tuple(BOOK) if tensors == "all" else names
         chosen = check_blocks(blocks, names, len(data))
         return _of_streams(mlp, data, names, chosen, tolerance, progress)
     check_learning_rates(mlp, names)

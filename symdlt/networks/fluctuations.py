@@ -21,7 +21,8 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -49,10 +50,18 @@ ZERO = 0.0 * ONE
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """The product of a branch's function at two vertices, or of a field, averaged over a site."""
+    """The product of a branch's function at two vertices, or of a field, averaged over a site.
+
+    With legs, the derivative of the product along them.
+    """
 
     read: Read
     vertices: tuple[Vertex, Vertex]
+    legs: tuple[Leg, ...] = ()
+
+    def along(self, *legs: Leg) -> Average:
+        """A derivative of it."""
+        return replace(self, legs=tuple(sorted((*self.legs, *legs))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +112,16 @@ class Fluctuations:
         means.kernels[field, field] = 0.5 * (kernel + kernel.T)
         means.ntks[field, field] = 0.5 * (ntk + ntk.T)
 
-    def plan(self, correlators: Sequence[Correlator], field: int) -> None:
-        """Find all means that tensors of a field need."""
+    def plan(
+        self, correlators: Sequence[Correlator], corrected: Sequence[Correlator], field: int
+    ) -> None:
+        """Find all means that tensors of a field, and corrections of G and H, need."""
         known, self.known = self.known, _Planned(self.known)
         self.means.planning = True
         for correlator in correlators:
             self.tensor(correlator, field)
+        for correlator in corrected:
+            self.correction(correlator, field)
         self.means.planning = False
         self.known = known
         self.means.settle()
@@ -130,6 +143,11 @@ class Fluctuations:
         )
         return np.broadcast_to(found, (len(self.overlap),) * VERTICES)
 
+    def correction(self, correlator: Correlator, field: int) -> Array:
+        r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
+        found = self._shift(((field, 0), (field, 1)), frozenset(correlator.forest.edges))
+        return np.broadcast_to(found, (*self.overlap.shape, 1, 1))[:, :, 0, 0]
+
     def _leading(self, branch: ReadBranch) -> tuple[Array, Array]:
         """⟨φφ⟩, and what the NTK of the fields that are read adds."""
         if branch.site == INPUT:
@@ -146,6 +164,32 @@ class Fluctuations:
             np.broadcast_to(self.means.mean(terms)[:, :, 0, 0], shape) for terms in (both, moved)
         )
         return average, change
+
+    def _shift(self, pair: Pair, edges: Edges) -> Array:
+        """The mean of a conditional covariance δQ at order 1/n."""
+        pair = _sorted(pair)
+        key = pair, edges
+        if key not in self.known:
+            self.known[key] = self._parts(pair, edges, self._shift, self._curvature)
+        return self.known[key]
+
+    def _curvature(self, average: Average, edges: Edges) -> Array:
+        r"""The mean of an average at order 1/n, but for its response to means of δQ.
+
+        Both δQ of a second derivative fluctuate together, $\frac18⟨∂∂∂∂F⟩\,\mathrm{cov}(δQ, δQ)$,
+        and the neuron itself is part of the δQ of its later fields.
+        """
+        pairs = self._pairs(average)
+        parts = [(c, self._noise(average.along(*pair), pair, edges)) for pair, c in pairs]
+        for first, c in pairs:
+            for second, d in pairs:
+                twice, _ = self._function(average.along(*first, *second))
+                for inside in _subsets(edges & {average.vertices}):
+                    changed = with_edges(twice, inside)
+                    both = self._both(first, second, edges - inside) if changed else ZERO
+                    if both is not ZERO:
+                        parts.append((0.5 * c * d, self.means.mean(changed) * both))
+        return _total(parts)
 
     def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of two conditional covariances δQ."""
@@ -230,22 +274,23 @@ class Fluctuations:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
         if average in self.slopes:
             return self.slopes[average]
-        terms, _ = self._function(average)
         u, v = average.vertices
-        legs = [(f, a) for a in sorted({u, v}) for f in fields_at(terms, a)]
         found = []
-        for place, first in enumerate(legs):
-            for second in legs[place:]:
-                twice = derivative(derivative(terms, *reversed(first)), *reversed(second))
-                factor = 0.5 if first == second else 1.0
-                for inside in ((), ((u, v),)) if u != v else ((),):
-                    changed = {
-                        key: factor * number for key, number in with_edges(twice, inside).items()
-                    }
-                    if changed:
-                        found.append(Slope((first, second), frozenset(inside), changed))
+        for pair, factor in self._pairs(average):
+            twice, _ = self._function(average.along(*pair))
+            for inside in _subsets({average.vertices} if u != v else ()):
+                terms = with_edges(twice, inside)
+                if changed := {key: factor * number for key, number in terms.items()}:
+                    found.append(Slope(pair, inside, changed))
         self.slopes[average] = found
         return found
+
+    def _pairs(self, average: Average) -> list[tuple[Pair, float]]:
+        """The pairs of legs that an average has second derivatives along, and ½ for one twice."""
+        terms, _ = self._function(average)
+        legs = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
+        pairs = list(combinations_with_replacement(legs, 2))
+        return [(pair, 0.5 if pair[0] == pair[1] else 1.0) for pair in pairs]
 
     def _one_neuron(self, left: Average, right: Average, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
@@ -256,13 +301,12 @@ class Fluctuations:
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
             found = self.means.mean(with_edges(product_of(first, second), sorted(edges)))
-            inner = [sorted(e for e in edges if {*e} <= side) for side in (ours, theirs)]
-            if len(inner[0]) + len(inner[1]) == len(edges):
-                alone = [
-                    self.means.mean(with_edges(terms, chosen))
-                    for terms, chosen in zip((first, second), inner, strict=True)
-                ]
-                found = found - alone[0] * alone[1]
+            for chosen in _subsets(edges):
+                rest = edges - chosen
+                if all({*e} <= ours for e in chosen) and all({*e} <= theirs for e in rest):
+                    found = found - self.means.mean(
+                        with_edges(first, sorted(chosen))
+                    ) * self.means.mean(with_edges(second, sorted(rest)))
             self.known[key] = found / self.program.widths[site]
         return self.known[key]
 
@@ -278,9 +322,11 @@ class Fluctuations:
             branch = self.program.fields[field].branches[number]
             function, site = branch.function, branch.site
         u, v = average.vertices
-        found = product_of(at_vertex(function, u), at_vertex(function, v)), site
-        self.functions[average] = found
-        return found
+        terms = product_of(at_vertex(function, u), at_vertex(function, v))
+        for of, vertex in average.legs:
+            terms = derivative(terms, vertex, of)
+        self.functions[average] = terms, site
+        return terms, site
 
 
 class _Planned(dict[object, Array]):
@@ -300,6 +346,13 @@ def _total(parts: Iterable[tuple[float, Array]]) -> Array:
     """The sum of multiples; `ZERO` itself if all of them vanish by the structure of the network."""
     kept = [factor * array for factor, array in parts if array is not ZERO and factor]
     return sum(kept[1:], kept[0]) if kept else ZERO
+
+
+def _subsets(edges: Iterable[Edge]) -> list[Edges]:
+    every = sorted(edges)
+    return [
+        frozenset(chosen) for size in range(len(every) + 1) for chosen in combinations(every, size)
+    ]
 
 
 def _sorted(pair: Pair) -> Pair:

@@ -15,7 +15,7 @@ from symdlt.means import LayerMeans
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import functions_of, means_of
 from symdlt.networks.program import program_of
-from symdlt.networks.requests import WITHOUT_LEARNING
+from symdlt.networks.requests import WITHOUT_LEARNING, axes
 from symdlt.networks.site_means import SiteMeans
 from symdlt.progress import track
 
@@ -26,16 +26,10 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     """Refuse what is not known for layers that are not dense.
 
     Raises:
-        LayerError: for corrections of relative order 1/n, and for laws under which a neuron of the
-            first layer is not Gaussian.
+        LayerError: for laws under which a neuron of the first layer is not Gaussian, and for
+            corrections of laws that are nowhere Gaussian.
         KernelError: if learning rates are missing.
     """
-    later = [name for name in names if name not in BOOK]
-    if later:
-        raise LayerError(
-            f"{' '.join(later)} of {network!r} is not known. Of layers that are not dense there "
-            f"are the leading orders {' '.join(BOOK)}. Ask for these."
-        )
     learning = [name for name in names if name not in WITHOUT_LEARNING]
     if learning and network.missing_rates:
         raise KernelError(
@@ -43,15 +37,16 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"definition of {' '.join(learning)}. Give them in `values`, or ask for tensors out of "
             "G V."
         )
+    corrected = any("." in name for name in names)
     for number, layer in enumerate(network.layers, 1):
         for drawn in (one for stream in layer.streams for one in stream.drawn):
             law = drawn.tensor.law
-            fixed = drawn.function is None or number == 1
+            fixed = drawn.function is None or number == 1 or corrected
             if fixed and law is not None and law.cumulant(4):
                 raise LayerError(
-                    f"{drawn.tensor.name} of layer {number} has a {law.name} law. Summed over no "
-                    "neurons, or over the inputs alone, it leaves preactivations that are not "
-                    "Gaussian even at infinite width. Make it Gaussian."
+                    f"{drawn.tensor.name} of layer {number} has a {law.name} law, whose fourth "
+                    "cumulant enters G.1 and H.1, and without a sum over many neurons all tensors. "
+                    "Make it Gaussian, or ask for leading orders where only hidden weights have it."
                 )
 
 
@@ -82,8 +77,9 @@ def stream_tensors(
 
     site = SiteMeans(samples, means, chain)
     fluctuations = Fluctuations(program, overlap, site)
-    correlators = [BOOK[name] for name in names if BOOK[name].pairs == 2]
-    found = {name: np.empty((network.depth, *(samples,) * BOOK[name].axes)) for name in names}
+    bases = [(name.partition(".")[0], "." in name) for name in names]
+    correlators = [BOOK[base] for base, _ in bases if BOOK[base].pairs == 2]
+    found = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}
     tops = {field: layer for layer, field in enumerate(program.tops)}
     costs = [
         1.0 + sum(f.site == one.site for f in program.fields[:place])
@@ -94,15 +90,17 @@ def stream_tensors(
         if field not in tops:
             continue
         layer = tops[field]
-        fluctuations.plan(correlators, field)
-        for name in names:
-            if BOOK[name].pairs == 1:
-                found[name][layer] = (site.ntk if BOOK[name].forest.edges else site.kernel)(
-                    field, field
-                )
+        fluctuations.plan(correlators, [BOOK[base] for base, later in bases if later], field)
+        scale = program.below[layer] if layer else 1.0
+        for name, (base, later) in zip(names, bases, strict=True):
+            correlator = BOOK[base]
+            if later:
+                found[name][layer] = scale * fluctuations.correction(correlator, field)
+            elif correlator.pairs == 2:
+                found[name][layer] = scale * fluctuations.tensor(correlator, field)
             else:
-                scale = program.below[layer] if layer else 1.0
-                found[name][layer] = scale * fluctuations.tensor(BOOK[name], field)
+                kernel = site.ntk if correlator.forest.edges else site.kernel
+                found[name][layer] = kernel(field, field)
     return found
 
 

@@ -1,7 +1,10 @@
 """Networks of layers that are not dense, against equations and iterations of other origin."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from sympy import Poly, expand, factorial2, symbols
 
 from symdlt import BOOK, MLP, check, propagate
 from symdlt.definitions import Network, Stack
@@ -136,6 +139,43 @@ def test_a_mixture_is_the_activation_that_it_adds_up_to():
     for name in BOOK:
         scale = np.abs(expected[name]).max()
         np.testing.assert_allclose(found[name], expected[name], atol=1e-6 * scale, err_msg=name)
+
+
+def test_corrections_of_a_residual_network_are_exact():
+    """G.1 at layer 3 for σ = z + z²/2, where E φ² is a polynomial in the fluctuating S.
+
+    Given z¹, φ(ξz¹ + h)² has the mean a_0 + a_1 S + a_2 S² with S = C_W/n Σ φ(z¹)², and neuron j
+    is one of the n.
+    """
+    xi, C = Fraction(3, 5), Fraction(7, 8)
+    z, h, S = symbols("z h S")
+    activation = z + z**2 / 2
+    even = Poly(expand(activation.subs(z, xi * z + h) ** 2), h)
+    given = sum(c * S ** (k // 2) * factorial2(k - 1) for (k,), c in even.terms() if k % 2 == 0)
+    a = [Poly(given, S).coeff_monomial(S**k) for k in range(3)]
+    K = C  # of the first layer, for x = 1
+
+    def mean_of(polynomial):
+        terms = Poly(expand(polynomial), z).terms()
+        return sum(c * K ** (k // 2) * factorial2(k - 1) for (k,), c in terms if k % 2 == 0)
+
+    square = activation**2
+    m, fourth = mean_of(square), mean_of(square**2)
+    met = [mean_of(each * square) - mean_of(each) * m for each in a]
+    change = C * met[1] + C**2 * (mean_of(a[2]) * (fourth - m * m) + 2 * m * met[2])
+    network = residual("z + z**2/2", 3, float(xi), C_W=float(C))
+    found = propagate(network, [[1.0]], ["G", "G.1"], tolerance=1e-11)
+    assert found["G.1"].ravel() == pytest.approx([0, 0, float(C * change)], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["G.1", "H.1"])
+def test_corrections_of_a_chain_are_those_of_its_kernels(name):
+    values = {"C_b": 0.1, "C_W": [1.2, 0.8, 1.5, 1.0], **RATES}
+    widths = [20, 30, 25]
+    expected = MLP(activation="swish", widths=widths, **values).propagate(X, name)[name]
+    network = Network("swish", widths, values, n_0=3)
+    found = stream_tensors(network, overlaps(X), [name], 1e-7)[name]
+    np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
 def test_tensors_keep_their_symmetries():
