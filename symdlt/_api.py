@@ -8,6 +8,7 @@ from symdlt.definitions import Correlator as Correlator
 from symdlt.definitions import Forest as Forest
 from symdlt.definitions import Layer as Layer
 from symdlt.definitions import Network as Network
+from symdlt.definitions import Stack as Stack
 from symdlt.definitions import correlator_from as correlator_from
 from symdlt.definitions import correlators as correlators
 from symdlt.definitions import tensor as tensor

@@ -10,17 +10,19 @@ from symdlt.cli.options import (
     Commands,
     add_command,
     add_format,
+    named_value,
     number,
     numbers,
     tensor_names,
     whole_numbers,
 )
+from symdlt.definitions import DENSE, Network, ascii_name, read_layer_definition
 
 if TYPE_CHECKING:
-    from symdlt.networks import MLP
     from symdlt.training import Algorithm, GaussianPrediction, Prediction
 
 ARCHIVE = ".npz"
+DENSE_SYMBOLS = ("C_b", "C_W", "lambda_b", "lambda_W")
 OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 
 
@@ -50,6 +52,13 @@ def _network_options(command: argparse.ArgumentParser) -> None:
         names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
         what = f"one number, or one for each layer as 1,1,2 (default {default:g})"
         add(*names, type=numbers, default=default, metavar="X", help=what)
+    add("--layer", metavar="TEXT", help=f'every layer, as "{DENSE}" (the default)')
+    add("--first", metavar="TEXT", help="the first layer, if it is another one")
+    add("--last", metavar="TEXT", help="the last layer, if it is another one")
+    what = "of another symbol of the layers, as xi=0.5 or C_U=1,2; may be repeated"
+    add("--value", action="append", default=[], type=_values, metavar="NAME=X", help=what)
+    what = "of a field made inside a layer, as h=64; may be repeated"
+    add("--inner", action="append", default=[], type=_inner_widths, metavar="NAME=N", help=what)
 
 
 def _check_options(command: argparse.ArgumentParser) -> None:
@@ -82,7 +91,18 @@ def _predict_options(command: argparse.ArgumentParser) -> None:
     add("--no-covariance", action="store_true", help="the mean only, which takes less time")
 
 
-def _network(options: argparse.Namespace, outputs: int) -> MLP:
+def _values(text: str) -> tuple[str, float | list[float]]:
+    name, value = named_value(text)
+    return name, numbers(value)
+
+
+def _inner_widths(text: str) -> tuple[str, int | list[int]]:
+    name, value = named_value(text)
+    widths = whole_numbers(value)
+    return name, widths[0] if len(widths) == 1 else widths
+
+
+def _network(options: argparse.Namespace, outputs: int) -> Network:
     from symdlt.networks import MLP
 
     widths = options.widths
@@ -95,14 +115,33 @@ def _network(options: argparse.Namespace, outputs: int) -> MLP:
             f"--depth {options.depth} does not fit {len(widths)} hidden widths; "
             "give one for each layer but the last, or one for all"
         )
-    return MLP(
-        activation=options.activation,
-        widths=widths,
-        C_b=options.C_b,
-        C_W=options.C_W,
-        lambda_b=options.lambda_b,
-        lambda_W=options.lambda_W,
+    values = {symbol: getattr(options, symbol) for symbol in DENSE_SYMBOLS}
+    if options.layer or options.first or options.last:
+        return _of_layers(options, widths, values, outputs)
+    if options.value or options.inner:
+        options.complain("--value and --inner belong to --layer, --first and --last; give these")
+    return MLP(activation=options.activation, widths=widths, n_L=outputs, **values)
+
+
+def _of_layers(
+    options: argparse.Namespace, widths: list[int], values: dict[str, object], outputs: int
+) -> Network:
+    """A network of layers that are written on the command line."""
+    layers = [read_layer_definition(options.layer or str(DENSE))] * (len(widths) + 1)
+    if options.last:
+        layers[-1] = read_layer_definition(options.last)
+    if options.first:
+        layers[0] = read_layer_definition(options.first)
+    symbols = {ascii_name(symbol) for layer in layers for symbol in layer.symbols}
+    values = {name: value for name, value in values.items() if name in symbols}
+    values |= {name: 1.0 for name in symbols - {*values} if name.startswith("lambda_")}
+    return Network(
+        options.activation,
+        widths,
+        {**values, **dict(options.value)},
+        layers,
         n_L=outputs,
+        inner=dict(options.inner),
     )
 
 

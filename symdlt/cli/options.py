@@ -41,7 +41,9 @@ EXAMPLES = {
     'symdlt kernel --layer "z\' = b + W s(z) + U s(z)" -o two_weights.py',
     "regenerate": "symdlt regenerate --check",
     "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
-    "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U",
+    "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U\n"
+    "symdlt check --activation tanh --widths 16,16 --inputs data.csv --value xi=0.7 "
+    '--layer "z\' = xi z + b + W s(z)" --last "z\' = b + W s(z)"',
     "predict": "symdlt predict --train train.npz --test test.npz --activation tanh "
     "--widths '3*100' --algorithm gd --eta 0.1\n"
     "symdlt predict --train x.csv --targets y.csv --test new.csv --activation gelu "
@@ -137,6 +139,14 @@ def numbers(text: str) -> float | list[float]:
             f"{text!r:.40} are no numbers; give one, or several as 1,1,2"
         ) from None
     return found[0] if len(found) == 1 else found
+
+
+def named_value(text: str) -> tuple[str, str]:
+    """Read a value of a symbol, such as C_U=1/4; the library reads the number."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no value of a symbol; give C_U=1/4")
+    return name.strip(), value
 
 
 def refuse_output_over_input(options: argparse.Namespace) -> None:

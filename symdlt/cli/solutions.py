@@ -7,7 +7,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from symdlt.cli.options import Commands, add_command, add_format, number, whole_numbers
+from symdlt.cli.options import (
+    Commands,
+    add_command,
+    add_format,
+    named_value,
+    number,
+    whole_numbers,
+)
 from symdlt.definitions import DENSE
 
 
@@ -30,7 +37,7 @@ def register(commands: Commands) -> None:
         "--value",
         action="append",
         default=[],
-        type=_named_value,
+        type=named_value,
         metavar="NAME=X",
         help="of a symbol of the layer that is not solved for; may be repeated",
     )
@@ -74,14 +81,6 @@ def _about(
 def _add_variance(command: argparse.ArgumentParser, symbol: str, *, required: bool) -> None:
     names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
     command.add_argument(*names, type=number, required=required, default=0.0, metavar="X")
-
-
-def _named_value(text: str) -> tuple[str, str]:
-    """Read a value of a symbol, such as C_U=1/4; the library reads the number."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is no value of a symbol; give C_U=1/4")
-    return name.strip(), value
 
 
 def _exponents(options: argparse.Namespace) -> str:

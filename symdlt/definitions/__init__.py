@@ -29,6 +29,7 @@ from symdlt.definitions.names import split_subleading as split_subleading
 from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
+from symdlt.definitions.network import read_layer_definition as read_layer_definition
 from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE

@@ -28,6 +28,7 @@ from symdlt.algebra import (
 )
 from symdlt.definitions.branches import FIELD, Branch, Way, ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, read_layer
+from symdlt.definitions.stacks import is_stack
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
 from symdlt.errors import LayerError
 
@@ -68,6 +69,12 @@ class Layer:
         ) -> None: ...
 
     def __post_init__(self) -> None:
+        if is_stack(self.expression):
+            raise LayerError(
+                f"{self.expression!r} is a layer of several streams, or with functions of several "
+                "fields. A Layer is a sum of branches that read z alone. Give it to "
+                "symdlt.Stack(…), which `Network`, `propagate` and `check` take."
+            )
         if isinstance(self.expression, str):
             object.__setattr__(self, "expression", read_layer(self.expression))
         if not isinstance(self.expression, Expression):

@@ -177,16 +177,17 @@ class Network:
 
     def width_of(self, field: str, layer: int) -> int:
         """How many neurons a field of layer 1, …, L has; z is that of the layer below."""
-        sizes = self.sizes
+        hidden = (*self.widths, self.n_L)
         definition = self.layers[layer - 1]
         if isinstance(definition, Stack):
             site = next(site for site in definition.sites if field in site)
         else:
             site = (field,)
         if BELOW in site or ABOVE in site:
-            return sizes[layer - (BELOW in site and ABOVE not in site)]
+            below = BELOW in site and ABOVE not in site
+            return self.sizes[layer - 1] if below else hidden[layer - 1]
         known = dict(self.inner)
-        return next((known[name][layer - 1] for name in site if name in known), sizes[layer])
+        return next((known[name][layer - 1] for name in site if name in known), hidden[layer - 1])
 
     def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
         """The number that a constant, such as a variance, has at layer 1, …, L.
