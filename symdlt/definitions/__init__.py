@@ -30,6 +30,12 @@ from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
 from symdlt.definitions.network import read_layer_definition as read_layer_definition
+from symdlt.definitions.programs import INPUT as INPUT
+from symdlt.definitions.programs import Function as Function
+from symdlt.definitions.programs import Program as Program
+from symdlt.definitions.programs import ProgramBranch as ProgramBranch
+from symdlt.definitions.programs import ProgramField as ProgramField
+from symdlt.definitions.programs import program_of as program_of
 from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE

@@ -136,28 +136,18 @@ class Layer:
 
     @cached_property
     def streams(self) -> tuple[Stream, ...]:
-        """The layer as its one stream.
-
-        Raises:
-            LayerError: if a function stays on its neuron, so that z' is not Gaussian given z.
-        """
-        kept, drawn = [], []
+        """The layer as its one stream."""
+        kept: list[tuple[Polynomial, Factor]] = []
+        drawn: list[Drawn] = []
         for branch in self.branches:
-            read: tuple[Factor, ...] = ()
-            if branch.function is not None:
-                name = None if branch.order == FIELD else "s"
-                read = (Factor(BELOW, name, max(branch.order, 0)),)
-            if branch.tensor is not None:
-                function = SiteFunction(((branch.coefficient, read),)) if read else None
-                drawn.append(Drawn(branch.tensor, branch.rate, function, branch.coefficient))
-            elif branch.order == FIELD:
-                kept.append((branch.coefficient, BELOW))
-            else:
-                raise LayerError(
-                    f"The layer {self} keeps {branch.words[-1]} on its neuron. Its preactivations "
-                    "are not Gaussian given those below, which the theory at every depth needs. "
-                    "Keep z itself, or derive the second layer with at=2."
-                )
+            name = None if branch.order == FIELD else "s"
+            read = Factor(BELOW, name, max(branch.order, 0))
+            if branch.tensor is None:
+                kept.append((branch.coefficient, read))
+                continue
+            reads = branch.function is not None
+            function = SiteFunction(((branch.coefficient, (read,)),)) if reads else None
+            drawn.append(Drawn(branch.tensor, branch.rate, function, branch.coefficient))
         return (Stream(ABOVE, tuple(kept), tuple(drawn)),)
 
     @property

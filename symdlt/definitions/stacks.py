@@ -82,7 +82,9 @@ class Stack:
         """The fields that share their neurons, in the order of the first of each."""
         names = (BELOW, *(stream.name for stream in self.streams))
         home = {name: {name} for name in names}
-        together = [{stream.name, *(field for _, field in stream.kept)} for stream in self.streams]
+        together = [
+            {stream.name, *(factor.field for _, factor in stream.kept)} for stream in self.streams
+        ]
         together += [set(each.function.fields) for each in self.drawn if each.function]
         for fields in together:
             merged = set().union(*(home[field] for field in fields))
@@ -118,7 +120,7 @@ class Stack:
         return tuple(dict.fromkeys(f.function for _, fs in terms for f in fs if f.function))
 
     def _stream(self, name: str, body: str, known: set[str]) -> Stream:
-        kept: list[tuple[Polynomial, str]] = []
+        kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
         for products in _Reader(body, known, self._refused).summands():
             letters = {word for one in products for word in one.names if word[0].isupper()}
@@ -137,14 +139,14 @@ class Stack:
                 drawn.append(Drawn(head, self._rate(head, Polynomial.number(1)), None, constant))
         return Stream(name, tuple(kept), tuple(drawn))
 
-    def _kept(self, product: _Product) -> tuple[Polynomial, str]:
+    def _kept(self, product: _Product) -> tuple[Polynomial, Factor]:
         factor = product.factors[0]
         if len(product.factors) > 1 or factor.function is not None:
             raise self._refused(
                 f"keeps {' '.join(map(str, product.factors))} on its neuron. Only a field itself "
                 "can stay there; what reads it may be any function"
             )
-        return _constant(product), factor.field
+        return _constant(product), factor
 
     def _weights(self, name: str, products: list[_Product]) -> Drawn:
         if not all(one.factors for one in products):
@@ -179,7 +181,7 @@ class Stack:
                 except ActivationError as reason:
                     raise self._refused(f"has the function {name}. {reason}") from reason
         read = {field for each in self.drawn if each.function for field in each.function.fields}
-        read |= {f for s in self.streams for _, f in s.kept}
+        read |= {factor.field for stream in self.streams for _, factor in stream.kept}
         idle = [s.name for s in self.streams[:-1] if s.name not in read]
         if idle:
             raise self._refused(f"computes {', '.join(idle)}, which nothing reads")

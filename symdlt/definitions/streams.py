@@ -75,13 +75,14 @@ class Stream:
     r"""One field of a layer: $h_i = \sum c\,f_i + b_i + \sum_j W_{ij} φ_j$.
 
     Given all fields before it the drawn part is Gaussian, and independent from neuron to neuron.
+    Only a field itself can be kept for the field to be so too; the sampler takes any function.
 
     Attributes:
         name: the name of the field.
-        kept: constants and the names of earlier fields at the same neuron that are added.
+        kept: constants with functions of earlier fields at the same neuron, which are added.
         drawn: the fresh weights and biases.
     """
 
     name: str
-    kept: tuple[tuple[Polynomial, str], ...]
+    kept: tuple[tuple[Polynomial, Factor], ...]
     drawn: tuple[Drawn, ...]

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK, Network
+from symdlt.definitions import BOOK, Network, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
-from symdlt.networks.layer_means import derivatives_of, functions, is_infinite
+from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
+from symdlt.networks.streams import named_activation
 
 if TYPE_CHECKING:
     from symdlt.sampling import Measurement, TensorName
@@ -238,7 +239,10 @@ def _measured(
 
     bases = tuple(dict.fromkeys(map(_base, weights)))
     sizes = range(1, max(map(len, weights.values())) + 1)
-    given, each = functions(mlp, derivatives_of([*weights])), count // GROUPS
+    program = program_of(mlp.resized(n_0=data.shape[1]), learning=False)
+    order = derivatives_of([*weights]) + max((k for *_, k in program.factors), default=0)
+    names, each = program.names or ("s",), count // GROUPS
+    given = {name: functions_of(named_activation(mlp, name), order) for name in names}
     measured: list[dict[TensorName, Measurement]] = []
     for size in sizes if goals is None else reversed(sizes):
         found = measure(

@@ -26,8 +26,8 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from symdlt.definitions import Correlator
-from symdlt.networks.program import INPUT, Function, Program, ReadBranch
+from symdlt.definitions import INPUT, Correlator, Function, Program, ProgramBranch, ProgramField
+from symdlt.errors import LayerError
 from symdlt.networks.site_functions import (
     Edge,
     Terms,
@@ -85,24 +85,26 @@ class Fluctuations:
     def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
         self.program = program
         self.overlap = overlap
+        self.kept = [_linear(field) for field in program.fields]
+        self.widths = {field.site: field.width for field in program.fields}
         self.means = means
         self.known: dict[object, Array] = {}
         self.slopes: dict[Average, list[Slope]] = {}
         self.responses: dict[tuple[Average, int], Array] = {}
-        self.functions: dict[Average, tuple[Terms, int]] = {}
+        self.functions: dict[Average, tuple[Terms, int | None]] = {}
 
     def add_kernels(self, field: int) -> None:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
         fields, means = self.program.fields, self.means
-        one = fields[field]
-        for g in (g for g in range(field) if fields[g].site == one.site and one.kept):
+        one, kept = fields[field], self.kept[field]
+        for g in (g for g in range(field) if fields[g].site == one.site and kept):
             zero = np.zeros_like(self.overlap)
-            means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in one.kept), zero)
-            means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in one.kept), zero)
-        kernel = np.full_like(self.overlap, one.bias_variance)
-        ntk = np.full_like(self.overlap, one.bias_rate)
-        for c, k in one.kept:
-            for d, m in one.kept:
+            means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
+            means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in kept), zero)
+        kernel = np.full_like(self.overlap, sum(bias.variance for bias in one.biases))
+        ntk = np.full_like(self.overlap, sum(bias.rate for bias in one.biases))
+        for c, k in kept:
+            for d, m in kept:
                 kernel += c * d * means.kernel(k, m)
                 ntk += c * d * means.ntk(k, m)
         for branch in one.branches:
@@ -148,7 +150,7 @@ class Fluctuations:
         found = self._shift(((field, 0), (field, 1)), frozenset(correlator.forest.edges))
         return np.broadcast_to(found, (*self.overlap.shape, 1, 1))[:, :, 0, 0]
 
-    def _leading(self, branch: ReadBranch) -> tuple[Array, Array]:
+    def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
         """⟨φφ⟩, and what the NTK of the fields that are read adds."""
         if branch.site == INPUT:
             number = sum(number for number, _ in branch.function)
@@ -228,12 +230,10 @@ class Fluctuations:
     ) -> Array:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
-        one = self.program.fields[field]
+        one, kept = self.program.fields[field], self.kept[field]
         if field != other:
-            return _total((c, of_pair(((k, u), (other, v)), edges)) for c, k in one.kept)
-        parts = [
-            (c * d, of_pair(((k, u), (m, v)), edges)) for c, k in one.kept for d, m in one.kept
-        ]
+            return _total((c, of_pair(((k, u), (other, v)), edges)) for c, k in kept)
+        parts = [(c * d, of_pair(((k, u), (m, v)), edges)) for c, k in kept for d, m in kept]
         edge = (min(u, v), max(u, v))
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
@@ -296,7 +296,7 @@ class Fluctuations:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self._function(left), self._function(right)
         ours, theirs = set(left.vertices), set(right.vertices)
-        if site != other or any(not {*edge} <= ours | theirs for edge in edges):
+        if site is None or site != other or any(not {*edge} <= ours | theirs for edge in edges):
             return ZERO
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
@@ -307,17 +307,17 @@ class Fluctuations:
                     found = found - self.means.mean(
                         with_edges(first, sorted(chosen))
                     ) * self.means.mean(with_edges(second, sorted(rest)))
-            self.known[key] = found / self.program.widths[site]
+            self.known[key] = found / self.widths[site]
         return self.known[key]
 
-    def _function(self, average: Average) -> tuple[Terms, int]:
+    def _function(self, average: Average) -> tuple[Terms, int | None]:
         """The product at two vertices that is averaged, and its site."""
         if average in self.functions:
             return self.functions[average]
         field, number = average.read
         if number == OUTPUT:
             function: Function = ((1.0, ((field, None, 0),)),)
-            site = self.program.fields[field].site
+            site: int | None = self.program.fields[field].site
         else:
             branch = self.program.fields[field].branches[number]
             function, site = branch.function, branch.site
@@ -346,6 +346,22 @@ def _total(parts: Iterable[tuple[float, Array]]) -> Array:
     """The sum of multiples; `ZERO` itself if all of them vanish by the structure of the network."""
     kept = [factor * array for factor, array in parts if array is not ZERO and factor]
     return sum(kept[1:], kept[0]) if kept else ZERO
+
+
+def _linear(field: ProgramField) -> list[tuple[float, int]]:
+    """What a field keeps: multiples of fields.
+
+    Raises:
+        LayerError: if a function stays on its neuron, so that the field is not Gaussian.
+    """
+    for _, ((_, name, _),) in field.kept:
+        if name is not None:
+            raise LayerError(
+                f"A layer keeps {name}(z) on its neuron. Its preactivations are not Gaussian given "
+                "those below, which the theory at every depth needs. Keep z itself, or derive the "
+                "second layer with at=2."
+            )
+    return [(number, factors[0][0]) for number, factors in field.kept]
 
 
 def _subsets(edges: Iterable[Edge]) -> list[Edges]:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from symdlt.networks.program import Function
+from symdlt.definitions import Function
 
 Vertex = int
 VertexFactor = tuple[Vertex, int, str | None, int]

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
-from symdlt.definitions import BOOK, Network
+from symdlt.definitions import BOOK, Network, program_of
 from symdlt.errors import KernelError, LayerError
 from symdlt.means import LayerMeans
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import functions_of, means_of
-from symdlt.networks.program import program_of
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
 from symdlt.networks.site_means import SiteMeans
 from symdlt.progress import track
@@ -66,8 +65,8 @@ def stream_tensors(
         tolerance: of means over four samples.
         progress: as that of `propagate`.
     """
-    program, samples = program_of(network), len(overlap)
-    functions = {name: _activation(network, name) for name in program.names}
+    program, samples = program_of(network, learning=not network.missing_rates), len(overlap)
+    functions = {name: named_activation(network, name) for name in program.names}
 
     def means(name: str, derivatives: int) -> LayerMeans:
         return means_of(functions[name], derivatives, tolerance, False)
@@ -104,5 +103,6 @@ def stream_tensors(
     return found
 
 
-def _activation(network: Network, name: str) -> Activation | tuple[Function, ...]:
+def named_activation(network: Network, name: str) -> Activation | tuple[Function, ...]:
+    """The activation of a name in layers, s for that of the network."""
     return network.activation if name == "s" else activation(name)

@@ -6,15 +6,16 @@ $D^{k+1} z[u_1, …, u_k, ·]$. A polynomial in the ε is a dictionary from bit 
 where a mask is missing. Gradients are sums of outer products, layer by layer, and stay so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cache, reduce
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
 from symdlt.combinatorics import set_partitions
-from symdlt.definitions import FIELD
+from symdlt.definitions import INPUT, Function
 from symdlt.sampling.labelled import (
     Labelled,
     add_all,
@@ -27,23 +28,23 @@ from symdlt.sampling.labelled import (
 
 Array = npt.NDArray[Any]
 Polynomial: TypeAlias = dict[int, Labelled]
+FactorKey: TypeAlias = tuple[int, str | None, int]
 Directions: TypeAlias = tuple["ParameterVector", ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledBranch:
-    """One branch of a layer of given networks, with the numbers of its `Branch`.
+    """One summand of a field of given networks.
 
     Attributes:
-        order: which derivative of σ it reads, `FIELD` for the preactivation itself.
-        coefficient: the constant in front.
+        function: what it reads, as numbers with factors (field, activation, derivative); of biases
+            the number in front.
         rate: the learning rate of its parameters.
         weights: matrices, one a network, or None.
         biases: vectors, one a network, or None; without both it stays on its neuron.
     """
 
-    order: int
-    coefficient: float
+    function: Function
     rate: float
     weights: Array | None
     biases: Array | None
@@ -59,39 +60,73 @@ class BranchVector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterVector:
-    """A vector in parameter space, for each layer one entry a branch."""
+    """A vector in parameter space, for each field one entry a branch."""
 
-    layers: tuple[tuple[BranchVector, ...], ...]
+    fields: tuple[tuple[BranchVector, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BasePoint:
     """Values of the networks at the parameters themselves; the sample label is that of vertex 0.
 
-    `derivatives[ℓ][k]` is $σ^{(k)}(z^{ℓ+1})$ of the hidden layer ℓ + 1.
+    `derivatives[f][s][k]` is $s^{(k)}$ at the field f, of the activations that are read there.
     """
 
-    layers: tuple[tuple[SampledBranch, ...], ...]
+    fields: tuple[tuple[SampledBranch, ...], ...]
     inputs: Labelled
-    preactivations: tuple[Labelled, ...]
-    derivatives: tuple[tuple[Labelled, ...], ...]
+    values: tuple[Labelled, ...]
+    derivatives: tuple[Mapping[str, tuple[Labelled, ...]], ...]
     outputs: Labelled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Moved:
+    """The networks moved along directions: all fields, and functions of them."""
+
+    base: BasePoint
+    top: int
+    values: list[Polynomial] = dataclass_field(default_factory=list)
+    composed: dict[FactorKey, Polynomial] = dataclass_field(default_factory=dict)
+
+    def factor(self, key: FactorKey) -> Polynomial:
+        """A function of one field."""
+        of, name, order = key
+        if of == INPUT:
+            return {0: self.base.inputs}
+        if name is None:
+            return self.values[of]
+        if key not in self.composed:
+            chain = self.base.derivatives[of][name][order:]
+            self.composed[key] = _compose(chain, self.values[of], self.top)
+        return self.composed[key]
+
+    def function(self, function: Function) -> Polynomial:
+        """A sum of products of functions of fields."""
+        terms = [self.product(number, factors) for number, factors in function]
+        return terms[0] if len(terms) == 1 else _add_polynomials(terms)
+
+    def product(self, number: float, factors: Sequence[FactorKey]) -> Polynomial:
+        """A number times functions of fields."""
+        parts = [self.factor(key) for key in factors]
+        whole = reduce(lambda p, q: _multiply_polynomials(p, q, self.top), parts)
+        return {mask: _scaled(number, one) for mask, one in whole.items()}
 
 
 def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
     """Compute $D^{k+1} z_0[u_1, …, u_k, ·]$ for all outputs and samples of vertex 0."""
     top = (1 << len(directions)) - 1
-    preactivations, signals = _propagate(base, directions)
-    errors: Polynomial = {0: base.outputs}
-    layers = []
-    for layer in reversed(range(len(base.layers))):
-        branches = base.layers[layer]
-        vectors = zip(branches, signals[layer], strict=True)
-        layers.append(tuple(_gradient(one, read, errors, top) for one, read in vectors))
-        if layer:
-            below = preactivations[layer - 1]
-            errors = _pull_back(base, directions, layer, errors, below)
-    return ParameterVector(tuple(reversed(layers)))
+    moved, signals = _propagate(base, directions)
+    errors: list[Polynomial] = [{} for _ in base.fields]
+    errors[-1] = {0: base.outputs}
+    gradients = []
+    for place in reversed(range(len(base.fields))):
+        branches, error = base.fields[place], errors[place]
+        vectors = zip(branches, signals[place], strict=True)
+        gradients.append(tuple(_gradient(one, read, error, top) for one, read in vectors))
+        for number, branch in enumerate(branches):
+            parts = [direction.fields[place][number] for direction in directions]
+            _pull_back(moved, branch, parts, error, errors)
+    return ParameterVector(tuple(reversed(gradients)))
 
 
 def _gradient(
@@ -100,15 +135,12 @@ def _gradient(
     """The derivative by the parameters of one branch."""
     if branch.biases is not None:
         error = errors.get(top)
-        return BranchVector((), None if error is None else _scaled(branch.coefficient, error))
+        number = branch.function[0][0]
+        return BranchVector((), None if error is None else _scaled(number, error))
     if branch.weights is None:
         return BranchVector()
     return BranchVector(
-        tuple(
-            (error, _scaled(branch.coefficient, signal[top ^ mask]))
-            for mask, error in errors.items()
-            if top ^ mask in signal
-        )
+        tuple((error, signal[top ^ mask]) for mask, error in errors.items() if top ^ mask in signal)
     )
 
 
@@ -125,7 +157,7 @@ def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterV
                 else BranchVector()
                 for one, part in zip(branches, parts, strict=True)
             )
-            for branches, parts in zip(base.layers, vector.layers, strict=True)
+            for branches, parts in zip(base.fields, vector.fields, strict=True)
         )
     )
 
@@ -144,7 +176,7 @@ def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
                 )
                 for part in parts
             )
-            for parts in vector.layers
+            for parts in vector.fields
         )
     )
 
@@ -152,7 +184,7 @@ def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
 def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | None:
     """Sum the product of two parameter vectors over all parameters."""
     terms = []
-    pairs = zip(left.layers, right.layers, strict=True)
+    pairs = zip(left.fields, right.fields, strict=True)
     for one, other in (pair for rows in pairs for pair in zip(*rows, strict=True)):
         terms += [
             multiply(contract_neurons(rows, more_rows), contract_neurons(columns, more_columns))
@@ -164,48 +196,29 @@ def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | No
     return add_all(terms)
 
 
-def _propagate(
-    base: BasePoint, directions: Directions
-) -> tuple[list[Polynomial], list[list[Polynomial]]]:
-    """The preactivations of each layer, and what each of its branches reads."""
-    top = (1 << len(directions)) - 1
-    preactivations: list[Polynomial] = []
+def _propagate(base: BasePoint, directions: Directions) -> tuple[_Moved, list[list[Polynomial]]]:
+    """All fields along the directions, and what each of their branches reads."""
+    moved = _Moved(base, (1 << len(directions)) - 1)
     signals: list[list[Polynomial]] = []
-    for layer, at_base in enumerate(base.preactivations):
-        read = _signals(base, layer, preactivations, top)
-        preactivation = {0: at_base}
-        for mask in range(1, top + 1):
-            terms = []
-            for place, branch in enumerate(base.layers[layer]):
-                parts = [direction.layers[layer][place] for direction in directions]
-                moved = _push_forward(branch, parts, read[place], mask)
-                terms += [_scaled(branch.coefficient, term) for term in moved]
-            _store(preactivation, mask, terms)
+    for place, at_base in enumerate(base.values):
+        branches = base.fields[place]
+        read = [{} if one.biases is not None else moved.function(one.function) for one in branches]
+        value = {0: at_base}
+        for mask in range(1, moved.top + 1):
+            terms: list[Labelled] = []
+            for number, branch in enumerate(branches):
+                parts = [direction.fields[place][number] for direction in directions]
+                terms += _push_forward(branch, parts, read[number], mask)
+            _store(value, mask, terms)
         signals.append(read)
-        preactivations.append(preactivation)
-    return preactivations, signals
-
-
-def _signals(
-    base: BasePoint, layer: int, preactivations: Sequence[Polynomial], top: int
-) -> list[Polynomial]:
-    """What the branches of a layer read of the layer below; biases read nothing."""
-    found: dict[int, Polynomial] = {}
-    for order in {one.order for one in base.layers[layer] if one.biases is None}:
-        if layer == 0:
-            found[order] = {0: base.inputs}
-        elif order == FIELD:
-            found[order] = preactivations[layer - 1]
-        else:
-            read = base.derivatives[layer - 1][order:]
-            found[order] = _compose(read, preactivations[layer - 1], top)
-    return [{} if one.biases is not None else found[one.order] for one in base.layers[layer]]
+        moved.values.append(value)
+    return moved, signals
 
 
 def _push_forward(
     branch: SampledBranch, parts: Sequence[BranchVector], signal: Polynomial, mask: int
 ) -> Iterator[Labelled]:
-    """The coefficient of one mask of a branch, without the constant in front."""
+    """The coefficient of one mask of a branch."""
     if mask in signal:
         still = signal[mask]
         yield still if branch.weights is None else apply_matrices(branch.weights, still)
@@ -215,29 +228,29 @@ def _push_forward(
                 yield multiply(left, contract_neurons(right, signal[rest]))
         bias = parts[index].bias
         if rest == 0 and bias is not None:
-            yield bias
+            yield _scaled(branch.function[0][0], bias)
 
 
 def _pull_back(
-    base: BasePoint, directions: Directions, layer: int, errors: Polynomial, below: Polynomial
-) -> Polynomial:
-    """The derivative by the preactivations of the layer below."""
-    top = (1 << len(directions)) - 1
-    found: dict[int, list[Labelled]] = {}
-    for place, branch in enumerate(base.layers[layer]):
-        if branch.biases is not None:
-            continue
-        parts = [direction.layers[layer][place] for direction in directions]
-        moved = _pull_through(branch, parts, errors, top)
-        if branch.order != FIELD:
-            slopes = _compose(base.derivatives[layer - 1][branch.order + 1 :], below, top)
-            moved = _multiply_polynomials(moved, slopes, top)
-        for mask, term in moved.items():
-            found.setdefault(mask, []).append(_scaled(branch.coefficient, term))
-    result: Polynomial = {}
-    for mask, terms in found.items():
-        _store(result, mask, terms)
-    return result
+    moved: _Moved,
+    branch: SampledBranch,
+    parts: Sequence[BranchVector],
+    error: Polynomial,
+    errors: list[Polynomial],
+) -> None:
+    """Add to the errors of the fields that a branch reads."""
+    if branch.biases is not None or not error:
+        return
+    through = _pull_through(branch, parts, error, moved.top)
+    for number, factors in branch.function:
+        for place, (of, name, order) in enumerate(factors):
+            if of == INPUT:
+                continue
+            term = {mask: _scaled(number, one) for mask, one in through.items()}
+            slopes = [] if name is None else [(of, name, order + 1)]
+            for key in (*slopes, *factors[:place], *factors[place + 1 :]):
+                term = _multiply_polynomials(term, moved.factor(key), moved.top)
+            errors[of] = _add_polynomials([errors[of], term]) if errors[of] else term
 
 
 def _pull_through(
@@ -269,6 +282,13 @@ def _compose(derivatives: tuple[Labelled, ...], inner: Polynomial, top: int) -> 
             if all(block in inner for block in blocks)
         ]
         _store(result, mask, terms)
+    return result
+
+
+def _add_polynomials(parts: Sequence[Polynomial]) -> Polynomial:
+    result: Polynomial = {}
+    for mask in sorted({mask for part in parts for mask in part}):
+        _store(result, mask, [part[mask] for part in parts if mask in part])
     return result
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.algebra import Law, gaussian, hazard_value, symbol, truncated_normal, uniform
-from symdlt.definitions import WIDTH, Branch, Network, dense_layer
+from symdlt.definitions import WIDTH, Network, ProgramBranch, dense_layer, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, SamplingError, require
 from symdlt.sampling.checks import check_generator, check_memory, whole_number
@@ -105,21 +105,15 @@ class NetworkParameters(EqualByFields):
         return f"NetworkParameters({self.count} networks, weights {shapes})"
 
 
-def random_branches(network: Network) -> Iterator[tuple[int, Branch, tuple[int, ...]]]:
-    """The branches that are drawn, with their layer and the shape of their tensor.
-
-    In a layer weights come before biases.
-    """
-    for layer in range(1, network.depth + 1):
-        below, width = network.sizes[layer - 1 : layer + 1]
-        for branch in reversed(network.branches(layer)):
-            if branch.tensor is not None:
-                yield layer, branch, (width, below) if branch.summed else (width,)
+def random_branches(network: Network) -> Iterator[ProgramBranch]:
+    """The branches that are drawn, field by field; weights come before biases."""
+    for field in program_of(network, learning=False).fields:
+        yield from field.drawn
 
 
 def count_parameters(network: Network) -> int:
     """The number of weights and biases of one network."""
-    return sum(math.prod(shape) for _, _, shape in random_branches(network))
+    return sum(math.prod(branch.shape) for branch in random_branches(network))
 
 
 def draw_parameters(ensemble: Network, count: int, rng: np.random.Generator) -> NetworkParameters:
@@ -143,13 +137,11 @@ def draw_parameters(ensemble: Network, count: int, rng: np.random.Generator) -> 
     check_memory(3 * count * count_parameters(ensemble))
     weights: list[Array] = []
     biases: list[Array] = []
-    for layer, branch, shape in random_branches(ensemble):
-        assert branch.tensor is not None
+    for branch in random_branches(ensemble):
         assert branch.tensor.law is not None
-        law = branch.tensor.law
-        scale = math.sqrt(ensemble.number(law.cumulant(2), layer))
-        drawn = scale * _draw_standard(law, (count, *shape), rng)
-        (weights if branch.summed else biases).append(drawn)
+        shape = (count, *branch.shape)
+        drawn = math.sqrt(branch.entry_variance) * _draw_standard(branch.tensor.law, shape, rng)
+        (biases if branch.site is None else weights).append(drawn)
     return NetworkParameters(tuple(weights), tuple(biases))
 
 

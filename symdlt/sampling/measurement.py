@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.activations.checks import Activation, check_activation
+from symdlt.activations.checks import Activation
 from symdlt.definitions import Network
 from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
@@ -30,6 +30,7 @@ from symdlt.sampling.ensemble import draw_parameters
 from symdlt.sampling.moments import sum_products
 from symdlt.sampling.observables import (
     check_sampling_memory,
+    checked_activations,
     choose_batch,
     evaluate_trees,
     highest_derivative,
@@ -83,7 +84,7 @@ class Measurement(EqualByFields):
 
 def measure(
     ensemble: Network,
-    activation: Activation,
+    activation: Activation | Mapping[str, Activation],
     inputs: npt.ArrayLike,
     tensors: Sequence[TensorName],
     count: int,
@@ -101,7 +102,8 @@ def measure(
 
     Args:
         ensemble: widths, initialisation and learning rates; at least m output neurons.
-        activation: σ, σ', σ'', …, up to the highest degree of a vertex.
+        activation: σ, σ', σ'', …, up to the highest degree of a vertex; or a dict of them by their
+            names in the layers, s for σ.
         inputs: one row a sample, shape (samples, n_0).
         tensors: names G, H, V, A, B, D, F, P, Q, R, S, T, U, or any `TensorPattern`.
         count: how many networks, a multiple of `groups`.
@@ -139,7 +141,7 @@ def measure(
     goal = _check_errors(errors)
     _check_outputs(patterns, ensemble)
     trees = _trees_of(patterns)
-    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
+    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
 

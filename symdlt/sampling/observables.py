@@ -1,6 +1,6 @@
 """Tree observables of given networks, and samples of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, Function, check_activation
-from symdlt.definitions import FIELD, Network
-from symdlt.errors import SamplingError, UnknownTensorError, require
+from symdlt.definitions import INPUT, Network, Program, program_of
+from symdlt.errors import ActivationError, SamplingError, UnknownTensorError, require
 from symdlt.sampling.checks import (
     check_finite,
     check_generator,
@@ -63,7 +63,7 @@ class _Evaluation:
 
 def sample_networks(
     ensemble: Network,
-    activation: Activation,
+    activation: Activation | Mapping[str, Activation],
     inputs: npt.ArrayLike,
     observables: Sequence[Observable],
     count: int,
@@ -73,7 +73,8 @@ def sample_networks(
 
     Args:
         ensemble: widths, initialisation and learning rates.
-        activation: σ, σ', σ'', …, at least up to the highest degree of a vertex.
+        activation: σ, σ', σ'', …, at least up to the highest degree of a vertex; or a dict of them
+            by their names in the layers, s for σ.
         inputs: one row a sample, shape (samples, n_0).
         observables: names `z`, `H`, `dH`, `ddI`, `ddII`, or any `Tree`.
         count: how many networks.
@@ -101,7 +102,7 @@ def sample_networks(
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
     ensemble, samples = check_inputs(inputs, ensemble)
-    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
+    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     labels = ensemble.sizes[-1] * len(samples)
     check_sampling_memory(
         ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
@@ -123,7 +124,7 @@ def sample_networks(
 def evaluate_networks(
     parameters: NetworkParameters,
     ensemble: Network,
-    activation: Activation,
+    activation: Activation | Mapping[str, Activation],
     inputs: npt.ArrayLike,
     observables: Sequence[Observable],
 ) -> dict[Observable, Array]:
@@ -147,7 +148,7 @@ def evaluate_networks(
     check_parameters(parameters, ensemble)
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
-    functions = check_activation(activation, highest_derivative(trees, ensemble), ensemble.depth)
+    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
     found = evaluate_trees(parameters, ensemble, functions, samples, trees)
     for entry, tree in zip(entries, trees, strict=True):
@@ -158,22 +159,43 @@ def evaluate_networks(
 def evaluate_trees(
     parameters: NetworkParameters,
     ensemble: Network,
-    functions: Sequence[Function],
+    activations: Mapping[str, Sequence[Function]],
     samples: Array,
     trees: Sequence[Tree],
 ) -> dict[Tree, Array]:
     """Evaluate trees on given networks, all arguments having been checked."""
     with np.errstate(all="ignore"):
-        layers = _sampled_layers(parameters, ensemble, any(tree.edges for tree in trees))
+        program = program_of(ensemble, any(tree.edges for tree in trees))
+        fields = _sampled_fields(parameters, program)
         order = highest_derivative(trees, ensemble)
-        evaluation = _Evaluation(_evaluate_base(layers, functions, samples, order))
+        evaluation = _Evaluation(_evaluate_base(program, fields, activations, samples, order))
         return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
+
+
+def checked_activations(
+    activation: Activation | Mapping[str, Activation], network: Network, order: int
+) -> dict[str, tuple[Function, ...]]:
+    """The functions by the name they have in layers; those of the network are s.
+
+    Raises:
+        ActivationError: if there are too few, or they are none.
+    """
+    given = activation if isinstance(activation, Mapping) else {"s": activation}
+    names = program_of(network, learning=False).names or ("s",)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ActivationError(
+            f"The layers of {network!r} read {', '.join(missing)}, which have no functions. They "
+            f"were given those of {', '.join(map(str, given)) or 'nothing'}. Give a dict such as "
+            "{'s': (np.sin, np.cos), 'tanh': …}."
+        )
+    return {name: check_activation(given[name], order, network.depth) for name in names}
 
 
 def check_parameters(parameters: NetworkParameters, ensemble: Network) -> None:
     """Raise an error unless the parameters are those of networks of the ensemble's widths."""
     require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
-    fitting = sorted(shape for _, _, shape in random_branches(ensemble))
+    fitting = sorted(branch.shape for branch in random_branches(ensemble))
     given = (*parameters.weights, *parameters.biases)
     if sorted(array.shape[1:] for array in given) != fitting:
         raise SamplingError(
@@ -185,10 +207,8 @@ def check_parameters(parameters: NetworkParameters, ensemble: Network) -> None:
 
 def highest_derivative(trees: Sequence[Tree], network: Network) -> int:
     """The highest derivative of the activation that trees on a network contain."""
-    numbers = range(1, network.depth + 1)
-    branches = (branch for number in numbers for branch in network.branches(number))
-    read = max((branch.order for branch in branches), default=0)
-    return max(read, 0) + max((tree.largest_degree for tree in trees), default=0)
+    read = max((order for *_, order in program_of(network, False).factors), default=0)
+    return read + max((tree.largest_degree for tree in trees), default=0)
 
 
 def check_sampling_memory(
@@ -241,67 +261,76 @@ def split_count(count: int, batch: int) -> tuple[int, ...]:
     return tuple(min(batch, count - start) for start in range(0, count, batch))
 
 
-def _sampled_layers(
-    parameters: NetworkParameters, network: Network, learning: bool
+def _sampled_fields(
+    parameters: NetworkParameters, program: Program
 ) -> tuple[tuple[SampledBranch, ...], ...]:
-    """The layers of given networks; learning rates are zero where no observable has edges."""
+    """The fields of given networks."""
     weights, biases = iter(parameters.weights), iter(parameters.biases)
-    layers = []
-    for number in range(1, network.depth + 1):
-        row = []
-        # Backwards, as they were drawn: weights before biases.
-        for branch in reversed(network.branches(number)):
-            row.append(
-                SampledBranch(
-                    branch.order,
-                    network.number(branch.coefficient, number),
-                    network.number(branch.rate, number) if learning else 0.0,
-                    next(weights) if branch.summed else None,
-                    None if branch.summed or branch.kept else next(biases),
-                )
-            )
-        layers.append(tuple(row))
-    return tuple(layers)
+    fields = []
+    for one in program.fields:
+        row = [SampledBranch(one.kept, 0.0, None, None)] if one.kept else []
+        for branch in one.drawn:
+            matrices = None if branch.site is None else next(weights)
+            vectors = next(biases) if branch.site is None else None
+            row.append(SampledBranch(branch.function, branch.entry_rate, matrices, vectors))
+        fields.append(tuple(row))
+    return tuple(fields)
 
 
 def _evaluate_base(
-    layers: tuple[tuple[SampledBranch, ...], ...],
-    activation: Sequence[Function],
+    program: Program,
+    fields: tuple[tuple[SampledBranch, ...], ...],
+    activations: Mapping[str, Sequence[Function]],
     samples: Array,
     order: int,
 ) -> BasePoint:
     inputs = Labelled(samples.T[None], (1,))
-    preactivations: list[Labelled] = []
-    derivatives: list[tuple[Labelled, ...]] = []
-    for number, branches in enumerate(layers):
-        if number:
-            at = preactivations[-1].values
-            row = [np.broadcast_to(function(at), at.shape) for function in activation[: order + 1]]
-            derivatives.append(tuple(Labelled(values, (1,)) for values in row))
+    values: list[Labelled] = []
+    derivatives: list[Mapping[str, tuple[Labelled, ...]]] = []
+    for place, branches in enumerate(fields):
         total: Array = np.zeros(())
         for one in branches:
-            signal = inputs
-            if number and one.biases is None:
-                kept = one.order == FIELD
-                signal = preactivations[-1] if kept else derivatives[-1][one.order]
-            total = total + one.coefficient * _value(one, signal)
-        preactivations.append(Labelled(total, (1,)))
-    outputs = Labelled(np.eye(preactivations[-1].values.shape[1])[None], (0,))
-    return BasePoint(layers, inputs, tuple(preactivations), tuple(derivatives), outputs)
+            total = total + _value(one, inputs, values, derivatives)
+        values.append(Labelled(total, (1,)))
+        read = sorted({name for of, name, _ in program.factors if of == place and name})
+        chains = {name: activations[name][: order + 1] for name in read}
+        derivatives.append(
+            {
+                name: tuple(
+                    Labelled(np.broadcast_to(function(total), total.shape), (1,))
+                    for function in chain
+                )
+                for name, chain in chains.items()
+            }
+        )
+    outputs = Labelled(np.eye(values[-1].values.shape[1])[None], (0,))
+    return BasePoint(fields, inputs, tuple(values), tuple(derivatives), outputs)
 
 
-def _value(branch: SampledBranch, signal: Labelled) -> Array:
-    """What a branch gives of its signal, without the constant in front."""
+def _value(
+    branch: SampledBranch,
+    inputs: Labelled,
+    values: Sequence[Labelled],
+    derivatives: Sequence[Mapping[str, tuple[Labelled, ...]]],
+) -> Array:
+    """What a branch adds to its field."""
     if branch.biases is not None:
-        return branch.biases[:, :, None]
+        return branch.function[0][0] * branch.biases[:, :, None]
+    read: Array = np.zeros(())
+    for number, factors in branch.function:
+        term: Array = np.full((), number)
+        for of, name, order in factors:
+            at = inputs if of == INPUT else values[of]
+            term = term * (at if name is None else derivatives[of][name][order]).values
+        read = read + term
     if branch.weights is None:
-        return signal.values
-    return apply_matrices(branch.weights, signal).values
+        return read
+    return apply_matrices(branch.weights, Labelled(read, (1,))).values
 
 
 def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
     if tree.vertices == 1:
-        return at.base.preactivations[-1].values
+        return at.base.values[-1].values
     cut = cut_tree(tree)
     halves = (cut.left, cut.right)
     if halves not in at.values:
@@ -316,7 +345,7 @@ def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -
     sizes = [count_vertices(half) for half in halves]
     scaled = apply_learning_rates(right, at.base)
     total = pair_vectors(left, shift_vector(scaled, sizes[0]))
-    networks, neurons, samples = at.base.preactivations[-1].values.shape
+    networks, neurons, samples = at.base.values[-1].values.shape
     shape = (networks, *(neurons, samples) * sum(sizes))
     if total is None:
         return np.zeros(shape)

@@ -133,7 +133,6 @@ def listed_law():
 @pytest.mark.parametrize(
     ("action", "error", "message"),
     [
-        (lambda: propagate(residual(), [[1.0]], "G.1"), LayerError, "G.1 of .* is not known"),
         (lambda: propagate(residual(), [[1.0]], "F"), KernelError, "lambda_W, lambda_b is missing"),
         (lambda: residual(widths=[4, 5]), LayerError, "Layer 2 keeps 4 neurons, and has 5"),
         (
@@ -156,7 +155,7 @@ def listed_law():
                 residual(), (np.sin, np.cos), [[1.0]], ["H"], 1, np.random.default_rng(0)
             ),
             LayerError,
-            "'lambda_W' has no value",
+            "'lambda_b' has no value",
         ),
         (
             lambda: draw_parameters(listed_law(), 1, np.random.default_rng(0)),
