@@ -22,7 +22,8 @@ from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, der
 Array = NDArray[np.float64]
 Fields = tuple[int, ...]
 Orders = tuple[int, ...]
-Wanted = tuple[str, Fields, Orders]
+Names = tuple[str, ...]
+Wanted = tuple[Names, Fields, Orders]  # of each factor its activation, field and derivative
 
 VERTICES = 4
 GHOST = -1  # the field of the independent Gaussian that joins odd groups
@@ -45,7 +46,7 @@ class SiteMeans:
     def __init__(
         self,
         samples: int,
-        means: Callable[[str, int], LayerMeans],
+        means: Callable[[Names, int], LayerMeans],
         functions: Callable[[str, int], Sequence[Function]],
     ) -> None:
         self.samples = samples
@@ -86,12 +87,12 @@ class SiteMeans:
 
     def settle(self) -> None:
         """Find the means that were noted."""
-        groups: dict[tuple[str, frozenset[int]], list[Wanted]] = defaultdict(list)
+        groups: dict[tuple[frozenset[str], frozenset[int]], list[Wanted]] = defaultdict(list)
         for wanted in self.asked:
-            groups[wanted[0], frozenset(wanted[1])].append(wanted)
+            groups[frozenset(wanted[0]), frozenset(wanted[1])].append(wanted)
         self.asked = set()
-        for (name, fields), listed in groups.items():
-            self._settle_group(name, sorted(fields), sorted(listed))
+        for (names, fields), listed in groups.items():
+            self._settle_group(tuple(sorted(names)), sorted(fields), sorted(listed))
 
     def on_axes(self, matrix: Array, u: Vertex, v: Vertex) -> Array:
         """A matrix over samples on the axes of two vertices."""
@@ -152,16 +153,16 @@ class SiteMeans:
 
     def _group(self, group: list[VertexFactor]) -> Array:
         """The mean of activations of correlated fields."""
-        names = {name for _, _, name, _ in group}
-        if len(names) > 1 or len(group) > VERTICES:
+        if len(group) > VERTICES:
             raise LayerError(
-                f"A mean joins {len(group)} functions {', '.join(sorted(map(str, names)))} of "
-                "correlated fields of one neuron. Means of up to four of one activation are known. "
-                "Let fields that are multiplied be independent, or linear."
+                f"A mean joins {len(group)} functions of correlated fields of one neuron. Means of "
+                "up to four are known. Let fields that are multiplied be independent, or linear."
             )
-        ordered = sorted(group, key=lambda factor: (factor[3], factor[1], factor[0]))
+        ordered = sorted(
+            group, key=lambda factor: (str(factor[2]), factor[3], factor[1], factor[0])
+        )
         wanted: Wanted = (
-            str(*names),
+            tuple(str(name) for _, _, name, _ in ordered),
             tuple(field for _, field, _, _ in ordered),
             tuple(order for *_, order in ordered),
         )
@@ -176,7 +177,7 @@ class SiteMeans:
         found: Array = self.tables[wanted][tuple(places)]
         return found
 
-    def _settle_group(self, name: str, fields: list[int], listed: list[Wanted]) -> None:
+    def _settle_group(self, names: Names, fields: list[int], listed: list[Wanted]) -> None:
         odd = any(len(orders) % 2 for _, _, orders in listed)
         offset = {field: place * self.samples for place, field in enumerate(fields)}
         joint = np.block([[self.kernel(f, g) for g in fields] for f in fields])
@@ -185,13 +186,17 @@ class SiteMeans:
         if odd:
             offset[GHOST] = len(joint)
             variance = float(np.diagonal(joint).mean()) or 1.0
-            joint = np.block(
-                [[joint, np.zeros((len(joint), 1))], [np.zeros((1, len(joint))), variance]]
-            )
-            ghost, size = self._ghost(name, variance)
+            joint = np.pad(joint, (0, 1))
+            joint[-1, -1] = variance
+            ghost, size = self._ghost(names, variance)
             highest = max(highest, ghost)
-        means = self.means(name, highest)
-        completed = [_completed(orders, fields_, ghost) for _, fields_, orders in listed]
+        start = {name: place * stride(highest) for place, name in enumerate(names)}
+        completed = []
+        for chosen, of, orders in listed:
+            at = [start[name] + order for name, order in zip(chosen, orders, strict=True)]
+            both = [*zip(at, of, strict=True), *[(ghost, GHOST)] * (len(at) % 2)]
+            columns = tuple(zip(*sorted(both), strict=True))
+            completed.append((columns[0], columns[1]))
         patterns = sorted({orders for orders, _ in completed})
         quadruples = [
             _rows(_labels(places, offset, self.samples))
@@ -199,34 +204,33 @@ class SiteMeans:
             if len(orders) == VERTICES
         ]
         asked = np.unique(np.sort(np.concatenate(quadruples)), axis=0) if quadruples else None
-        tables = dict(zip(patterns, means(joint, patterns, asked), strict=True))
+        means = self.means(names, highest)(joint, patterns, asked)
+        tables = dict(zip(patterns, means, strict=True))
         for wanted, (orders, places) in zip(listed, completed, strict=True):
             table = tables[orders][np.ix_(*_labels(places, offset, self.samples))]
             if len(orders) > len(wanted[2]):
                 table = np.take(table, 0, axis=places.index(GHOST)) / size
             self.tables[wanted] = table
 
-    def _ghost(self, name: str, variance: float) -> tuple[int, float]:
-        """A derivative whose mean is not zero, and the mean."""
+    def _ghost(self, names: Names, variance: float) -> tuple[int, float]:
+        """A derivative of the first activation whose mean is not zero, and the mean."""
         two = variance * np.eye(2)
         best = (0, 0.0)
         for order in range(3):
-            (table,) = self.means(name, order)(two, [(order, order)], None)
+            (table,) = self.means(names[:1], order)(two, [(order, order)], None)
             if (size := float(table[0, 1])) > best[1]:
                 best = order, size
-        return best[0], best[1] ** 0.5 * self._sign(name, best[0], variance)
-
-    def _sign(self, name: str, order: int, variance: float) -> float:
-        function = self.functions(name, order)[order]
-        return float(np.sign(WEIGHTS @ function(np.sqrt(variance) * NODES)))
+        function = self.functions(names[0], best[0])[best[0]]
+        sign = float(np.sign(WEIGHTS @ function(np.sqrt(variance) * NODES)))
+        return best[0], sign * best[1] ** 0.5
 
 
-def _completed(orders: Orders, fields: Fields, ghost: int) -> tuple[Orders, Fields]:
-    """Orders and fields of an even number of factors, sorted by order."""
-    if len(orders) % 2 == 0:
-        return orders, fields
-    both = sorted([*zip(orders, fields, strict=True), (ghost, GHOST)])
-    return tuple(order for order, _ in both), tuple(field for _, field in both)
+def stride(derivatives: int) -> int:
+    """How far apart activations begin in a list of several with so many derivatives each.
+
+    One function stands between them, which nobody asks for.
+    """
+    return derivatives + 2
 
 
 def _labels(fields: Fields, offset: Mapping[int, int], samples: int) -> list[NDArray[np.intp]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
 from symdlt.definitions import BOOK, Network, program_of
 from symdlt.errors import KernelError, LayerError
-from symdlt.means import LayerMeans
+from symdlt.means import LayerMeans, SmoothMeans, Unrelated
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import functions_of, means_of
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
@@ -68,8 +68,10 @@ def stream_tensors(
     program, samples = program_of(network, learning=not network.missing_rates), len(overlap)
     functions = {name: named_activation(network, name) for name in program.names}
 
-    def means(name: str, derivatives: int) -> LayerMeans:
-        return means_of(functions[name], derivatives, tolerance, False)
+    def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
+        if len(chosen) == 1:
+            return means_of(functions[chosen[0]], derivatives, tolerance, False)
+        return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
 
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
         return functions_of(functions[name], derivatives)
@@ -100,6 +102,27 @@ def stream_tensors(
             else:
                 kernel = site.ntk if correlator.forest.edges else site.kernel
                 found[name][layer] = kernel(field, field)
+    return found
+
+
+def _joined(
+    network: Network,
+    functions: Mapping[str, Activation | tuple[Function, ...]],
+    chosen: tuple[str, ...],
+    derivatives: int,
+) -> list[Function]:
+    """Several smooth activations in one list, `stride` apart."""
+    found: list[Function] = []
+    for name in chosen:
+        one = functions[name]
+        if isinstance(one, Activation) and one.kinked:
+            raise LayerError(
+                f"{network!r} has the means of {' and '.join(chosen)} at correlated fields of one "
+                f"neuron, and {one.name} has a kink. Means of several activations are known where "
+                "all of them are smooth. Let the fields be independent."
+            )
+        first, *others = functions_of(one, derivatives)
+        found += [Unrelated(first), *others, Unrelated(np.zeros_like)]
     return found
 
 

@@ -160,6 +160,7 @@ def prepare(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
+    _refuse_kept_outputs(net)
     found = propagate(net, data, names, executor=executor, progress=progress)
     tensors = {name: array[-1] for name, array in found.tensors.items()}
     width = net.widths[-1] if net.widths else 1
@@ -167,6 +168,15 @@ def prepare(
     values, vectors = statistics.spectrum
     algorithm.check(values)
     return Training(statistics, targets.T @ vectors, algorithm)
+
+
+def _refuse_kept_outputs(net: Network) -> None:
+    if net.depth > 1 and net.keeps(net.depth):
+        raise TrainingError(
+            f"The last layer of {net!r} keeps its neurons. The mean dNTK of such outputs does not "
+            "vanish, and is not in the prediction. End with a dense layer, as in "
+            'layers=[…, "z\' = b + W s(z)"].'
+        )
 
 
 def _refuse_kinks(net: Network) -> None:
