@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from symdlt.networks import check as check
     from symdlt.networks import check_exponents as check_exponents
     from symdlt.networks import kernel_gradient as kernel_gradient
+    from symdlt.networks import layer_equations as layer_equations
     from symdlt.networks import propagate as propagate
     from symdlt.sampling import NetworkEnsemble as NetworkEnsemble
     from symdlt.sampling import measure as measure
@@ -80,6 +81,7 @@ _LATER = {
     "predict": "symdlt.training",
     "predict_infinite": "symdlt.training",
     "projectors": "symdlt.training",
+    "layer_equations": "symdlt.networks",
     "propagate": "symdlt.networks",
     "recipe": "symdlt.fixed_points",
     "to_latex": "symdlt.formats.latex",

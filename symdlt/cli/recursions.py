@@ -7,9 +7,11 @@ import argparse
 from symdlt.cli.options import Commands, add_command, add_format, add_layer, say
 from symdlt.definitions import (
     Correlator,
+    Stack,
     correlator_from,
     correlators,
     parse_pairs,
+    read_layer_definition,
     split_subleading,
     tensor,
     vertex_labels,
@@ -97,7 +99,27 @@ def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
 
 
 def _derive(options: argparse.Namespace) -> str:
+    if options.at is None and _needs_response(options.layer):
+        return _response(options)
     return FORMATS[options.format](_recursions(options))
+
+
+def _needs_response(text: str) -> bool:
+    """Whether a layer has several streams, or a skip."""
+    layer = read_layer_definition(text)
+    return isinstance(layer, Stack) or not layer.closes
+
+
+def _response(options: argparse.Namespace) -> str:
+    from symdlt.networks import layer_equations
+
+    correlator, piece = _asked_tensor(options)
+    if piece or options.subleading or (options.inputs, options.form) != ("many", "derivative"):
+        options.complain("for this layer there is the leading order, for many inputs")
+    if options.format == "json":
+        options.complain("for this layer there are the formats text and latex")
+    found = layer_equations(correlator, options.layer)
+    return found.to_latex() if options.format == "latex" else str(found)
 
 
 def _explain(options: argparse.Namespace) -> str:

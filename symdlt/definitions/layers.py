@@ -73,7 +73,7 @@ class Layer:
             raise LayerError(
                 f"{self.expression!r} is a layer of several streams, or with functions of several "
                 "fields. A Layer is a sum of branches that read z alone. Give it to "
-                "symdlt.Stack(…), which `Network`, `propagate` and `check` take."
+                "symdlt.Stack(…), which `layer_equations`, `Network`, `propagate` and `check` take."
             )
         if isinstance(self.expression, str):
             object.__setattr__(self, "expression", read_layer(self.expression))

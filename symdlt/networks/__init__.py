@@ -15,6 +15,8 @@ from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
 from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
 from symdlt.networks.exponent_check import check_exponents as check_exponents
 from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
+from symdlt.networks.layer_equations import LayerEquation as LayerEquation
+from symdlt.networks.layer_equations import LayerEquations as LayerEquations
 from symdlt.networks.mlp import MLP as MLP
 from symdlt.networks.parametrisations import PARAMETRISATIONS as PARAMETRISATIONS
 from symdlt.networks.parametrisations import FrameworkLayer as FrameworkLayer
@@ -29,3 +31,4 @@ from symdlt.networks.plots import plot_ratio as plot_ratio
 from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS
+from symdlt.networks.response_equations import layer_equations as layer_equations

@@ -1,0 +1,184 @@
+"""Equations of a layer as text and LaTeX; their symbols are named as they are printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sympy import Add, Expr, Mul
+
+from symdlt.algebra.names import GREEK
+from symdlt.definitions import Correlator, Layer, Stack
+
+
+@dataclass(frozen=True)
+class LayerEquation:
+    r"""One equation of a layer, as a sum of terms.
+
+    Attributes:
+        name: what stands on the left, for instance V_1234[l+1].
+        expression: the right side in SymPy, whose symbols are named as they are printed.
+    """
+
+    name: str
+    expression: Expr
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The terms as text, fresh sources first."""
+        return tuple(text for _, text in sorted(map(_term, Add.make_args(self.expression))))
+
+    @property
+    def latex_rows(self) -> tuple[str, ...]:
+        """The rows of the equation in LaTeX."""
+        rows, room = [""], ROW
+        for text in self.terms or ("0",):
+            latex = _latex_term(text)
+            signed = latex if latex[0] == "-" or rows == [""] else f"+ {latex}"
+            if rows[-1] and room < len(text):
+                rows, room = [*rows, signed], ROW
+            else:
+                rows[-1] = f"{rows[-1]} {signed}".strip()
+            room -= len(text)
+        name, mark, _ = self.name.partition("[l+1]")
+        left = _latex_symbol(name) + (r"\Big|_{\ell+1}" if mark else "")
+        return (f"{left} ={{}}& {rows[0]}", *(rf"& \quad {row}" for row in rows[1:]))
+
+    def __str__(self) -> str:
+        lines = [f"  {'-' if t[0] == '-' else '+'} {t.removeprefix('-')}" for t in self.terms]
+        return "\n".join([f"{self.name} =", *(lines if self.expression else ["  0"])])
+
+
+@dataclass(frozen=True)
+class LayerEquations:
+    """The equations of one tensor for one layer.
+
+    Attributes:
+        correlator: the tensor.
+        layer: the layer.
+        equations: of a layer that closes, its recursion; with a skip those of the covariance of
+            conditional covariances, of the noise that later functions meet, and of the tensor.
+    """
+
+    correlator: Correlator
+    layer: Layer | Stack
+    equations: tuple[LayerEquation, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.equations))
+
+    def __repr__(self) -> str:
+        return f"LayerEquations({self.correlator.name}, {str(self.layer)!r})"
+
+    def _repr_latex_(self) -> str:
+        return self.to_latex()
+
+    def to_latex(self) -> str:
+        """All equations as one `align*` environment, two terms a row."""
+        rows = [row for equation in self.equations for row in equation.latex_rows]
+        return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
+
+    def __getitem__(self, number: int) -> LayerEquation:
+        return self.equations[number]
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+
+def _term(term: Expr) -> tuple[tuple[object, ...], str]:
+    """A term as text, and where it is sorted."""
+    number, rest = term.as_coeff_Mul()
+    powers = [factor.as_base_exp() for factor in Mul.make_args(rest) if factor != 1]
+    texts = sorted((_rank(str(base)), str(base), int(power)) for base, power in powers)
+    above = [f"{b}^{p}" if p > 1 else b for r, b, p in texts if r == 0 and p > 0]
+    below = [f"{b}^{-p}" if p < -1 else b for r, b, p in texts if r == 0 and p < 0]
+    ratio = ["/".join([" ".join(above) or "1", *below])] if above or below else []
+    others = [f"{b}^{p}" if p != 1 else b for r, b, p in texts if r > 0]
+    parts = [str(abs(number))] if abs(number) != 1 else []
+    parts += [f"({text})" for text in ratio] + others
+    tensors = sum(r == 3 for r, _, _ in texts)
+    brackets = sum(r == 2 for r, _, _ in texts)
+    key = ("n'" in below, tensors, [t for t in texts if t[0] == 3], brackets, others)
+    return key, ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def _rank(name: str) -> int:
+    """Widths, constants, brackets, tensors."""
+    if name[0] == "n" and name[1:2] in ("", "'", "_"):
+        return 0
+    if name[0] == "<":
+        return 2
+    return 1 if name[0] in "Cl" or name[0].islower() else 3
+
+
+# A bracket, a noise with its function, a ratio, or a word without blanks; each with its power.
+_PARTS = re.compile(r"<[^>]*>(?:\^\d+)?|Q?Y_\w+\[[^\]]*\](?:\^\d+)?|\([^)]*\)|\S+")
+_POWER = re.compile(r"(?P<base>.*[^\^])\^(?P<power>\d+)$")
+_FACTOR = re.compile(
+    r"(?P<name>[^\W\d_]\w*?)(?P<order>'*|\^\(\d+\))"
+    r"(?:\((?P<field>\w+)(?:\^m)?\))?(?P<later>\^m)?_(?P<at>\w)$"
+)
+ROW = 75  # letters of text that fit into a row of LaTeX; measured at 10pt
+_LETTERS = {"G": "K", "H": r"\Theta", **{name: rf"\{name}" for name in GREEK.values()}}
+
+
+def _latex_term(text: str) -> str:
+    """A term of the text in LaTeX."""
+    sign, body = ("- ", text[1:]) if text[0] == "-" else ("", text)
+    found = []
+    for part in _PARTS.findall(body):
+        power = _POWER.match(part)
+        if power is None:
+            found.append(_latex_symbol(part))
+        elif part[0] in "<Y" or ("_" in part and part[0].isupper() and part[0] not in "C"):
+            found.append(rf"\left({_latex_symbol(power['base'])}\right)^{power['power']}")
+        else:
+            found.append(f"{_latex_symbol(power['base'])}^{power['power']}")
+    return sign + r" \, ".join(found)
+
+
+def _latex_symbol(name: str) -> str:
+    """A symbol of the text in LaTeX."""
+    widths = {"n": r"n_{\ell}", "n'": r"n_{\ell-1}"}
+    if name in widths:
+        return widths[name]
+    if name[0] == "<":
+        return rf"\left\langle {_latex_function(name[1:-1])}\right\rangle"
+    if name[0] == "(":
+        over, *under = name[1:-1].split("/")
+        return rf"\frac{{{_latex_symbol(over)}}}{{{' '.join(map(_latex_symbol, under))}}}"
+    if name[0].isdigit():
+        above, slash, below = name.partition("/")
+        return rf"\tfrac{{{above}}}{{{below}}}" if slash else above
+    if name.startswith("Y_"):
+        legs, _, inside = name[2:].rstrip("]").partition("[")
+        function, _, edges = inside.partition("; ")
+        above = rf"^{{({edges})}}" if edges else ""
+        return rf"Y_{{{legs}}}{above}[{_latex_function(function)}]"
+    head, _, tail = name.partition("_")
+    letter, _, mark = head.partition("^")
+    letter = _LETTERS.get(letter, letter)
+    if letter[0] == "Q" and len(letter) > 1:
+        letter = rf"\widehat{{{letter[1:]}}}"
+    above = r"^{(\ell m)}" if mark == "lm" else ""
+    return letter + above + (f"_{{{tail}}}" if tail else "")
+
+
+def _latex_function(text: str) -> str:
+    """Products of functions of fields, and sums of them."""
+    return " + ".join(
+        r" \,".join(map(_latex_factor, summand.split())) for summand in text.split(" + ")
+    )
+
+
+def _latex_factor(word: str) -> str:
+    """A function of a field at a sample, or the field itself."""
+    match = _FACTOR.match(word)
+    assert match is not None, word
+    name, order, field, at = match["name"], match["order"], match["field"], match["at"]
+    letter = r"\sigma" if name == "s" else name if len(name) == 1 else rf"\mathrm{{{name}}}"
+    order = f"^{{{order[1:]}}}" if order[:1] == "^" else order
+    later = r"^{(m)}" if "^m" in word else ""
+    if field is None:
+        return f"{letter}{order}{later}_{{{at}}}"
+    return f"{letter}{order}({field}{later}_{{{at}}})"

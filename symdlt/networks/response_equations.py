@@ -1,0 +1,335 @@
+r"""The equations of a layer of any kind in symbols: what `fluctuations` does with numbers.
+
+One layer is a program of two fields and more: z of layer ℓ, whose covariances are symbols, and what
+the layer makes of it. The same linear response is run on arrays of SymPy expressions with a sample
+for each vertex, and stops at layer ℓ, where a covariance of two δQ is a tensor of that layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import Expr, Float, Rational, Symbol, expand, nsimplify
+
+from symdlt.algebra import Polynomial
+from symdlt.definitions import (
+    BELOW,
+    DENSE,
+    WIDTH,
+    Correlator,
+    Layer,
+    Program,
+    Stack,
+    ascii_name,
+    place,
+    program_of,
+    read_layer_definition,
+    tensor,
+)
+from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
+from symdlt.errors import require
+from symdlt.networks.fluctuations import OUTPUT, ZERO, Average, Edges, Fluctuations, Pair
+from symdlt.networks.layer_equations import LayerEquation, LayerEquations
+from symdlt.networks.site_functions import Edge, VertexFactor, at_vertex, product_of, with_edges
+from symdlt.networks.site_means import VERTICES, SiteMeans
+
+Symbols = NDArray[Any]
+BASE = 0  # the field z of layer ℓ
+PRIMES = ("", "'", "''", "'''")
+
+
+def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> LayerEquations:
+    r"""Derive the recursion of a tensor for a layer of any kind.
+
+    By the linear response of neuron averages, for many inputs, in derivative form. `n` is the
+    width of layer ℓ, n' that of layer ℓ-1, and `n_h` that of a field inside the layer. With a skip
+    the recursion reads two more quantities of layer ℓ:
+
+    - QV, the covariance of two conditional covariances of z, and alike for the other tensors;
+    - Y_12[F], the covariance of the conditional covariance of z_1 z_2 with the noise of a
+      function F that a later layer m, or the layer itself, reads at the same neurons. Edges
+      behind the semicolon join vertices; s^m is of layer m, G^lm and H^lm are of both.
+
+    Args:
+        name: a tensor of the book.
+        layer: a layer, or its text.
+
+    Raises:
+        UnknownTensorError: if there is no such tensor.
+        LayerError: if the layer keeps a function on its neurons.
+
+    >>> print(layer_equations("H", "u = U z; v = V z; z' = W s(u) v"))
+    H_12[l+1] =
+      + C_V lambda_W <s(u)_1 s(u)_2> G_12
+      + C_W lambda_V <s(u)_1 s(u)_2> G_12
+      + C_V C_W lambda_U <s'(u)_1 s'(u)_2> G_12^2
+      + C_V C_W <s(u)_1 s(u)_2> H_12
+      + C_U C_V C_W <s'(u)_1 s'(u)_2> G_12 H_12
+    >>> print(layer_equations("V", "z' = xi z + W z")[2])
+    V_1234 =
+      + QV_1234
+      + Y_12[z_3 z_4]
+      + Y_34[z_1 z_2]
+    """
+    correlator = name if isinstance(name, Correlator) else tensor(name)
+    definition = read_layer_definition(layer)
+    require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
+    derived = _Derived(correlator, definition)
+    return LayerEquations(correlator, definition, tuple(derived.equations()))
+
+
+class _Network:
+    """Layer ℓ and the one that is derived, with symbols for numbers."""
+
+    def __init__(self, definition: Layer | Stack) -> None:
+        self.layers = (DENSE, definition)
+        self.sizes = (Symbol("n'"), Symbol("n"), Symbol("n''"))
+
+    def number(self, constant: Polynomial, layer: int, width: Expr | None = None) -> Expr:
+        """A constant, whatever the layer."""
+        del layer
+        total: Expr = Rational(0)
+        for monomial, number in constant.terms:
+            fraction = Fraction(number)
+            term: Expr = Rational(fraction.numerator, fraction.denominator)
+            for symbol, power in monomial:
+                base = width if width and symbol == WIDTH else Symbol(ascii_name(symbol))
+                term *= base**power
+            total += term
+        return total
+
+    def width_of(self, field: str, layer: int) -> Expr:
+        """The symbol of a width."""
+        definition = self.layers[layer - 1]
+        if layer == 1 or not isinstance(definition, Stack):
+            kept = isinstance(definition, Layer) and not definition.closes
+            return self.sizes[1 if layer == 1 or kept else 2]
+        site = next(site for site in definition.sites if field in site)
+        if BELOW in site:
+            return self.sizes[1]
+        return Symbol(f"n_{site[0]}")
+
+
+class _Means(SiteMeans):
+    """Means as brackets; a sample for each vertex."""
+
+    def __init__(self, names: Sequence[str], samples: Sequence[str], plain: bool) -> None:
+        super().__init__(VERTICES, _no_numbers, _no_numbers)
+        self.names, self.labels, self.plain = names, samples, plain
+
+    def on_axes(self, matrix: Symbols, u: int, v: int) -> Symbols:
+        return _array(matrix[u, v])
+
+    def _group(self, group: list[VertexFactor]) -> Symbols:
+        ordered = sorted(group, key=lambda f: (self.labels[f[0]], f[1], str(f[2]), f[3]))
+        return _array(Symbol(f"<{' '.join(map(self.text, ordered))}>"))
+
+    def text(self, factor: VertexFactor) -> str:
+        """A function of a field at the sample of a vertex."""
+        vertex, field, function, order = factor
+        of, at = self.names[field], self.labels[vertex]
+        if function is None:
+            return f"{of}_{at}"
+        prime = PRIMES[order] if order < len(PRIMES) else f"^({order})"
+        if self.plain:
+            return f"{function}{prime}{'^m' * (of == 'z^m')}_{at}"
+        return f"{function}{prime}({of})_{at}"
+
+
+def _no_numbers(*_: object) -> Any:
+    raise AssertionError
+
+
+class _Response(Fluctuations):
+    """The linear response of one layer, down to the tensors of the layer below."""
+
+    means: _Means
+
+    def __init__(self, program: Program, means: _Means, prefix: str) -> None:
+        super().__init__(program, np.zeros((VERTICES, VERTICES), dtype=object), means)
+        self.prefix = prefix
+        for name, known in (("G", means.kernels), ("H", means.ntks)):
+            known[BASE, BASE] = self.matrix(name)
+        later = len(program.fields) - 1
+        for name, known in (("G", means.kernels), ("H", means.ntks)):
+            known[later, BASE] = self.matrix(f"{name}^lm", False)
+            known[later, later] = self.matrix(f"{name}^m")
+        for field in range(1, later):
+            self.add_kernels(field)
+
+    def matrix(self, name: str, symmetric: bool = True) -> Symbols:
+        """Symbols with two samples."""
+        labels = self.means.labels
+        found = np.zeros((VERTICES, VERTICES), dtype=object)
+        for u, v in product(range(VERTICES), repeat=2):
+            pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
+            found[u, v] = Symbol(f"{name}_{''.join(pair)}")
+        return found
+
+    def _leading(self, branch: ProgramBranch) -> tuple[Symbols, Symbols]:
+        found = np.zeros((2, VERTICES, VERTICES), dtype=object)
+        for u, v in product(range(VERTICES), repeat=2):
+            both = product_of(at_vertex(branch.function, u), at_vertex(branch.function, v))
+            moved = with_edges(both, [(u, v)]) if u != v else {}
+            for place_, terms in enumerate((both, moved)):
+                found[place_, u, v] = _scalar(self.means.mean(terms))
+        return found[0], found[1]
+
+    def _both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+        if any(field != BASE for field, _ in (*left, *right)):
+            return super()._both(left, right, edges)
+        legs = [vertex for _, vertex in (*left, *right)]
+        if any(end not in legs for edge in edges for end in edge):
+            return ZERO
+        places = [[k for k, v in enumerate(legs) if v == end] for e in sorted(edges) for end in e]
+        total: Expr = Rational(0)
+        for chosen in product(*places):
+            ends = zip(chosen[::2], chosen[1::2], strict=True)
+            links = tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
+            total += self.tensor_symbol(links, tuple(legs))
+        return _array(total / Symbol("n'"))
+
+    def covariance(self, left: Pair, right: Pair, edges: Edges) -> Expr:
+        """The covariance of two δQ, times n."""
+        return Symbol("n") * _scalar(self._both(left, right, edges))
+
+    def met(self, average: Average, pair: Pair, edges: Edges) -> Expr:
+        """The covariance of the noise of an average with a δQ, times n."""
+        return Symbol("n") * _scalar(self._noise(average, pair, edges))
+
+    def tensor_symbol(self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]) -> Symbol:
+        """The tensor of layer ℓ with edges between four legs."""
+        labels = tuple(int(self.means.labels[vertex]) for vertex in legs)
+        correlator, settled = place(VERTICES, links, ((0, 1), (2, 3)), labels)
+        return Symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
+
+    def _noise(self, average: Average, pair: Pair, edges: Edges) -> Symbols:
+        if any(field != BASE for field, _ in pair):
+            return super()._noise(average, pair, edges)
+        site = self.program.fields[BASE].site
+        if not self.prefix or self._function(average)[1] != site:
+            return ZERO
+        return _array(self.noise_symbol(average, pair, edges) / Symbol("n'"))
+
+    def noise_symbol(self, average: Average, pair: Pair, edges: Edges) -> Symbol:
+        """Y of layer ℓ."""
+        labels = self.means.labels
+        terms = self._function(average)[0]
+        texts = [" ".join(map(self.means.text, factors)) for (factors, _), _ in terms.items()]
+        legs = "".join(sorted(labels[vertex] for _, vertex in pair))
+        links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))
+        return Symbol(f"Y_{legs}[{' + '.join(texts)}{'; ' * bool(links)}{links}]")
+
+
+class _Derived:
+    """The equations of one tensor for one layer."""
+
+    def __init__(self, correlator: Correlator, definition: Layer | Stack) -> None:
+        self.correlator = correlator
+        program = program_of(_Network(definition))  # type: ignore[arg-type]
+        self.top, self.later = program.tops[1], len(program.fields)
+        base = program.fields[BASE]
+        self.shared = program.fields[self.top].site == base.site
+        functions = [
+            branch.function
+            for field in program.fields[1:]
+            for branch in field.branches
+            if branch.site == base.site
+        ]
+        # What a later layer reads is read of a field of its own, at the neurons of z.
+        moved = [ProgramBranch(*_LATER, base.site, _renamed(f, self.later)) for f in functions]
+        later = ProgramField(base.site, base.width, (), (), tuple(moved))
+        self.program = replace(program, fields=(*program.fields, later))
+        self.functions = len(functions)
+        names = ["z", *(stream.name for stream in definition.streams), "z^m"]
+        labels = correlator.labels or tuple(range(correlator.axes))
+        samples = [str(label) for label in (*labels, *"5678")[:VERTICES]]
+        self.means = _Means(names, samples, isinstance(definition, Layer))
+        self.response = _Response(self.program, self.means, "Q" * self.shared)
+        self.samples = "".join(samples[: correlator.axes])
+
+    def equations(self) -> Iterator[LayerEquation]:
+        """The recursion; with a skip and two pairs, its system."""
+        name = self.correlator.name
+        if self.correlator.pairs == 1:
+            known = self.means.ntks if self.correlator.forest.edges else self.means.kernels
+            yield self._equation(f"{name}_{self.samples}[l+1]", known[self.top, self.top][0, 1])
+            return
+        edges = frozenset(self.correlator.forest.edges)
+        first, second = self.correlator.matching
+        left, right = (self._pair(self.top, pair) for pair in (first, second))
+        both = self.response.covariance(left, right, edges)
+        yield self._equation(f"{self.response.prefix}{name}_{self.samples}[l+1]", both)
+        if self.shared:
+            yield from self._system(first, second, edges)
+
+    def _system(self, first: Edge, second: Edge, edges: Edges) -> Iterator[LayerEquation]:
+        """What a skip brings: the noise that later functions meet, and the tensor itself."""
+        sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
+        found = [equation for side in sides for equation in self._noises(*side, edges)]
+        yield from {equation.name: equation for equation in found}.values()
+        yield self._whole(first, second, edges)
+
+    def _noises(self, here: Edge, there: Edge, edges: Edges) -> Iterator[LayerEquation]:
+        """The equations of Y, of all functions that a later layer reads, and of its z z."""
+        for number in (*range(self.functions), OUTPUT):
+            average = Average((self.later, number), there)
+            known = self.response.noise_symbol(average, self._pair(BASE, here), edges)
+            found = self.response.met(average, self._pair(self.top, here), edges)
+            yield self._equation(f"{known.name}[l+1]", found)
+
+    def _whole(self, first: Edge, second: Edge, edges: Edges) -> LayerEquation:
+        """The tensor itself: its two averages, and the noise that each of them has met."""
+        named = f"{self.correlator.name}_{self.samples}"
+        met = [
+            self.response.noise_symbol(
+                Average((BASE, OUTPUT), there), self._pair(BASE, here), edges
+            )
+            for here, there in ((first, second), (second, first))
+        ]
+        return LayerEquation(named, Symbol(f"Q{named}") + met[0] + met[1])
+
+    def _alike(self) -> bool:
+        """Whether the two pairs of the tensor can be exchanged."""
+        first, second = ({*pair} for pair in self.correlator.matching)
+        return any({way[v] for v in first} == second for way in self.correlator.symmetries)
+
+    def _pair(self, field: int, vertices: Edge) -> Pair:
+        return (field, vertices[0]), (field, vertices[1])
+
+    def _equation(self, name: str, expression: Expr) -> LayerEquation:
+        return LayerEquation(name, _exact(expression))
+
+
+# The tensor, variance, rate and shape of a branch of which only the function is read.
+_LATER: tuple[Any, Any, Any, Any] = (None, 0.0, 0.0, (1, 1))
+
+
+def _renamed(function: Function, field: int) -> Function:
+    """A function of z, of another field."""
+    return tuple(
+        (number, tuple((field, name, order) for _, name, order in factors))
+        for number, factors in function
+    )
+
+
+def _array(expression: Expr) -> Symbols:
+    found = np.empty((1,) * VERTICES, dtype=object)
+    found[...] = expression
+    return found
+
+
+def _scalar(array: Symbols) -> Expr:
+    return array.reshape(-1)[0] if isinstance(array, np.ndarray) else array
+
+
+def _exact(expression: Expr) -> Expr:
+    """The expression multiplied out, with rational numbers."""
+    opened = expand(expression)
+    return expand(opened.xreplace({f: nsimplify(f, rational=True) for f in opened.atoms(Float)}))
