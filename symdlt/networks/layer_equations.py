@@ -89,7 +89,8 @@ def _term(term: Expr) -> tuple[tuple[object, ...], str]:
     """A term as text, and where it is sorted."""
     number, rest = term.as_coeff_Mul()
     powers = [factor.as_base_exp() for factor in Mul.make_args(rest) if factor != 1]
-    texts = sorted((_rank(str(base)), str(base), int(power)) for base, power in powers)
+    texts = [(_rank(str(base)), str(base), int(power)) for base, power in powers]
+    texts.sort(key=lambda each: (each[0], _samples(each[1]) if each[0] == 2 else "", each[1]))
     above = [f"{b}^{p}" if p > 1 else b for r, b, p in texts if r == 0 and p > 0]
     below = [f"{b}^{-p}" if p < -1 else b for r, b, p in texts if r == 0 and p < 0]
     ratio = ["/".join([" ".join(above) or "1", *below])] if above or below else []
@@ -100,6 +101,11 @@ def _term(term: Expr) -> tuple[tuple[object, ...], str]:
     brackets = sum(r == 2 for r, _, _ in texts)
     key = ("n'" in below, tensors, [t for t in texts if t[0] == 3], brackets, others)
     return key, ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def _samples(bracket: str) -> str:
+    """The samples of a bracket in their order."""
+    return "".join(re.findall(r"_(\w)", bracket))
 
 
 def _rank(name: str) -> int:

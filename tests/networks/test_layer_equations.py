@@ -74,8 +74,8 @@ def test_a_skip_has_a_system():
         "  + C_W <s_1 s_2 s^m_3 s^m_4>\n"
         "  - C_W <s_1 s_2> <s^m_3 s^m_4>\n"
         "  + 1/2 (n/n') C_W <s''_1 s_2> Y_11[s^m_3 s^m_4]\n"
-        "  + (n/n') C_W <s'_1 s'_2> Y_12[s^m_3 s^m_4]\n"
         "  + (n/n') xi^2 Y_12[s^m_3 s^m_4]\n"
+        "  + (n/n') C_W <s'_1 s'_2> Y_12[s^m_3 s^m_4]\n"
         "  + 1/2 (n/n') C_W <s_1 s''_2> Y_22[s^m_3 s^m_4]"
     )
     without = {Symbol("xi"): 0}
