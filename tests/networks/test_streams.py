@@ -99,6 +99,35 @@ def test_v_of_tanh_residual_networks_by_pairs_of_depths(xi):
     np.testing.assert_allclose(found["V"].ravel(), values, rtol=1e-9, atol=1e-12)
 
 
+def sizes_of_slopes(right, left, rho):
+    """cov(σσ, σσ)/K² at a correlation: σσ = A z² + B z|z|, and the arcsine law for z|z|."""
+    A, B = (right**2 + left**2) / 2, (right**2 - left**2) / 2
+    odd = (1 + 2 * rho**2) * np.arcsin(rho) + 3 * rho * np.sqrt(1 - rho**2)
+    return 2 * A**2 * rho**2 + B**2 * 2 / np.pi * odd
+
+
+@pytest.mark.parametrize(("name", "left"), [("relu", 0.0), ("leaky_relu(0.3)", 0.3), ("abs", -1.0)])
+def test_v_of_scale_invariant_residual_networks(name, left):
+    """At C_W A = 1 - ξ², with χ = 1, V/K² is a double sum over depths, in closed form.
+
+    Each layer adds C_W² (c(1) + 2 Σ_k c(ξ^k)), of which a recursion that reads the last layer
+    alone has 2(1 - ξ⁴) + 3 C_W² B²; the rest is B² times a sum that it leaves out.
+    """
+    depth, xi = 8, 0.5**0.5
+    A = (1 + left**2) / 2
+    C = (1 - xi**2) / A
+    activation = {"leaky_relu(0.3)": "where(z < 0, 0.3*z, z)"}.get(name, name)
+    network = residual(activation, depth, xi, C_W=[1.0] + [C] * (depth - 1))
+    found = propagate(network, [[1.0]], ["G", "V"], tolerance=1e-10)
+    total, values = 0.0, [0.0]
+    for layer in range(1, depth):
+        met = sum(sizes_of_slopes(1.0, left, xi**k) for k in range(1, layer))
+        total += C**2 * (sizes_of_slopes(1.0, left, 1.0) + 2 * met)
+        values.append(total + 4 * C * A * sum(xi ** (2 * k) for k in range(1, layer + 1)))
+    np.testing.assert_allclose(found["G"].ravel(), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(found["V"].ravel(), values, rtol=1e-7)
+
+
 def test_two_weights_in_a_block_hide_the_neuron():
     """V' = (1 + χ)²V + 2K²(2χ + χ²) + r C_W²(⟨σ⁴⟩ - ⟨σσ⟩²), r = n/m, χ = ½C_W C_U⟨(σσ)''⟩."""
     n, m, C_U, C_W = 6, 15, 0.9, 1.2
