@@ -201,17 +201,26 @@ def gauss_rule(count: int) -> tuple[list[Any], list[Any]]:
 
 @lru_cache(maxsize=32)
 def _gauss_rule(count: int, precision: int) -> tuple[list[Any], list[Any]]:
-    """By Newton's iteration for the zeros of the Legendre polynomial, from those in doubles."""
+    """By Newton's iteration for the zeros of the Legendre polynomial, from those in doubles.
+
+    The polynomials are at most one there, so that whole numbers of fixed point do, which are some
+    ten times as fast as mpmath's.
+    """
     places, weights = [], []
-    with mp.workprec(precision + 20):
+    bits = precision + 40  # 20 for the roundings of the recursion, 20 for the weights
+    one = 1 << bits
+    with mp.workprec(bits):
         for start in np.polynomial.legendre.leggauss(count)[0][: (count + 1) // 2]:
-            x = mp.mpf(float(start))
+            at = int(mp.ldexp(mp.mpf(float(start)), bits))
             for _ in range(ceil(log2(precision / 40)) + 2):
-                before, here = mp.mpf(1), x
+                before, here = one, at
                 for k in range(2, count + 1):
-                    before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
-                slope = count * (x * here - before) / (x * x - 1)
-                x -= here / slope
+                    turned = (2 * k - 1) * (at * here >> bits)
+                    before, here = here, (turned - (k - 1) * before) // k
+                rise = count * ((at * here >> bits) - before)
+                fall = (at * at >> bits) - one
+                at -= here * fall // rise
+            x, slope = mp.ldexp(mp.mpf(at), -bits), mp.mpf(rise) / fall
             places.append(x)
             weights.append(2 / ((1 - x * x) * slope * slope))
         mirrored = range(count // 2 - 1, -1, -1)
