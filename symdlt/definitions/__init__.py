@@ -43,6 +43,7 @@ from symdlt.definitions.streams import BELOW as BELOW
 from symdlt.definitions.streams import Factor as Factor
 from symdlt.definitions.streams import SiteFunction as SiteFunction
 from symdlt.definitions.streams import Stream as Stream
+from symdlt.definitions.streams import functions_in as functions_in
 from symdlt.definitions.tensors import BOOK as BOOK
 from symdlt.definitions.tensors import Correlator as Correlator
 from symdlt.definitions.tensors import correlators as correlators

@@ -12,7 +12,15 @@ from symdlt.activations import activation
 from symdlt.algebra import Head, Polynomial, biases, symbol, weights
 from symdlt.definitions.branches import ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, constant_named, greek
-from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
+from symdlt.definitions.streams import (
+    ABOVE,
+    BELOW,
+    Drawn,
+    Factor,
+    SiteFunction,
+    Stream,
+    functions_in,
+)
 from symdlt.errors import ActivationError, LayerError
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*'*)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))")
@@ -116,8 +124,7 @@ class Stack:
     @property
     def functions(self) -> tuple[str, ...]:
         """The names of the activations."""
-        terms = [term for each in self.drawn if each.function for term in each.function.terms]
-        return tuple(dict.fromkeys(f.function for _, fs in terms for f in fs if f.function))
+        return tuple(dict.fromkeys(name for s in self.streams for name in functions_in(s)))
 
     def _stream(self, name: str, body: str, known: set[str]) -> Stream:
         kept: list[tuple[Polynomial, Factor]] = []

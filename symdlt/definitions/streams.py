@@ -86,3 +86,12 @@ class Stream:
     name: str
     kept: tuple[tuple[Polynomial, Factor], ...]
     drawn: tuple[Drawn, ...]
+
+
+def functions_in(stream: Stream) -> tuple[str, ...]:
+    """The names of the activations that a stream reads."""
+    factors = [factor for _, factor in stream.kept]
+    for drawn in stream.drawn:
+        terms = () if drawn.function is None else drawn.function.terms
+        factors += [factor for _, product in terms for factor in product]
+    return tuple(dict.fromkeys(factor.function for factor in factors if factor.function))

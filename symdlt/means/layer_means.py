@@ -84,6 +84,16 @@ class SmoothMeans:
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]
 
+    def between(
+        self, K: Array, orders: Sequence[Orders], samples: Indices, half: int
+    ) -> list[Array]:
+        """Means of four, the first two at samples before half and the others from it on."""
+        if self._is_narrow(largest_variance(K)):
+            return self._panels(K, orders, samples)
+        return quadruple_means(
+            self.activation, K, orders, samples, self.tolerance, self.together, half
+        )
+
     def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
         """What gives the means of pairs i <= j, for K that are known to be covariances.
 

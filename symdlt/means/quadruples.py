@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,13 +58,16 @@ def quadruple_means(
     samples: ArrayLike | None = None,
     tolerance: float = 1e-7,
     together: Together | None = None,
+    half: int | None = None,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for z ~ N(0, K) for each (a, b, c, d) in patterns.
 
     The activation is a smooth function and its derivatives. Each result has the shape
     (N, N, N, N). With samples, an integer array (Q, 4), only the means for these samples in any
-    order are computed, and the others are NaN. Errors are about the tolerance times the norms
-    sqrt(<f^2>) of the four functions. together(z, count) returns the first count functions at z,
+    order are computed, and the others are NaN. With half, these are two of the samples before it
+    and two of those from it on, and only means with a and b before it are computed. Errors are
+    about the tolerance times the norms sqrt(<f^2>) of the four functions. together(z, count)
+    returns the first count functions at z,
     where that is faster than one by one.
 
     Four different samples are averaged given two of them: these are summed over a plane, and the
@@ -79,7 +83,7 @@ def quadruple_means(
     if not patterns:
         return []
     with np.errstate(all="ignore"):
-        return quadruples_of(activation, given, patterns, asked, tolerance, together)
+        return quadruples_of(activation, given, patterns, asked, tolerance, together, half)
 
 
 def checked_tolerance(tolerance: Any) -> float:
@@ -133,6 +137,7 @@ def quadruples_of(
     asked: Indices | None,
     tolerance: float,
     together: Together | None,
+    half: int | None = None,
 ) -> list[Array]:
     """The means from checked input."""
     lowest_eigenvalue(given.rho)
@@ -145,7 +150,8 @@ def quadruples_of(
     wanted = everywhere(None if asked is None else place[asked], lines.roots.size)
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
-    for block in blocks_of(lines, live, wanted):
+    halves = None if half is None else Halves.of(patterns, place, half, lines.roots.size)
+    for block in blocks_of(lines, live, wanted, halves):
         found, accuracy = resolved_means(model, accuracy, block)
         collect(parts, lines.roots.size, block, found)
     count = lines.roots.size
@@ -180,18 +186,65 @@ def everywhere(samples: Indices | None, count: int) -> Mask:
     return found
 
 
-def blocks_of(lines: Lines, patterns: Sequence[Pattern], wanted: Mask) -> Iterator[Block]:
+class Halves(NamedTuple):
+    """Which orders can stand at which samples, where these come in two halves.
+
+    Pairs are those of orders before and behind, by pattern; sides are 0 or 1 for each sample, or 2
+    for one of both halves.
+    """
+
+    pairs: dict[Pattern, frozenset[tuple[Rest, Rest]]]
+    sides: list[int]
+
+    @classmethod
+    def of(cls, patterns: Sequence[Pattern], place: Indices, half: int, count: int) -> Halves:
+        """The halves of the samples, of which equal ones have the same place."""
+        pairs: dict[Pattern, set[tuple[Rest, Rest]]] = {}
+        for p in patterns:
+            both = tuple(sorted(p[:2])), tuple(sorted(p[2:]))
+            pairs.setdefault(tuple(sorted(p)), set()).add(both)
+        sides = [-1] * count
+        for sample, at in enumerate(place.tolist()):
+            side = int(sample >= half)
+            sides[at] = side if sides[at] in (-1, side) else 2
+        return cls({p: frozenset(found) for p, found in pairs.items()}, sides)
+
+    def fit(self, pattern: Pattern, orders: tuple[int, ...], chosen: tuple[int, ...]) -> bool:
+        """Whether orders can stand at chosen samples."""
+        sides = tuple(self.sides[sample] for sample in chosen)
+        return 2 in sides or fitting(self.pairs[pattern], orders, sides)
+
+
+@lru_cache(maxsize=1 << 14)
+def fitting(
+    pairs: frozenset[tuple[Rest, Rest]], orders: tuple[int, ...], sides: tuple[int, ...]
+) -> bool:
+    """Whether the orders at each side are among those of one of the pairs."""
+    here = [
+        Counter(order for order, side in zip(orders, sides, strict=True) if side == n)
+        for n in (0, 1)
+    ]
+    return any(
+        all(counted <= Counter(rest) for counted, rest in zip(here, pair, strict=True))
+        for pair in pairs
+    )
+
+
+def blocks_of(
+    lines: Lines, patterns: Sequence[Pattern], wanted: Mask, halves: Halves | None = None
+) -> Iterator[Block]:
     """All that is averaged given one sample or two."""
     members = [np.flatnonzero(lines.line == n).tolist() for n in range(len(lines.leads))]
     for p, lead in enumerate(lines.leads):
         free = lines.line != p
         groups = [c for size in (2, 3, 4) for c in combinations_with_replacement(members[p], size)]
-        yield from block_of(lines, patterns, wanted, (lead,), groups, np.outer(free, free))
+        yield from block_of(lines, patterns, wanted, (lead,), groups, np.outer(free, free), halves)
         for q in range(p + 1, len(members) - 2):
             free = lines.line > q
             apart = np.outer(free, free) & (lines.line[:, None] != lines.line)
             pairs = list(product(members[p], members[q]))
-            yield from block_of(lines, patterns, wanted, (lead, lines.leads[q]), pairs, apart)
+            two = (lead, lines.leads[q])
+            yield from block_of(lines, patterns, wanted, two, pairs, apart, halves)
 
 
 def block_of(
@@ -201,6 +254,7 @@ def block_of(
     leads: tuple[int, ...],
     groups: Sequence[tuple[int, ...]],
     pairs: Mask,
+    halves: Halves | None,
 ) -> Iterator[Block]:
     """The means with groups of samples on given lines, and pairs of others; none if not wanted."""
     products: Products = {}
@@ -209,16 +263,23 @@ def block_of(
         size = 4 - len(group)
         needed = wanted[group] & (pairs, pairs.any(axis=0), True)[2 - size]
         if needed.any():
-            add_products(products, patterns, group)
+            add_products(products, patterns, group, halves)
             used |= needed.any(axis=0) if size == 2 else needed & (size == 1)
     if products:
         yield Block(leads, np.flatnonzero(used), pairs, products)
 
 
-def add_products(products: Products, patterns: Sequence[Pattern], chosen: tuple[int, ...]) -> None:
+def add_products(
+    products: Products,
+    patterns: Sequence[Pattern],
+    chosen: tuple[int, ...],
+    halves: Halves | None,
+) -> None:
     """Add all products with outer factors at chosen samples."""
     for pattern in patterns:
         for orders, rest in splits(pattern, len(chosen)):
+            if halves is not None and not halves.fit(pattern, orders, chosen):
+                continue
             outer = tuple(sorted(zip(orders, chosen, strict=True)))
             rests = products.setdefault(outer, [])
             if rest not in rests:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK, Network, program_of
+from symdlt.definitions import BOOK, Network, functions_in, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
@@ -295,11 +295,12 @@ def _base(name: str) -> str:
 
 def _measurable(mlp: Network, name: str) -> bool:
     """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
-    if not isinstance(mlp.activation, Activation):
-        return True
-    smooth = min((kink.order for kink in mlp.activation.kinks(len(BOOK))), default=len(BOOK))
     degrees = BOOK[name.partition(".")[0]].forest.degrees
-    return max(degrees) <= smooth and not is_infinite(mlp, name)
+    names = {n for layer in mlp.layers for s in layer.streams for n in functions_in(s)} | {"s"}
+    given = [named_activation(mlp, function) for function in names]
+    kinked = [one for one in given if isinstance(one, Activation)]
+    orders = [kink.order for one in kinked for kink in one.kinks(len(BOOK))]
+    return max(degrees) <= min(orders, default=len(BOOK)) and not is_infinite(mlp, name)
 
 
 def _natural(name: str, value: int, least: int) -> int:

@@ -33,7 +33,7 @@ from symdlt.definitions import (
     tensor,
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
-from symdlt.errors import require
+from symdlt.errors import OrderError, require
 from symdlt.networks.fluctuations import OUTPUT, ZERO, Average, Edges, Fluctuations, Pair
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.site_functions import Edge, VertexFactor, at_vertex, product_of, with_edges
@@ -63,6 +63,7 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
     Raises:
         UnknownTensorError: if there is no such tensor.
         LayerError: if the layer keeps a function on its neurons.
+        OrderError: for a tensor of more than four axes.
 
     >>> print(layer_equations("H", "u = U z; v = V z; z' = W s(u) v"))
     H_12[l+1] =
@@ -80,6 +81,12 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
     correlator = name if isinstance(name, Correlator) else tensor(name)
     definition = read_layer_definition(layer)
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
+    if correlator.pairs > 2:
+        raise OrderError(
+            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
+            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
+            "one stream."
+        )
     derived = _Derived(correlator, definition)
     return LayerEquations(correlator, definition, tuple(derived.equations()))
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.errors import LayerError
-from symdlt.means import Function, LayerMeans
+from symdlt.means import Function, LayerMeans, SmoothMeans
 from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
 
 Array = NDArray[np.float64]
@@ -197,26 +197,47 @@ class SiteMeans:
             both = [*zip(at, of, strict=True), *[(ghost, GHOST)] * (len(at) % 2)]
             columns = tuple(zip(*sorted(both), strict=True))
             completed.append((columns[0], columns[1]))
-        patterns = sorted({orders for orders, _ in completed})
-        quadruples = [
-            _rows(_labels(places, offset, self.samples))
-            for orders, places in completed
-            if len(orders) == VERTICES
-        ]
-        asked = np.unique(np.sort(np.concatenate(quadruples)), axis=0) if quadruples else None
-        means = self.means(names, highest)(joint, patterns, asked)
-        tables = dict(zip(patterns, means, strict=True))
+        tables = self._tables(self.means(names, highest), joint, completed, offset)
         for wanted, (orders, places) in zip(listed, completed, strict=True):
             table = tables[orders][np.ix_(*_labels(places, offset, self.samples))]
             if len(orders) > len(wanted[2]):
                 table = np.take(table, 0, axis=places.index(GHOST)) / size
             self.tables[wanted] = table
 
+    def _tables(
+        self,
+        means: LayerMeans,
+        joint: Array,
+        completed: Sequence[tuple[Orders, Fields]],
+        offset: Mapping[int, int],
+    ) -> dict[Orders, Array]:
+        """The means of all patterns of orders; where two fields meet, two factors at each."""
+        fours = [each for each in completed if len(each[0]) == VERTICES]
+        patterns = sorted({orders for orders, _ in completed})
+        if not fours:
+            return dict(zip(patterns, means(joint, patterns, None), strict=True))
+        rows = [_rows(_labels(places, offset, self.samples)) for _, places in fours]
+        asked = np.unique(np.sort(np.concatenate(rows)), axis=0)
+        fields = sorted(offset)
+        halved = len(fields) == 2 and all(places.count(fields[0]) == 2 for _, places in fours)
+        if not (halved and isinstance(means, SmoothMeans)):
+            return dict(zip(patterns, means(joint, patterns, asked), strict=True))
+        pairs = [orders for orders in patterns if len(orders) != VERTICES]
+        tables = dict(zip(pairs, means(joint, pairs, None), strict=True)) if pairs else {}
+        turned = sorted({_by_field(orders, places) for orders, places in fours})
+        found = means.between(joint, turned, asked, self.samples)
+        for orders, table in zip(turned, found, strict=True):
+            order = np.argsort(orders, kind="stable")
+            plain, new = tuple(sorted(orders)), table.transpose(order)
+            known = tables.get(plain, new)
+            tables[plain] = np.where(np.isnan(known), new, known)
+        return tables
+
     def _ghost(self, names: Names, variance: float) -> tuple[int, float]:
         """A derivative of the first activation whose mean is not zero, and the mean."""
         two = variance * np.eye(2)
         best = (0, 0.0)
-        for order in range(3):
+        for order in range(2):
             (table,) = self.means(names[:1], order)(two, [(order, order)], None)
             if (size := float(table[0, 1])) > best[1]:
                 best = order, size
@@ -231,6 +252,11 @@ def stride(derivatives: int) -> int:
     One function stands between them, which nobody asks for.
     """
     return derivatives + 2
+
+
+def _by_field(orders: Orders, places: Fields) -> Orders:
+    """Orders with those of the earlier field first."""
+    return tuple(order for _, order in sorted(zip(places, orders, strict=True)))
 
 
 def _labels(fields: Fields, offset: Mapping[int, int], samples: int) -> list[NDArray[np.intp]]:

@@ -9,11 +9,17 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
-from symdlt.definitions import BOOK, Network, program_of
-from symdlt.errors import KernelError, LayerError
-from symdlt.means import LayerMeans, SmoothMeans, Unrelated
+from symdlt.definitions import BOOK, Network, functions_in, program_of
+from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.layer_means import functions_of, means_of
+from symdlt.networks.layer_means import (
+    functions_of,
+    has_infinite_means,
+    kinks_of,
+    means_of,
+    orders_of,
+)
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
 from symdlt.networks.site_means import SiteMeans
 from symdlt.progress import track
@@ -28,6 +34,7 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
         LayerError: for laws under which a neuron of the first layer is not Gaussian, and for
             corrections of laws that are nowhere Gaussian.
         KernelError: if learning rates are missing.
+        ActivationError: for tensors that kinks or jumps make infinite.
     """
     learning = [name for name in names if name not in WITHOUT_LEARNING]
     if learning and network.missing_rates:
@@ -36,6 +43,9 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"definition of {' '.join(learning)}. Give them in `values`, or ask for tensors out of "
             "G V."
         )
+    streams = [stream for layer in network.layers for stream in layer.streams]
+    for function in sorted({function for stream in streams for function in functions_in(stream)}):
+        _check_kinks(named_activation(network, function), names)
     corrected = any("." in name for name in names)
     for number, layer in enumerate(network.layers, 1):
         for drawn in (one for stream in layer.streams for one in stream.drawn):
@@ -47,6 +57,24 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                     "cumulant enters G.1 and H.1, and without a sum over many neurons all tensors. "
                     "Make it Gaussian, or ask for leading orders where only hidden weights have it."
                 )
+
+
+def _check_kinks(one: Activation | tuple[Function, ...], names: Sequence[str]) -> None:
+    """Refuse tensors that are infinite where a sample meets itself."""
+    kinks = kinks_of(one) if isinstance(one, Activation) else []
+    jumps = np.array([row for _, row in kinks])
+    bad = [
+        name
+        for name in names
+        if kinks
+        and (has_infinite_means(kinks, name) or has_infinite_pair(jumps, [*orders_of([name])]))
+    ]
+    if bad:
+        raise ActivationError(
+            f"{' '.join(bad)} of {one!r} cannot be had: it has a kink or a jump at z = "
+            f"{kinks[0][0]:g}, and where a sample meets itself, means have products or derivatives "
+            "of delta functions. Ask for other tensors, or smooth it."
+        )
 
 
 def stream_tensors(

@@ -28,20 +28,25 @@ def network(layer: str, depth: int, names: str) -> Network:
 
 def timed(what: str, work) -> None:
     inside = [0.0]
-    plain = SmoothMeans.__call__
+    plain = {name: getattr(SmoothMeans, name) for name in ("__call__", "between")}
 
-    def counted(self, *arguments):
-        start = time.perf_counter()
-        try:
-            return plain(self, *arguments)
-        finally:
-            inside[0] += time.perf_counter() - start
+    def counted(method):
+        def run(self, *arguments):
+            start = time.perf_counter()
+            try:
+                return method(self, *arguments)
+            finally:
+                inside[0] += time.perf_counter() - start
 
-    SmoothMeans.__call__ = counted
+        return run
+
+    for name, method in plain.items():
+        setattr(SmoothMeans, name, counted(method))
     start = time.perf_counter()
     work()
     seconds = time.perf_counter() - start
-    SmoothMeans.__call__ = plain
+    for name, method in plain.items():
+        setattr(SmoothMeans, name, method)
     print(f"{what:58} {seconds:8.3f} s, of which means {inside[0]:7.3f} s", flush=True)
 
 

@@ -6,7 +6,7 @@ from sympy import Rational, Symbol, expand
 from symdlt import BOOK, derive, layer_equations
 from symdlt.cli import main
 from symdlt.derivation.terms import bracket_text, tensor_text
-from symdlt.errors import LayerError, UnknownTensorError
+from symdlt.errors import LayerError, OrderError, UnknownTensorError
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
@@ -109,5 +109,7 @@ def test_commands(capsys):
 def test_what_cannot_be_derived_is_refused():
     with pytest.raises(UnknownTensorError):
         layer_equations("nothing", GATE)
+    with pytest.raises(OrderError, match="3 pairs"):
+        layer_equations("X6", GATE)
     with pytest.raises(LayerError, match="keeps s"):
         layer_equations("V", "z' = s(z) + W z")

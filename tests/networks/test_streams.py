@@ -8,7 +8,7 @@ from sympy import Poly, expand, factorial2, symbols
 
 from symdlt import BOOK, MLP, check, propagate
 from symdlt.definitions import Network, Stack
-from symdlt.errors import KernelError, LayerError
+from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
 
@@ -226,6 +226,24 @@ def test_blocks_are_chosen():
     whole = propagate(network, X, "V")["V"]
     part = propagate(network, X, "V", blocks=[[0], [1], [1], [0, 1]])["V"]
     np.testing.assert_array_equal(part, whole[:, :1, 1:, 1:])
+
+
+def test_a_mixture_with_a_kink_is_the_activation_that_it_adds_up_to():
+    values = {"C_W": 1.1, "lambda_W": 0.5}
+    network = Network("relu", [5, 7], values, ["z' = W z", *["z' = W (z + s(z))"] * 2])
+    names = ["G", "H", "V", "D", "F"]
+    found = propagate(network, X, names)
+    given = {"C_b": 0, "lambda_b": 0, **values}
+    expected = MLP(activation="z + relu(z)", widths=[5, 7], **given).propagate(X, names)
+    for name in names:
+        scale = np.abs(expected[name]).max()
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize(("name", "tensor"), [("relu", "R"), ("sign(z)", "H"), ("sign(z)", "B")])
+def test_infinite_tensors_are_refused(name, tensor):
+    with pytest.raises(ActivationError, match=f"{tensor} of .* cannot be had"):
+        propagate(residual(name, 3, 0.5), X, tensor)
 
 
 @pytest.mark.parametrize(
