@@ -20,9 +20,11 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement
+from math import factorial
 
 import numpy as np
 
@@ -86,6 +88,7 @@ class Fluctuations:
         self.program = program
         self.overlap = overlap
         self.kept = [_linear(field) for field in program.fields]
+        self.streams = self._streams()
         self.widths = {field.site: field.width for field in program.fields}
         self.means = means
         self.known: dict[object, Array] = {}
@@ -191,7 +194,46 @@ class Fluctuations:
                     both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
                         parts.append((0.5 * c * d, self.means.mean(changed) * both))
-        return _total(parts)
+        return _total([*parts, *self._blocks(average, edges)])
+
+    def _blocks(self, average: Average, edges: Edges) -> Iterator[tuple[float, Array]]:
+        r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
+        terms, _ = self._function(average)
+        read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
+        for field, one in enumerate(self.program.fields):
+            for branch in one.branches:
+                legs = [(leg, self.streams[leg[0]].get(field, 0.0)) for leg in read]
+                legs = [(leg, factor) for leg, factor in legs if factor]
+                if branch.site == INPUT or not branch.entry_fourth or not legs:
+                    continue
+                for chosen in combinations_with_replacement(legs, VERTICES):
+                    factor = branch.entry_fourth * branch.shape[1]
+                    for _, number in chosen:
+                        factor = factor * number
+                    for count in Counter(chosen).values():
+                        factor = factor / factorial(count)
+                    fourth, _ = self._function(average.along(*(leg for leg, _ in chosen)))
+                    block = at_vertex(branch.function, chosen[0][0][1])
+                    for (_, vertex), _ in chosen[1:]:
+                        block = product_of(block, at_vertex(branch.function, vertex))
+                    for inside in _subsets(edges):
+                        slope, size = (
+                            with_edges(fourth, sorted(inside)),
+                            with_edges(block, sorted(edges - inside)),
+                        )
+                        if slope and size:
+                            yield factor, self.means.mean(slope) * self.means.mean(size)
+
+    def _streams(self) -> list[dict[int, float]]:
+        """Of each field the multiples of drawn parts that it is the sum of."""
+        found: list[dict[int, float]] = []
+        for field, kept in enumerate(self.kept):
+            own = {field: 1.0}
+            for number, earlier in kept:
+                for stream, factor in found[earlier].items():
+                    own[stream] = own.get(stream, 0.0) + number * factor
+            found.append(own)
+        return found
 
     def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of two conditional covariances δQ."""

@@ -315,7 +315,7 @@ class _Derived:
 
 
 # The tensor, variance, rate and shape of a branch of which only the function is read.
-_LATER: tuple[Any, Any, Any, Any] = (None, 0.0, 0.0, (1, 1))
+_LATER: tuple[Any, Any, Any, Any, Any] = (None, 0.0, 0.0, 0.0, (1, 1))
 
 
 def _renamed(function: Function, field: int) -> Function:

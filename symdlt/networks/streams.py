@@ -31,8 +31,7 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     """Refuse what is not known for layers that are not dense.
 
     Raises:
-        LayerError: for laws under which a neuron of the first layer is not Gaussian, and for
-            corrections of laws that are nowhere Gaussian.
+        LayerError: for laws under which preactivations are not Gaussian at infinite width.
         KernelError: if learning rates are missing.
         ActivationError: for tensors that kinks or jumps make infinite.
     """
@@ -46,16 +45,16 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     streams = [stream for layer in network.layers for stream in layer.streams]
     for function in sorted({function for stream in streams for function in functions_in(stream)}):
         _check_kinks(named_activation(network, function), names)
-    corrected = any("." in name for name in names)
     for number, layer in enumerate(network.layers, 1):
         for drawn in (one for stream in layer.streams for one in stream.drawn):
             law = drawn.tensor.law
-            fixed = drawn.function is None or number == 1 or corrected
+            fixed = drawn.function is None or number == 1
             if fixed and law is not None and law.cumulant(4):
                 raise LayerError(
-                    f"{drawn.tensor.name} of layer {number} has a {law.name} law, whose fourth "
-                    "cumulant enters G.1 and H.1, and without a sum over many neurons all tensors. "
-                    "Make it Gaussian, or ask for leading orders where only hidden weights have it."
+                    f"{drawn.tensor.name} of layer {number} has a {law.name} law. Summed over no "
+                    "neurons, or over the inputs alone, it leaves preactivations that are not "
+                    "Gaussian even at infinite width. Make it Gaussian; weights that are summed "
+                    "over many neurons may have any symmetric law."
                 )
 
 

@@ -7,7 +7,17 @@ import pytest
 from sympy import Poly, expand, factorial2, symbols
 
 from symdlt import BOOK, MLP, check, propagate
-from symdlt.definitions import Network, Stack
+from symdlt.algebra import (
+    activation,
+    biases,
+    neurons,
+    preactivations,
+    sample,
+    symbol,
+    uniform,
+    weights,
+)
+from symdlt.definitions import DENSE, Layer, Network, Stack
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
@@ -205,6 +215,35 @@ def test_corrections_of_a_chain_are_those_of_its_kernels(name):
     network = Network("swish", widths, values, n_0=3)
     found = stream_tensors(network, overlaps(X), [name], 1e-7)[name]
     np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+def uniform_layer():
+    (i,), (j,), δ = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
+    W = weights("ℓ+1", law=uniform(symbol("C_W") / symbol("n_ℓ")))
+    σ, b = activation("σ", preactivations("ℓ")), biases("ℓ+1")
+    return Layer(b(i) + (W(i, j) * σ(j, δ)).sum(j))
+
+
+def test_the_fourth_cumulant_of_hidden_weights_enters_the_corrections():
+    """φ² = z² + z³ + z⁴/4 for φ = z + z²/2, so that κ_4 of z² adds κ_4/4 to ⟨φ²⟩; κ = -6/5."""
+    values = {"C_b": 0.0, "C_W": [1.0, 0.9, 1.3], **RATES}
+    first, second = (
+        propagate(Network("z + z**2/2", [6, 6], values, layers), [[1.0]], ["G.1", "V", "B"])
+        for layers in ([DENSE, uniform_layer(), uniform_layer()], ["z' = b + W s(z)"] * 3)
+    )
+    fourth = mean(lambda z: (z + z**2 / 2) ** 4, 1.0)
+    change = (first["G.1"] - second["G.1"]).ravel()
+    assert change == pytest.approx([0, 0, 1.3 / 4 * -6 / 5 * 0.9**2 * fourth], rel=1e-7)
+    for name in ("V", "B"):
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-6)
+
+
+def test_corrections_of_uniform_weights_agree_with_samples():
+    values = {"C_b": 0.1, "C_W": 1.5, **RATES}
+    layers = [DENSE, uniform_layer(), DENSE]
+    network = Network("swish", [8, 8], values, layers, n_L=8)
+    comparison = check(network, X[:1], ["G.1", "H.1", "V"], networks=3000, seed=5)
+    assert comparison.agrees
 
 
 def test_tensors_keep_their_symmetries():
