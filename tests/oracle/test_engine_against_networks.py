@@ -22,7 +22,7 @@ RATES = {
 }
 HIDDEN = (6, 9, 8)
 SCALES = (2, 4)
-NETWORKS = {2: 40_000, 3: 40_000, 4: 30_000}
+NETWORKS = {2: 40_000, 3: 20_000, 4: 15_000}
 
 
 def widths(depth, scale):

@@ -100,7 +100,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_all_tensors_of_four_layers(case):
     name, layers, width, inner = CASES[case]
-    comparison = check(network(name, layers, width, inner=inner), X, networks=1500, seed=3)
+    comparison = check(network(name, layers, width, inner=inner), X, networks=1000, seed=3)
     print(case, comparison, sep="\n")
     assert comparison.agrees
 
