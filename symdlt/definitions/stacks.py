@@ -129,7 +129,7 @@ class Stack:
     def _stream(self, name: str, body: str, known: set[str]) -> Stream:
         kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
-        for products in _Reader(body, known, self._refused).summands():
+        for products in _StatementReader(body, known, self._refused).summands():
             letters = {word for one in products for word in one.names if word[0].isupper()}
             if len(letters) > 1:
                 raise self._refused(f"multiplies the weights {' and '.join(sorted(letters))}")
@@ -235,7 +235,7 @@ class _Product:
         )
 
 
-class _Reader:
+class _StatementReader:
     """Reads the right side of a statement: sums of products of sums."""
 
     def __init__(self, body: str, known: set[str], refused: Callable[[str], LayerError]) -> None:

@@ -46,12 +46,12 @@ Edges = frozenset[Edge]
 Leg = tuple[int, Vertex]  # a field at a vertex
 Pair = tuple[Leg, Leg]
 Read = tuple[int, int]  # a field and the number of its branch; a field and OUTPUT for z z itself
-OUTPUT = -1
-ZERO = 0.0 * ONE
+OUTPUT = -1  # convention: where others have the number of a branch
+ZERO = 0.0 * ONE  # known by identity: what vanishes by the structure of a network
 
 
 @dataclass(frozen=True, slots=True)
-class Average:
+class SiteAverage:
     """The product of a branch's function at two vertices, or of a field, averaged over a site.
 
     With legs, the derivative of the product along them.
@@ -61,7 +61,7 @@ class Average:
     vertices: tuple[Vertex, Vertex]
     legs: tuple[Leg, ...] = ()
 
-    def along(self, *legs: Leg) -> Average:
+    def along(self, *legs: Leg) -> SiteAverage:
         """A derivative of it."""
         return replace(self, legs=tuple(sorted((*self.legs, *legs))))
 
@@ -92,9 +92,9 @@ class Fluctuations:
         self.widths = {field.site: field.width for field in program.fields}
         self.means = means
         self.known: dict[object, Array] = {}
-        self.slopes: dict[Average, list[Slope]] = {}
-        self.responses: dict[tuple[Average, int], Array] = {}
-        self.functions: dict[Average, tuple[Terms, int | None]] = {}
+        self.slopes: dict[SiteAverage, list[Slope]] = {}
+        self.responses: dict[tuple[SiteAverage, int], Array] = {}
+        self.functions: dict[SiteAverage, tuple[Terms, int | None]] = {}
 
     def add_kernels(self, field: int) -> None:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
@@ -139,7 +139,7 @@ class Fluctuations:
         """
         first, second = correlator.matching
         left, right = (((field, u), (field, v)) for u, v in (first, second))
-        averages = [Average((field, OUTPUT), vertices) for vertices in (first, second)]
+        averages = [SiteAverage((field, OUTPUT), vertices) for vertices in (first, second)]
         edges = frozenset(correlator.forest.edges)
         found = (
             self._both(left, right, edges)
@@ -178,7 +178,7 @@ class Fluctuations:
             self.known[key] = self._parts(pair, edges, self._shift, self._curvature)
         return self.known[key]
 
-    def _curvature(self, average: Average, edges: Edges) -> Array:
+    def _curvature(self, average: SiteAverage, edges: Edges) -> Array:
         r"""The mean of an average at order 1/n, but for its response to means of δQ.
 
         Both δQ of a second derivative fluctuate together, $\frac18⟨∂∂∂∂F⟩\,\mathrm{cov}(δQ, δQ)$,
@@ -196,7 +196,7 @@ class Fluctuations:
                         parts.append((0.5 * c * d, self.means.mean(changed) * both))
         return _total([*parts, *self._blocks(average, edges)])
 
-    def _blocks(self, average: Average, edges: Edges) -> Iterator[tuple[float, Array]]:
+    def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[tuple[float, Array]]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
         terms, _ = self._function(average)
         read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
@@ -250,7 +250,7 @@ class Fluctuations:
             )
         return self.known[key]
 
-    def _noise(self, average: Average, pair: Pair, edges: Edges) -> Array:
+    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
         pair = _sorted(pair)
         key = average, pair, edges
@@ -268,7 +268,7 @@ class Fluctuations:
         pair: Pair,
         edges: Edges,
         of_pair: Callable[[Pair, Edges], Array],
-        of_noise: Callable[[Average, Edges], Array],
+        of_noise: Callable[[SiteAverage, Edges], Array],
     ) -> Array:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
@@ -280,7 +280,7 @@ class Fluctuations:
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
                 continue
-            average = Average((field, number), edge)
+            average = SiteAverage((field, number), edge)
             parts += [
                 (branch.variance, of_noise(average, edges)),
                 (branch.variance, self._response(average, edges, of_pair)),
@@ -294,7 +294,7 @@ class Fluctuations:
         return _total(parts)
 
     def _response(
-        self, average: Average, edges: Edges, of_pair: Callable[[Pair, Edges], Array]
+        self, average: SiteAverage, edges: Edges, of_pair: Callable[[Pair, Edges], Array]
     ) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
         parts = []
@@ -312,7 +312,7 @@ class Fluctuations:
             parts.append((1.0, self.responses.get(key, ONE) * change))
         return _total(parts)
 
-    def _slopes(self, average: Average) -> list[Slope]:
+    def _slopes(self, average: SiteAverage) -> list[Slope]:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
         if average in self.slopes:
             return self.slopes[average]
@@ -327,14 +327,14 @@ class Fluctuations:
         self.slopes[average] = found
         return found
 
-    def _pairs(self, average: Average) -> list[tuple[Pair, float]]:
+    def _pairs(self, average: SiteAverage) -> list[tuple[Pair, float]]:
         """The pairs of legs that an average has second derivatives along, and ½ for one twice."""
         terms, _ = self._function(average)
         legs = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
         pairs = list(combinations_with_replacement(legs, 2))
         return [(pair, 0.5 if pair[0] == pair[1] else 1.0) for pair in pairs]
 
-    def _one_neuron(self, left: Average, right: Average, edges: Edges) -> Array:
+    def _one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self._function(left), self._function(right)
         ours, theirs = set(left.vertices), set(right.vertices)
@@ -352,7 +352,7 @@ class Fluctuations:
             self.known[key] = found / self.widths[site]
         return self.known[key]
 
-    def _function(self, average: Average) -> tuple[Terms, int | None]:
+    def _function(self, average: SiteAverage) -> tuple[Terms, int | None]:
         """The product at two vertices that is averaged, and its site."""
         if average in self.functions:
             return self.functions[average]

@@ -51,7 +51,7 @@ class LayerEquation:
 
 @dataclass(frozen=True)
 class LayerEquations:
-    """The equations of one tensor for one layer.
+    """The equations of one tensor for one layer; an index gives one of them.
 
     Attributes:
         correlator: the tensor.
@@ -74,7 +74,7 @@ class LayerEquations:
         return self.to_latex()
 
     def to_latex(self) -> str:
-        """All equations as one `align*` environment, two terms a row."""
+        """All equations as one `align*` environment."""
         rows = [row for equation in self.equations for row in equation.latex_rows]
         return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
 

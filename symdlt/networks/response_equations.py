@@ -34,7 +34,7 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
 from symdlt.errors import OrderError, require
-from symdlt.networks.fluctuations import OUTPUT, ZERO, Average, Edges, Fluctuations, Pair
+from symdlt.networks.fluctuations import OUTPUT, ZERO, Edges, Fluctuations, Pair, SiteAverage
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.site_functions import Edge, VertexFactor, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import VERTICES, SiteMeans
@@ -206,7 +206,7 @@ class _Response(Fluctuations):
         """The covariance of two δQ, times n."""
         return Symbol("n") * _scalar(self._both(left, right, edges))
 
-    def met(self, average: Average, pair: Pair, edges: Edges) -> Expr:
+    def met(self, average: SiteAverage, pair: Pair, edges: Edges) -> Expr:
         """The covariance of the noise of an average with a δQ, times n."""
         return Symbol("n") * _scalar(self._noise(average, pair, edges))
 
@@ -216,7 +216,7 @@ class _Response(Fluctuations):
         correlator, settled = place(VERTICES, links, ((0, 1), (2, 3)), labels)
         return Symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
 
-    def _noise(self, average: Average, pair: Pair, edges: Edges) -> Symbols:
+    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         if any(field != BASE for field, _ in pair):
             return super()._noise(average, pair, edges)
         site = self.program.fields[BASE].site
@@ -224,7 +224,7 @@ class _Response(Fluctuations):
             return ZERO
         return _array(self.noise_symbol(average, pair, edges) / Symbol("n'"))
 
-    def noise_symbol(self, average: Average, pair: Pair, edges: Edges) -> Symbol:
+    def noise_symbol(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbol:
         """Y of layer ℓ."""
         labels = self.means.labels
         terms = self._function(average)[0]
@@ -286,7 +286,7 @@ class _Derived:
     def _noises(self, here: Edge, there: Edge, edges: Edges) -> Iterator[LayerEquation]:
         """The equations of Y, of all functions that a later layer reads, and of its z z."""
         for number in (*range(self.functions), OUTPUT):
-            average = Average((self.later, number), there)
+            average = SiteAverage((self.later, number), there)
             known = self.response.noise_symbol(average, self._pair(BASE, here), edges)
             found = self.response.met(average, self._pair(self.top, here), edges)
             yield self._equation(f"{known.name}[l+1]", found)
@@ -296,7 +296,7 @@ class _Derived:
         named = f"{self.correlator.name}_{self.samples}"
         met = [
             self.response.noise_symbol(
-                Average((BASE, OUTPUT), there), self._pair(BASE, here), edges
+                SiteAverage((BASE, OUTPUT), there), self._pair(BASE, here), edges
             )
             for here, there in ((first, second), (second, first))
         ]

@@ -25,7 +25,7 @@ Orders = tuple[int, ...]
 Names = tuple[str, ...]
 Wanted = tuple[Names, Fields, Orders]  # of each factor its activation, field and derivative
 
-VERTICES = 4
+VERTICES = 4  # of tensors of two pairs
 GHOST = -1  # the field of the independent Gaussian that joins odd groups
 # Nodes that tell the sign of the mean of its activation; of those tried the largest is taken.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
