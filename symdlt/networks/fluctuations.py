@@ -22,18 +22,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from math import factorial
 
 import numpy as np
 
 from symdlt.definitions import INPUT, Correlator, Function, Program, ProgramBranch, ProgramField
 from symdlt.errors import LayerError
+from symdlt.networks.site_averages import (
+    OUTPUT,
+    Edges,
+    Pair,
+    SiteAverage,
+    Slope,
+    later_first,
+    subsets,
+)
 from symdlt.networks.site_functions import (
-    Edge,
     Terms,
-    Vertex,
     at_vertex,
     derivative,
     fields_at,
@@ -42,37 +48,7 @@ from symdlt.networks.site_functions import (
 )
 from symdlt.networks.site_means import ONE, VERTICES, Array, SiteMeans
 
-Edges = frozenset[Edge]
-Leg = tuple[int, Vertex]  # a field at a vertex
-Pair = tuple[Leg, Leg]
-Read = tuple[int, int]  # a field and the number of its branch; a field and OUTPUT for z z itself
-OUTPUT = -1  # convention: where others have the number of a branch
 ZERO = 0.0 * ONE  # known by identity: what vanishes by the structure of a network
-
-
-@dataclass(frozen=True, slots=True)
-class SiteAverage:
-    """The product of a branch's function at two vertices, or of a field, averaged over a site.
-
-    With legs, the derivative of the product along them.
-    """
-
-    read: Read
-    vertices: tuple[Vertex, Vertex]
-    legs: tuple[Leg, ...] = ()
-
-    def along(self, *legs: Leg) -> SiteAverage:
-        """A derivative of it."""
-        return replace(self, legs=tuple(sorted((*self.legs, *legs))))
-
-
-@dataclass(frozen=True, slots=True)
-class Slope:
-    """How an average changes with a conditional covariance, with edges inside it."""
-
-    pair: Pair
-    inside: Edges
-    terms: Terms
 
 
 class Fluctuations:
@@ -172,7 +148,7 @@ class Fluctuations:
 
     def _shift(self, pair: Pair, edges: Edges) -> Array:
         """The mean of a conditional covariance δQ at order 1/n."""
-        pair = _sorted(pair)
+        pair = later_first(pair)
         key = pair, edges
         if key not in self.known:
             self.known[key] = self._parts(pair, edges, self._shift, self._curvature)
@@ -189,7 +165,7 @@ class Fluctuations:
         for first, c in pairs:
             for second, d in pairs:
                 twice, _ = self._function(average.along(*first, *second))
-                for inside in _subsets(edges & {average.vertices}):
+                for inside in subsets(edges & {average.vertices}):
                     changed = with_edges(twice, inside)
                     both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
@@ -216,7 +192,7 @@ class Fluctuations:
                     block = at_vertex(branch.function, chosen[0][0][1])
                     for (_, vertex), _ in chosen[1:]:
                         block = product_of(block, at_vertex(branch.function, vertex))
-                    for inside in _subsets(edges):
+                    for inside in subsets(edges):
                         slope, size = (
                             with_edges(fourth, sorted(inside)),
                             with_edges(block, sorted(edges - inside)),
@@ -237,7 +213,7 @@ class Fluctuations:
 
     def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of two conditional covariances δQ."""
-        left, right = _sorted(left), _sorted(right)
+        left, right = later_first(left), later_first(right)
         if right[0][0] > left[0][0]:
             left, right = right, left
         key = left, right, edges
@@ -252,7 +228,7 @@ class Fluctuations:
 
     def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
-        pair = _sorted(pair)
+        pair = later_first(pair)
         key = average, pair, edges
         if key not in self.known:
             self.known[key] = self._parts(
@@ -320,7 +296,7 @@ class Fluctuations:
         found = []
         for pair, factor in self._pairs(average):
             twice, _ = self._function(average.along(*pair))
-            for inside in _subsets({average.vertices} if u != v else ()):
+            for inside in subsets({average.vertices} if u != v else ()):
                 terms = with_edges(twice, inside)
                 if changed := {key: factor * number for key, number in terms.items()}:
                     found.append(Slope(pair, inside, changed))
@@ -343,7 +319,7 @@ class Fluctuations:
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
             found = self.means.mean(with_edges(product_of(first, second), sorted(edges)))
-            for chosen in _subsets(edges):
+            for chosen in subsets(edges):
                 rest = edges - chosen
                 if all({*e} <= ours for e in chosen) and all({*e} <= theirs for e in rest):
                     found = found - self.means.mean(
@@ -404,16 +380,3 @@ def _linear(field: ProgramField) -> list[tuple[float, int]]:
                 "second layer with at=2."
             )
     return [(number, factors[0][0]) for number, factors in field.kept]
-
-
-def _subsets(edges: Iterable[Edge]) -> list[Edges]:
-    every = sorted(edges)
-    return [
-        frozenset(chosen) for size in range(len(every) + 1) for chosen in combinations(every, size)
-    ]
-
-
-def _sorted(pair: Pair) -> Pair:
-    """The leg with the later field first."""
-    first, second = pair
-    return (first, second) if first >= second else (second, first)

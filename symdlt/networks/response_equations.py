@@ -34,8 +34,9 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
 from symdlt.errors import OrderError, require
-from symdlt.networks.fluctuations import OUTPUT, ZERO, Edges, Fluctuations, Pair, SiteAverage
+from symdlt.networks.fluctuations import ZERO, Fluctuations
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
+from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Edge, VertexFactor, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import VERTICES, SiteMeans
 

@@ -1,0 +1,54 @@
+"""What fluctuates: averages over the neurons of a site, and how they respond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from symdlt.networks.site_functions import Edge, Terms, Vertex
+
+Edges = frozenset[Edge]
+Leg = tuple[int, Vertex]  # a field at a vertex
+Pair = tuple[Leg, Leg]
+Read = tuple[int, int]  # a field and the number of its branch; a field and OUTPUT for z z itself
+OUTPUT = -1  # convention: where others have the number of a branch
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAverage:
+    """The product of a branch's function at two vertices, or of a field, averaged over a site.
+
+    With legs, the derivative of the product along them.
+    """
+
+    read: Read
+    vertices: tuple[Vertex, Vertex]
+    legs: tuple[Leg, ...] = ()
+
+    def along(self, *legs: Leg) -> SiteAverage:
+        """A derivative of it."""
+        return replace(self, legs=tuple(sorted((*self.legs, *legs))))
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """How an average changes with a conditional covariance, with edges inside it."""
+
+    pair: Pair
+    inside: Edges
+    terms: Terms
+
+
+def subsets(edges: Iterable[Edge]) -> list[Edges]:
+    """All sets of edges out of some."""
+    every = sorted(edges)
+    return [
+        frozenset(chosen) for size in range(len(every) + 1) for chosen in combinations(every, size)
+    ]
+
+
+def later_first(pair: Pair) -> Pair:
+    """The leg with the later field first."""
+    first, second = pair
+    return (first, second) if first >= second else (second, first)
