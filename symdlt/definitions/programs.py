@@ -23,7 +23,7 @@ class ProgramBranch:
     Attributes:
         tensor: what is drawn.
         entry_variance: the variance of one entry.
-        entry_fourth: the fourth cumulant of one entry.
+        entry_fourth: the fourth cumulant of one entry, None if its law does not tell.
         entry_rate: the learning rate of one entry.
         shape: of the tensor: the neurons it makes, and for weights those that it sums over.
         site: whose neurons are summed over; None for biases.
@@ -33,7 +33,7 @@ class ProgramBranch:
 
     tensor: Head
     entry_variance: float
-    entry_fourth: float
+    entry_fourth: float | None
     entry_rate: float
     shape: tuple[int, ...]
     site: int | None
@@ -187,12 +187,11 @@ class _Maker:
         numbers = self._numbers(drawn, below)
         return ProgramBranch(drawn.tensor, *numbers, (width, below), site, function)
 
-    def _numbers(self, drawn: Drawn, width: int | None) -> tuple[float, float, float]:
+    def _numbers(self, drawn: Drawn, width: int | None) -> tuple[float, float | None, float]:
         """Two cumulants and the learning rate of one entry."""
-        assert drawn.tensor.law is not None
-        variance, fourth = (
-            self.network.number(drawn.tensor.law.cumulant(k), self.layer, width) for k in (2, 4)
-        )
+        variance = self.network.number(drawn.variance, self.layer, width)
+        known = drawn.fourth
+        fourth = None if known is None else self.network.number(known, self.layer, width)
         rate = self.network.number(drawn.rate, self.layer, width) if self.learning else 0.0
         return variance, fourth, rate
 

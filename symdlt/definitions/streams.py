@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symdlt.algebra import Head, Polynomial
+from symdlt.errors import IndexStructureError
 
 UNIT = Polynomial.number(1)
 BELOW = "z"  # the field that a layer reads of the layer below
@@ -68,6 +69,15 @@ class Drawn:
         """The second cumulant of its entries."""
         assert self.tensor.law is not None
         return self.tensor.law.cumulant(2)
+
+    @property
+    def fourth(self) -> Polynomial | None:
+        """The fourth cumulant of its entries, None if the law does not tell."""
+        assert self.tensor.law is not None
+        try:
+            return self.tensor.law.cumulant(4)
+        except IndexStructureError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

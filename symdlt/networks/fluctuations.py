@@ -180,8 +180,13 @@ class Fluctuations:
             for branch in one.branches:
                 legs = [(leg, self.streams[leg[0]].get(field, 0.0)) for leg in read]
                 legs = [(leg, factor) for leg, factor in legs if factor]
-                if branch.site == INPUT or not branch.entry_fourth or not legs:
+                if branch.site == INPUT or branch.entry_fourth == 0 or not legs:
                     continue
+                if branch.entry_fourth is None:
+                    raise LayerError(
+                        f"The law of the weights {branch.tensor.name} has no fourth cumulant. It "
+                        "enters G.1 and H.1. Give it one, or ask for leading orders."
+                    )
                 for chosen in combinations_with_replacement(legs, VERTICES):
                     factor = branch.entry_fourth * branch.shape[1]
                     for _, number in chosen:

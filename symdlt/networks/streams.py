@@ -47,11 +47,10 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
         _check_kinks(named_activation(network, function), names)
     for number, layer in enumerate(network.layers, 1):
         for drawn in (one for stream in layer.streams for one in stream.drawn):
-            law = drawn.tensor.law
             fixed = drawn.function is None or number == 1
-            if fixed and law is not None and law.cumulant(4):
+            if fixed and (drawn.fourth is None or drawn.fourth):
                 raise LayerError(
-                    f"{drawn.tensor.name} of layer {number} has a {law.name} law. Summed over no "
+                    f"{drawn.tensor.name} of layer {number} has no Gaussian law. Summed over no "
                     "neurons, or over the inputs alone, it leaves preactivations that are not "
                     "Gaussian even at infinite width. Make it Gaussian; weights that are summed "
                     "over many neurons may have any symmetric law."

@@ -10,6 +10,7 @@ from symdlt import BOOK, MLP, check, propagate
 from symdlt.algebra import (
     activation,
     biases,
+    from_cumulants,
     neurons,
     preactivations,
     sample,
@@ -323,3 +324,17 @@ def test_networks_that_do_not_fit_are_refused(change, error, message):
     given |= {"layers": "h = U s(z); z' = W s(h)", **change}
     with pytest.raises(error, match=message):
         Network("tanh", **given)
+
+
+def test_a_law_that_does_not_tell_its_fourth_cumulant_gives_leading_orders():
+    (i,), (j,), δ = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
+    W = weights("ℓ+1", law=from_cumulants({2: symbol("C_W") / symbol("n_ℓ")}))
+    layer = Layer((W(i, j) * activation("σ", preactivations("ℓ"))(j, δ)).sum(j))
+    network = Network("tanh", [4, 4], {"C_W": 1.0}, ["z' = W z", layer, "z' = W s(z)"])
+    gaussian = Network("tanh", [4, 4], {"C_W": 1.0}, ["z' = W z", *["z' = W s(z)"] * 2])
+    found = propagate(network, X, "V")["V"]
+    np.testing.assert_array_equal(found, propagate(gaussian, X, "V")["V"])
+    with pytest.raises(LayerError, match="W has no fourth cumulant"):
+        propagate(network, X, "G.1")
+    with pytest.raises(LayerError, match="has no Gaussian law"):
+        propagate(Network("tanh", [4], {"C_W": 1.0}, layer), X, "V")

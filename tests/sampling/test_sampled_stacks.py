@@ -111,3 +111,17 @@ def test_residual_relu_at_depth_six():
     comparison = check(network("relu", [RESIDUAL] * 4, 32), X, names, networks=6000, seed=4)
     print(comparison)
     assert comparison.agrees
+
+
+@pytest.mark.slow
+def test_the_recursion_of_the_last_layer_is_not_that_of_residual_networks():
+    """V' = χ²V + C_W²(⟨σ⁴⟩ - ⟨σσ⟩²) + 2ξ²C_W(⟨z²σσ⟩ - K⟨σσ⟩) of ReLU with χ = 1, K = 1."""
+    xi, C, depth, n = 0.5**0.5, 1.0, 6, 48
+    network = Network("relu", [n] * (depth - 1), {"C_b": 0.0, "C_W": C, "xi": xi}, RESIDUAL, n_L=n)
+    comparison = check(network, [[1.0]], ["V"], networks=20_000, seed=6)
+    measured, error = comparison.measured["V"].item(), comparison.errors["V"].item()
+    truncated = (depth - 1) * (C**2 * (3 / 2 - 1 / 4) + 2 * xi**2 * C * (3 / 2 - 1 / 2))
+    scores = [(measured - value) / error for value in (comparison.theory["V"].item(), truncated)]
+    print(f"V of residual ReLU at depth {depth}: z = {scores[0]:.2f}, truncated {scores[1]:.2f}")
+    assert abs(scores[0]) < 4
+    assert scores[1] > 6
