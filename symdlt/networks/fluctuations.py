@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ from symdlt.networks.site_functions import (
 )
 from symdlt.networks.site_means import ONE, VERTICES, Array, SiteMeans
 
-ZERO = 0.0 * ONE  # known by identity: what vanishes by the structure of a network
+ZERO = 0 * ONE  # known by identity: what vanishes by the structure of a network
 
 
 class Fluctuations:
@@ -59,6 +60,8 @@ class Fluctuations:
         overlap: that of the inputs, $\\frac{1}{n_0}\\sum_j x_j x_j$.
         means: Gaussian means at one neuron.
     """
+
+    half: Any = 0.5  # of whatever kind the numbers are
 
     def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
         self.program = program
@@ -90,8 +93,8 @@ class Fluctuations:
             average, moved = self._leading(branch)
             kernel += branch.variance * average
             ntk += branch.rate * average + branch.variance * moved
-        means.kernels[field, field] = 0.5 * (kernel + kernel.T)
-        means.ntks[field, field] = 0.5 * (ntk + ntk.T)
+        means.kernels[field, field] = self.half * (kernel + kernel.T)
+        means.ntks[field, field] = self.half * (ntk + ntk.T)
 
     def plan(
         self, correlators: Sequence[Correlator], corrected: Sequence[Correlator], field: int
@@ -169,7 +172,7 @@ class Fluctuations:
                     changed = with_edges(twice, inside)
                     both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
-                        parts.append((0.5 * c * d, self.means.mean(changed) * both))
+                        parts.append((self.half * c * d, self.means.mean(changed) * both))
         return _total([*parts, *self._blocks(average, edges)])
 
     def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[tuple[float, Array]]:
@@ -178,7 +181,7 @@ class Fluctuations:
         read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
         for field, one in enumerate(self.program.fields):
             for branch in one.branches:
-                legs = [(leg, self.streams[leg[0]].get(field, 0.0)) for leg in read]
+                legs = [(leg, self.streams[leg[0]].get(field, 0)) for leg in read]
                 legs = [(leg, factor) for leg, factor in legs if factor]
                 if branch.site == INPUT or branch.entry_fourth == 0 or not legs:
                     continue
@@ -209,10 +212,10 @@ class Fluctuations:
         """Of each field the multiples of drawn parts that it is the sum of."""
         found: list[dict[int, float]] = []
         for field, kept in enumerate(self.kept):
-            own = {field: 1.0}
+            own: dict[int, Any] = {field: 1}
             for number, earlier in kept:
                 for stream, factor in found[earlier].items():
-                    own[stream] = own.get(stream, 0.0) + number * factor
+                    own[stream] = own.get(stream, 0) + number * factor
             found.append(own)
         return found
 
@@ -290,7 +293,7 @@ class Fluctuations:
                 self.means.mean(slope.terms)
             elif key not in self.responses:
                 self.responses[key] = self.means.mean(slope.terms)
-            parts.append((1.0, self.responses.get(key, ONE) * change))
+            parts.append((1, self.responses.get(key, ONE) * change))
         return _total(parts)
 
     def _slopes(self, average: SiteAverage) -> list[Slope]:
@@ -313,7 +316,7 @@ class Fluctuations:
         terms, _ = self._function(average)
         legs = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
         pairs = list(combinations_with_replacement(legs, 2))
-        return [(pair, 0.5 if pair[0] == pair[1] else 1.0) for pair in pairs]
+        return [(pair, self.half if pair[0] == pair[1] else 1) for pair in pairs]
 
     def _one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
@@ -339,7 +342,7 @@ class Fluctuations:
             return self.functions[average]
         field, number = average.read
         if number == OUTPUT:
-            function: Function = ((1.0, ((field, None, 0),)),)
+            function: Function = ((1, ((field, None, 0),)),)
             site: int | None = self.program.fields[field].site
         else:
             branch = self.program.fields[field].branches[number]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Mul
-
+from symdlt.algebra import Polynomial
 from symdlt.algebra.names import GREEK
 from symdlt.definitions import Correlator, Layer, Stack
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 
 @dataclass(frozen=True)
@@ -17,16 +21,28 @@ class LayerEquation:
 
     Attributes:
         name: what stands on the left, for instance V_1234[l+1].
-        expression: the right side in SymPy, whose symbols are named as they are printed.
+        polynomial: the right side, whose symbols are named as they are printed.
     """
 
     name: str
-    expression: Expr
+    polynomial: Polynomial
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms as text, fresh sources first."""
-        return tuple(text for _, text in sorted(map(_term, Add.make_args(self.expression))))
+        found = [_term(number, monomial) for monomial, number in self.polynomial.terms]
+        return tuple(text for _, text in sorted(found))
+
+    def to_sympy(self) -> sp.Expr:
+        """The right side in SymPy."""
+        import sympy as sp
+
+        return sp.Add(
+            *(
+                sp.Mul(sp.Rational(Fraction(number)), *(sp.Symbol(n) ** p for n, p in monomial))
+                for monomial, number in self.polynomial.terms
+            )
+        )
 
     @property
     def latex_rows(self) -> tuple[str, ...]:
@@ -46,7 +62,7 @@ class LayerEquation:
 
     def __str__(self) -> str:
         lines = [f"  {'-' if t[0] == '-' else '+'} {t.removeprefix('-')}" for t in self.terms]
-        return "\n".join([f"{self.name} =", *(lines if self.expression else ["  0"])])
+        return "\n".join([f"{self.name} =", *(lines if self.polynomial else ["  0"])])
 
 
 @dataclass(frozen=True)
@@ -85,11 +101,11 @@ class LayerEquations:
         return len(self.equations)
 
 
-def _term(term: Expr) -> tuple[tuple[object, ...], str]:
+def _term(
+    number: int | Fraction, monomial: tuple[tuple[str, int], ...]
+) -> tuple[tuple[object, ...], str]:
     """A term as text, and where it is sorted."""
-    number, rest = term.as_coeff_Mul()
-    powers = [factor.as_base_exp() for factor in Mul.make_args(rest) if factor != 1]
-    texts = [(_rank(str(base)), str(base), int(power)) for base, power in powers]
+    texts = [(_rank(name), name, power) for name, power in monomial]
     texts.sort(key=lambda each: (each[0], _samples(each[1]) if each[0] == 2 else "", each[1]))
     above = [f"{b}^{p}" if p > 1 else b for r, b, p in texts if r == 0 and p > 0]
     below = [f"{b}^{-p}" if p < -1 else b for r, b, p in texts if r == 0 and p < 0]

@@ -1,8 +1,9 @@
 r"""The equations of a layer of any kind in symbols: what `fluctuations` does with numbers.
 
 One layer is a program of two fields and more: z of layer ℓ, whose covariances are symbols, and what
-the layer makes of it. The same linear response is run on arrays of SymPy expressions with a sample
-for each vertex, and stops at layer ℓ, where a covariance of two δQ is a tensor of that layer.
+the layer makes of it. The same linear response is run on arrays of polynomials in these symbols,
+with a sample for each vertex, and stops at layer ℓ, where a covariance of two δQ is a tensor of
+that layer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import Expr, Float, Rational, Symbol, expand, nsimplify
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
@@ -97,22 +97,23 @@ class _Network:
 
     def __init__(self, definition: Layer | Stack) -> None:
         self.layers = (DENSE, definition)
-        self.sizes = (Symbol("n'"), Symbol("n"), Symbol("n''"))
+        self.sizes = (_symbol("n'"), _symbol("n"), _symbol("n''"))
 
-    def number(self, constant: Polynomial, layer: int, width: Expr | None = None) -> Expr:
+    def number(
+        self, constant: Polynomial, layer: int, width: Polynomial | None = None
+    ) -> Polynomial:
         """A constant, whatever the layer."""
         del layer
-        total: Expr = Rational(0)
+        total = Polynomial.number(0)
         for monomial, number in constant.terms:
-            fraction = Fraction(number)
-            term: Expr = Rational(fraction.numerator, fraction.denominator)
+            term = Polynomial.number(number)
             for symbol, power in monomial:
-                base = width if width and symbol == WIDTH else Symbol(ascii_name(symbol))
-                term *= base**power
-            total += term
+                base = width if width and symbol == WIDTH else _symbol(ascii_name(symbol))
+                term = term * base**power
+            total = total + term
         return total
 
-    def width_of(self, field: str, layer: int) -> Expr:
+    def width_of(self, field: str, layer: int) -> Polynomial:
         """The symbol of a width."""
         definition = self.layers[layer - 1]
         if layer == 1 or not isinstance(definition, Stack):
@@ -121,7 +122,7 @@ class _Network:
         site = next(site for site in definition.sites if field in site)
         if BELOW in site:
             return self.sizes[1]
-        return Symbol(f"n_{site[0]}")
+        return _symbol(f"n_{site[0]}")
 
 
 class _Means(SiteMeans):
@@ -136,7 +137,7 @@ class _Means(SiteMeans):
 
     def _group(self, group: list[VertexFactor]) -> Symbols:
         ordered = sorted(group, key=lambda f: (self.labels[f[0]], f[1], str(f[2]), f[3]))
-        return _array(Symbol(f"<{' '.join(map(self.text, ordered))}>"))
+        return _array(_symbol(f"<{' '.join(map(self.text, ordered))}>"))
 
     def text(self, factor: VertexFactor) -> str:
         """A function of a field at the sample of a vertex."""
@@ -158,6 +159,7 @@ class _Response(Fluctuations):
     """The linear response of one layer, down to the tensors of the layer below."""
 
     means: _Means
+    half = Fraction(1, 2)
 
     def __init__(self, program: Program, means: _Means, prefix: str) -> None:
         super().__init__(program, np.zeros((VERTICES, VERTICES), dtype=object), means)
@@ -177,7 +179,7 @@ class _Response(Fluctuations):
         found = np.zeros((VERTICES, VERTICES), dtype=object)
         for u, v in product(range(VERTICES), repeat=2):
             pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
-            found[u, v] = Symbol(f"{name}_{''.join(pair)}")
+            found[u, v] = _symbol(f"{name}_{''.join(pair)}")
         return found
 
     def _leading(self, branch: ProgramBranch) -> tuple[Symbols, Symbols]:
@@ -196,26 +198,28 @@ class _Response(Fluctuations):
         if any(end not in legs for edge in edges for end in edge):
             return ZERO
         places = [[k for k, v in enumerate(legs) if v == end] for e in sorted(edges) for end in e]
-        total: Expr = Rational(0)
+        total = Polynomial.number(0)
         for chosen in product(*places):
             ends = zip(chosen[::2], chosen[1::2], strict=True)
             links = tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
             total += self.tensor_symbol(links, tuple(legs))
-        return _array(total / Symbol("n'"))
+        return _array(total / _symbol("n'"))
 
-    def covariance(self, left: Pair, right: Pair, edges: Edges) -> Expr:
+    def covariance(self, left: Pair, right: Pair, edges: Edges) -> Polynomial:
         """The covariance of two δQ, times n."""
-        return Symbol("n") * _scalar(self._both(left, right, edges))
+        return _symbol("n") * _scalar(self._both(left, right, edges))
 
-    def met(self, average: SiteAverage, pair: Pair, edges: Edges) -> Expr:
+    def met(self, average: SiteAverage, pair: Pair, edges: Edges) -> Polynomial:
         """The covariance of the noise of an average with a δQ, times n."""
-        return Symbol("n") * _scalar(self._noise(average, pair, edges))
+        return _symbol("n") * _scalar(self._noise(average, pair, edges))
 
-    def tensor_symbol(self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]) -> Symbol:
+    def tensor_symbol(
+        self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]
+    ) -> Polynomial:
         """The tensor of layer ℓ with edges between four legs."""
         labels = tuple(int(self.means.labels[vertex]) for vertex in legs)
         correlator, settled = place(VERTICES, links, ((0, 1), (2, 3)), labels)
-        return Symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
+        return _symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
 
     def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         if any(field != BASE for field, _ in pair):
@@ -223,16 +227,16 @@ class _Response(Fluctuations):
         site = self.program.fields[BASE].site
         if not self.prefix or self._function(average)[1] != site:
             return ZERO
-        return _array(self.noise_symbol(average, pair, edges) / Symbol("n'"))
+        return _array(_symbol(self.noise_name(average, pair, edges)) / _symbol("n'"))
 
-    def noise_symbol(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbol:
+    def noise_name(self, average: SiteAverage, pair: Pair, edges: Edges) -> str:
         """Y of layer ℓ."""
         labels = self.means.labels
         terms = self._function(average)[0]
         texts = [" ".join(map(self.means.text, factors)) for (factors, _), _ in terms.items()]
         legs = "".join(sorted(labels[vertex] for _, vertex in pair))
         links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))
-        return Symbol(f"Y_{legs}[{' + '.join(texts)}{'; ' * bool(links)}{links}]")
+        return f"Y_{legs}[{' + '.join(texts)}{'; ' * bool(links)}{links}]"
 
 
 class _Derived:
@@ -288,20 +292,18 @@ class _Derived:
         """The equations of Y, of all functions that a later layer reads, and of its z z."""
         for number in (*range(self.functions), OUTPUT):
             average = SiteAverage((self.later, number), there)
-            known = self.response.noise_symbol(average, self._pair(BASE, here), edges)
+            known = self.response.noise_name(average, self._pair(BASE, here), edges)
             found = self.response.met(average, self._pair(self.top, here), edges)
-            yield self._equation(f"{known.name}[l+1]", found)
+            yield self._equation(f"{known}[l+1]", found)
 
     def _whole(self, first: Edge, second: Edge, edges: Edges) -> LayerEquation:
         """The tensor itself: its two averages, and the noise that each of them has met."""
         named = f"{self.correlator.name}_{self.samples}"
-        met = [
-            self.response.noise_symbol(
-                SiteAverage((BASE, OUTPUT), there), self._pair(BASE, here), edges
-            )
-            for here, there in ((first, second), (second, first))
-        ]
-        return LayerEquation(named, Symbol(f"Q{named}") + met[0] + met[1])
+        whole = _symbol(f"Q{named}")
+        for here, there in ((first, second), (second, first)):
+            average = SiteAverage((BASE, OUTPUT), there)
+            whole += _symbol(self.response.noise_name(average, self._pair(BASE, here), edges))
+        return LayerEquation(named, whole)
 
     def _alike(self) -> bool:
         """Whether the two pairs of the tensor can be exchanged."""
@@ -311,8 +313,8 @@ class _Derived:
     def _pair(self, field: int, vertices: Edge) -> Pair:
         return (field, vertices[0]), (field, vertices[1])
 
-    def _equation(self, name: str, expression: Expr) -> LayerEquation:
-        return LayerEquation(name, _exact(expression))
+    def _equation(self, name: str, expression: Polynomial) -> LayerEquation:
+        return LayerEquation(name, expression)
 
 
 # The tensor, variance, rate and shape of a branch of which only the function is read.
@@ -327,17 +329,17 @@ def _renamed(function: Function, field: int) -> Function:
     )
 
 
-def _array(expression: Expr) -> Symbols:
+def _array(expression: Polynomial) -> Symbols:
     found = np.empty((1,) * VERTICES, dtype=object)
     found[...] = expression
     return found
 
 
-def _scalar(array: Symbols) -> Expr:
-    return array.reshape(-1)[0] if isinstance(array, np.ndarray) else array
+def _scalar(array: Symbols) -> Polynomial:
+    found: Polynomial = Polynomial.number(0) + array.reshape(-1)[0]
+    return found
 
 
-def _exact(expression: Expr) -> Expr:
-    """The expression multiplied out, with rational numbers."""
-    opened = expand(expression)
-    return expand(opened.xreplace({f: nsimplify(f, rational=True) for f in opened.atoms(Float)}))
+def _symbol(name: str) -> Polynomial:
+    """A symbol that is named as it is printed."""
+    return Polynomial(((((name, 1),), 1),))

@@ -24,7 +24,7 @@ Edge = tuple[Vertex, Vertex]
 
 def at_vertex(function: Function, vertex: Vertex) -> Terms:
     """A function of the fields of a neuron, at one vertex."""
-    found: defaultdict[Key, float] = defaultdict(float)
+    found: defaultdict[Key, float] = defaultdict(int)
     for number, factors in function:
         found[_sorted((vertex, *factor) for factor in factors), ()] += number
     return found
@@ -32,7 +32,7 @@ def at_vertex(function: Function, vertex: Vertex) -> Terms:
 
 def product_of(left: Terms, right: Terms) -> Terms:
     """The product of two functions."""
-    found: defaultdict[Key, float] = defaultdict(float)
+    found: defaultdict[Key, float] = defaultdict(int)
     for (factors, links), number in left.items():
         for (others, more), other in right.items():
             found[_sorted(factors + others), tuple(sorted(links + more))] += number * other
@@ -41,7 +41,7 @@ def product_of(left: Terms, right: Terms) -> Terms:
 
 def derivative(terms: Terms, vertex: Vertex, field: int) -> Terms:
     """The derivative with respect to a field at a vertex."""
-    found: defaultdict[Key, float] = defaultdict(float)
+    found: defaultdict[Key, float] = defaultdict(int)
     for (factors, links), number in terms.items():
         for place, (at, of, name, order) in enumerate(factors):
             if (at, of) == (vertex, field):
@@ -60,7 +60,7 @@ def fields_at(terms: Terms, vertex: Vertex) -> list[int]:
 def with_edges(terms: Terms, edges: Iterable[Edge]) -> Terms:
     """The coefficient of edges: of each, an NTK times a derivative at both its ends."""
     for u, v in edges:
-        found: defaultdict[Key, float] = defaultdict(float)
+        found: defaultdict[Key, float] = defaultdict(int)
         for f in fields_at(terms, u):
             first = derivative(terms, u, f)
             for g in fields_at(terms, v):

@@ -29,7 +29,7 @@ VERTICES = 4  # of tensors of two pairs
 GHOST = -1  # the field of the independent Gaussian that joins odd groups
 # Nodes that tell the sign of the mean of its activation; of those tried the largest is taken.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
-ONE = np.ones((1,) * VERTICES)
+ONE = np.ones((1,) * VERTICES, dtype=int)  # whole, to be multiplied with numbers of any kind
 
 
 class SiteMeans:
@@ -71,7 +71,7 @@ class SiteMeans:
 
     def mean(self, terms: Terms) -> Array:
         """The mean of a function, times its NTKs; the axes are the vertices."""
-        total = 0.0 * ONE
+        total = 0 * ONE
         for key, number in terms.items():
             factors, links = key
             if self.planning:
@@ -103,7 +103,7 @@ class SiteMeans:
     def _pair(self, known: Mapping[tuple[int, int], Array], f: int, g: int) -> Array:
         if f < g:
             return self._pair(known, g, f).T
-        zero = np.zeros((self.samples, self.samples))
+        zero = np.zeros((self.samples, self.samples), dtype=int)
         return known.get((f, g), zero)
 
     def _product(self, factors: tuple[VertexFactor, ...]) -> Array:
@@ -128,9 +128,9 @@ class SiteMeans:
 
     def _by_parts(self, vertex: Vertex, field: int, rest: tuple[VertexFactor, ...]) -> Array:
         """⟨z F⟩ by Stein's lemma."""
-        total = 0.0 * ONE
+        total = 0 * ONE
         for u, g in dict.fromkeys((at, of) for at, of, _, _ in rest):
-            for (left, _), number in derivative({(rest, ()): 1.0}, u, g).items():
+            for (left, _), number in derivative({(rest, ()): 1}, u, g).items():
                 mean = self._product(left)
                 total = total + number * self.on_axes(self.kernel(field, g), vertex, u) * mean
         return total
