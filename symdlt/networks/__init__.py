@@ -32,3 +32,4 @@ from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS
 from symdlt.networks.response_equations import layer_equations as layer_equations
+from symdlt.networks.truncated import truncated_recursion as truncated_recursion

@@ -118,14 +118,19 @@ class Fluctuations:
         """
         first, second = correlator.matching
         left, right = (((field, u), (field, v)) for u, v in (first, second))
-        averages = [SiteAverage((field, OUTPUT), vertices) for vertices in (first, second)]
-        edges = frozenset(correlator.forest.edges)
-        found = (
+        found = self._observed(left, right, frozenset(correlator.forest.edges))
+        return np.broadcast_to(found, (len(self.overlap),) * VERTICES)
+
+    def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        """The covariance of z z at two pairs of legs of one field, with other neurons."""
+        averages = [
+            SiteAverage((pair[0][0], OUTPUT), (pair[0][1], pair[1][1])) for pair in (left, right)
+        ]
+        return (
             self._both(left, right, edges)
             + self._noise(averages[0], right, edges)
             + self._noise(averages[1], left, edges)
         )
-        return np.broadcast_to(found, (len(self.overlap),) * VERTICES)
 
     def correction(self, correlator: Correlator, field: int) -> Array:
         r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""

@@ -81,6 +81,7 @@ def stream_tensors(
     names: Sequence[str],
     tolerance: float,
     progress: bool | None = None,
+    response: type[Fluctuations] = Fluctuations,
 ) -> dict[str, Array]:
     """The tensors of every layer, without their factors 1/n_(l-1), for all samples.
 
@@ -90,6 +91,7 @@ def stream_tensors(
         names: of tensors in `BOOK`.
         tolerance: of means over four samples.
         progress: as that of `propagate`.
+        response: how averages respond.
     """
     program, samples = program_of(network, learning=not network.missing_rates), len(overlap)
     functions = {name: named_activation(network, name) for name in program.names}
@@ -103,7 +105,7 @@ def stream_tensors(
         return functions_of(functions[name], derivatives)
 
     site = SiteMeans(samples, means, chain)
-    fluctuations = Fluctuations(program, overlap, site)
+    fluctuations = response(program, overlap, site)
     bases = [(name.partition(".")[0], "." in name) for name in names]
     correlators = [BOOK[base] for base, _ in bases if BOOK[base].pairs == 2]
     found = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}

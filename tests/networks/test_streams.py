@@ -20,6 +20,7 @@ from symdlt.algebra import (
 )
 from symdlt.definitions import DENSE, Layer, Network, Stack
 from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.networks import truncated_recursion
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
 
@@ -137,6 +138,31 @@ def test_v_of_scale_invariant_residual_networks(name, left):
         values.append(total + 4 * C * A * sum(xi ** (2 * k) for k in range(1, layer + 1)))
     np.testing.assert_allclose(found["G"].ravel(), 1.0, rtol=1e-12)
     np.testing.assert_allclose(found["V"].ravel(), values, rtol=1e-7)
+
+
+def test_the_truncated_recursion():
+    """One input: V' = χ²V + C_W²(⟨σ⁴⟩ - ⟨σσ⟩²) + 2ξ²C_W(⟨z²σσ⟩ - K⟨σσ⟩)."""
+    xi, C, depth = 0.7, 1.1, 5
+    network = residual("tanh", depth, xi, C_b=0.1, C_W=C)
+    found = truncated_recursion(network, [[1.0]], ["V", "F"], tolerance=1e-11)
+    whole = propagate(network, [[1.0]], ["G", "V", "F"], tolerance=1e-11)
+    V, values = 0.0, [0.0]
+    for K in whole["G"].ravel()[:-1]:
+        square = mean(lambda z: np.tanh(z) ** 2, K)
+        slope = mean(lambda z: (1 - np.tanh(z) ** 2) * (1 - 3 * np.tanh(z) ** 2), K)
+        own = mean(lambda z: np.tanh(z) ** 4, K) - square**2
+        met = mean(lambda z: z**2 * np.tanh(z) ** 2, K) - K * square
+        V = (xi**2 + C * slope) ** 2 * V + C**2 * own + 2 * xi**2 * C * met
+        values.append(V)
+    assert found["V"].ravel() == pytest.approx(values, rel=1e-9)
+    for name in ("V", "F"):
+        np.testing.assert_allclose(found[name][:2], whole[name][:2], rtol=1e-10)
+        assert abs(found[name][3:] / whole[name][3:] - 1).min() > 1e-3
+    dense = Network("tanh", [5, 5], {"C_b": 0.1, "C_W": 1.0}, "z' = b + W s(z)")
+    chain = truncated_recursion(dense, X, "V")["V"]
+    np.testing.assert_allclose(chain, propagate(dense, X, "V")["V"], atol=1e-9)
+    with pytest.raises(LayerError, match="Ask `propagate`"):
+        truncated_recursion(network, X, "G.1")
 
 
 def test_two_weights_in_a_block_hide_the_neuron():

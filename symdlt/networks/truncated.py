@@ -1,0 +1,93 @@
+"""The recursion that reads the last layer alone, as it is in print, for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from numpy.typing import ArrayLike
+
+from symdlt.definitions import Network
+from symdlt.errors import LayerError
+from symdlt.networks.fluctuations import ZERO, Fluctuations
+from symdlt.networks.propagation import Propagation
+from symdlt.networks.requests import (
+    asked_tensors,
+    check_blocks,
+    check_data,
+    check_network,
+    overlaps,
+)
+from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.networks.site_means import Array
+from symdlt.networks.streams import check_streams, stream_tensors
+
+
+class LastLayerAlone(Fluctuations):
+    """Linear response that takes the tensors of the layer below for the covariances of its δQ.
+
+    Noise of a layer meets that of the layer below it, and of no other.
+    """
+
+    def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        key = "whole", left, right, edges
+        if key in self.known:
+            return self.known[key]
+        found = super()._both(left, right, edges)
+        fields = {field for field, _ in (*left, *right)}
+        if len(fields) == 1 and fields <= {*self.program.tops}:
+            (field,) = fields
+            for here, there in ((left, right), (right, left)):
+                vertices = here[0][1], here[1][1]
+                ordered = min(vertices), max(vertices)
+                average = SiteAverage((field, OUTPUT), ordered)
+                found = found + self._noise(average, there, edges)
+        self.known[key] = found
+        return found
+
+    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
+        field, other = pair[0][0], pair[1][0]
+        whole = field == other and field in self.program.tops
+        if whole and average.read[0] != field:
+            return ZERO
+        return super()._noise(average, pair, edges)
+
+    def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        return self._both(left, right, edges)
+
+
+def truncated_recursion(
+    network: Network, x: ArrayLike, tensors: str | Iterable[str] = "V", *, tolerance: float = 1e-7
+) -> Propagation:
+    r"""The tensors that follow if each layer reads those of the layer below alone.
+
+    For a network with skips this is not right from the third layer on: neurons are read again at
+    every depth, and `propagate` counts that. For one input and $z' = ξz + b + Wσ(z)$,
+    $V' = χ^2V + C_W^2(⟨σσσσ⟩ - ⟨σσ⟩^2) + 2ξ^2C_W(⟨z^2σσ⟩ - K⟨σσ⟩)$.
+
+    Args:
+        network: layers of any kind.
+        x: data of shape (N, n_0), one row for each sample.
+        tensors: names as in `propagate`, without G.1 and H.1.
+        tolerance: as in `propagate`.
+
+    Raises:
+        LayerError: for G.1 and H.1, and what `propagate` refuses.
+
+    >>> from symdlt import propagate
+    >>> residual = Network("relu", [8] * 4, {"xi": 0.6, "C_W": 1.28}, "z' = xi z + W s(z)", n_L=8)
+    >>> found = [of(residual, [[1.0]], "V")["V"][1:] for of in (truncated_recursion, propagate)]
+    >>> (found[0] / found[1]).ravel().round(3).tolist()
+    [1.0, 0.817, 0.722, 0.665]
+    """
+    check_network(network)
+    names = asked_tensors(tensors)
+    if any("." in name for name in names):
+        raise LayerError(
+            "G.1 and H.1 are corrections of single neurons, which the recursion of the last layer "
+            "does not have. They were asked of `truncated_recursion`. Ask `propagate` for them."
+        )
+    check_streams(network, names)
+    data = check_data(x)
+    sized = network.resized(n_0=data.shape[1])
+    found = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
+    return Propagation(found, network.widths, check_blocks(None, names, len(data)))
