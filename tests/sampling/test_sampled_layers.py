@@ -56,6 +56,15 @@ def test_a_residual_layer_is_that_of_the_derivation_at_the_second_layer():
     assert min(scores[:3]) > 8
 
 
+def test_the_second_layer_of_networks_of_any_layers_is_that_of_the_derivation():
+    names = [*"GHVABDFPQRSTU"]
+    network = Network("1/2 + z - z**2/4", [WIDTH], VALUES, RESIDUAL, n_L=WIDTH)
+    found = propagate(network, [[1.0]], names, tolerance=1e-12)
+    for name in names:
+        expected = second_layer(name, RESIDUAL)
+        assert found[name][-1].item() == pytest.approx(expected, rel=1e-9), name
+
+
 def test_two_weights_in_a_layer_add_their_kernels():
     """G of z' = W s(z) + U z at the second layer is C_W <s s> + C_U K."""
     values = {"C_W": 0.75, "C_U": (0.5, 1.25)}
