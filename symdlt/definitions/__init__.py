@@ -40,6 +40,8 @@ from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE
 from symdlt.definitions.streams import BELOW as BELOW
+from symdlt.definitions.streams import LAYER_NORM as LAYER_NORM
+from symdlt.definitions.streams import NORMS as NORMS
 from symdlt.definitions.streams import Factor as Factor
 from symdlt.definitions.streams import SiteFunction as SiteFunction
 from symdlt.definitions.streams import Stream as Stream

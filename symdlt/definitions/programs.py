@@ -66,6 +66,7 @@ class ProgramField:
         kept: what stays on its neurons, a function of earlier fields of the site.
         biases: fresh biases.
         branches: fresh weights and what they read.
+        norm: how what is kept is normalised over the neurons, if it is.
     """
 
     site: int
@@ -73,6 +74,7 @@ class ProgramField:
     kept: Function
     biases: tuple[ProgramBranch, ...]
     branches: tuple[ProgramBranch, ...]
+    norm: str | None = None
 
     @property
     def drawn(self) -> tuple[ProgramBranch, ...]:
@@ -167,7 +169,13 @@ class _Maker:
         branches = tuple(
             self._weights(d, d.function, width) for d in stream.drawn if d.function is not None
         )
-        return ProgramField(site, width, kept, biases, branches)
+        if stream.norm and not kept:
+            raise LayerError(
+                f"Layer {self.layer} of {self.network!r} applies {stream.norm} to the input, which "
+                'is no field. Begin with a dense layer, as in layers=["z\' = b + W z", …], and '
+                "normalise the data before."
+            )
+        return ProgramField(site, width, kept, biases, branches, stream.norm)
 
     def _biases(self, drawn: Drawn, width: int) -> ProgramBranch:
         function: Function = ((self.network.number(drawn.coefficient, self.layer), ()),)

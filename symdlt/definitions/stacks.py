@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, count
 
 from symdlt.activations import activation
 from symdlt.algebra import Head, Polynomial, biases, symbol, weights
@@ -15,6 +16,7 @@ from symdlt.definitions.short_form import WIDTH, constant_named, greek
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
+    NORMS,
     Drawn,
     Factor,
     SiteFunction,
@@ -79,8 +81,9 @@ class Stack:
                 raise self._refused(
                     f"has the statement {statement.strip()!r}, which makes no field"
                 )
-            streams.append(self._stream(name, body, known))
-            known.add(name)
+            made, own = self._streams(name, body, known)
+            streams += [*made, own]
+            known |= {stream.name for stream in (*made, own)}
         if not streams or streams[-1].name != ABOVE or ABOVE in {s.name for s in streams[:-1]}:
             raise self._refused("does not end with the statement of z'")
         return tuple(streams)
@@ -126,10 +129,31 @@ class Stack:
         """The names of the activations."""
         return tuple(dict.fromkeys(name for s in self.streams for name in functions_in(s)))
 
-    def _stream(self, name: str, body: str, known: set[str]) -> Stream:
+    def _streams(self, name: str, body: str, known: set[str]) -> tuple[list[Stream], Stream]:
+        """The fields that stand inside a statement, and its own."""
+        made: list[Stream] = []
+
+        def make(inside: list[list[_Product]], norm: str | None) -> str:
+            if (field := _field_of(inside)) is None:
+                field = _free_name(inside, known | {stream.name for stream in made} | {name})
+                made.append(self._stream(field, inside))
+            if norm is None:
+                return field
+            own = f"{norm}({field})"
+            if own not in known | {stream.name for stream in made}:
+                kept = (Polynomial.number(1), Factor(field))
+                made.append(Stream(own, (kept,), (), norm))
+            return own
+
+        summands = _StatementReader(body, known, self._refused, make).summands()
+        if made and made[-1].norm and _field_of(summands) == made[-1].name:
+            return made[:-1], replace(made[-1], name=name)
+        return made, self._stream(name, summands)
+
+    def _stream(self, name: str, summands: list[list[_Product]]) -> Stream:
         kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
-        for products in _StatementReader(body, known, self._refused).summands():
+        for products in summands:
             letters = {word for one in products for word in one.names if word[0].isupper()}
             if len(letters) > 1:
                 raise self._refused(f"multiplies the weights {' and '.join(sorted(letters))}")
@@ -238,8 +262,14 @@ class _Product:
 class _StatementReader:
     """Reads the right side of a statement: sums of products of sums."""
 
-    def __init__(self, body: str, known: set[str], refused: Callable[[str], LayerError]) -> None:
-        self.known, self.refused = known, refused
+    def __init__(
+        self,
+        body: str,
+        known: set[str],
+        refused: Callable[[str], LayerError],
+        make: Callable[[list[list[_Product]], str | None], str],
+    ) -> None:
+        self.known, self.refused, self.make = known, refused, make
         self.tokens: list[str] = []
         place = 0
         while place < len(body.rstrip()):
@@ -296,28 +326,51 @@ class _StatementReader:
         name = word.rstrip("'")
         if self._next == "(" and not name[0].isupper():
             self._take()
-            field = self._field(self._take() if self._next else "")
+            inside = [] if self._next in ("", ")") else self._sum()
+            if not any(one.factors for summand in inside for one in summand):
+                words = [word for summand in inside for one in summand for word in one.names]
+                raise self._unknown(words[0] if words else "nothing")
             self._close()
+            if name in NORMS:
+                if word != name:
+                    raise self.refused(f"has {word} of a field, which reads the others too")
+                return [_Product(Fraction(1), (), (Factor(self.make(inside, word)),))]
+            field = self.make(inside, None)
             return [_Product(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))]
         if word in self.known or word in _ALIASES:
-            return [_Product(Fraction(1), (), (Factor(self._field(word)),))]
+            return [_Product(Fraction(1), (), (Factor(_ALIASES.get(word, word)),))]
         if word != name:
             raise self.refused(f"has {word}, which is no field that was made before")
         return [_Product(Fraction(1), (word,))]
 
-    def _field(self, word: str) -> str:
-        name = _ALIASES.get(word, word)
-        if name not in self.known:
-            raise self.refused(
-                f"reads {word or 'nothing'} before it is made. Fields that can be read here are "
-                f"{', '.join(sorted(self.known))}"
-            )
-        return name
+    def _unknown(self, word: str) -> LayerError:
+        return self.refused(
+            f"reads {word} before it is made. Fields that can be read here are "
+            f"{', '.join(sorted(self.known))}"
+        )
 
     def _close(self) -> None:
         if self._next != ")":
             raise self.refused("has a bracket that is not closed")
         self._take()
+
+
+def _field_of(summands: list[list[_Product]]) -> str | None:
+    """The name of a field that stands alone."""
+    products = [one for summand in summands for one in summand]
+    if len(products) == 1 and products[0].number == 1 and not products[0].names:
+        factors = products[0].factors
+        if len(factors) == 1 and factors[0].function is None:
+            return factors[0].field
+    return None
+
+
+def _free_name(summands: list[list[_Product]], taken: set[str]) -> str:
+    """A name for a field without one: the letter of its first weights, small, if it is free."""
+    letters = [name for summand in summands for one in summand for name in one.names]
+    letter = next((name[0].lower() for name in letters if name[0].isupper()), "h")
+    names = chain([letter], (f"{letter}{k}" for k in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def _constant(product: _Product) -> Polynomial:

@@ -10,6 +10,8 @@ from symdlt.errors import IndexStructureError
 UNIT = Polynomial.number(1)
 BELOW = "z"  # the field that a layer reads of the layer below
 ABOVE = "z'"  # the field that it makes
+RMS_NORM, LAYER_NORM = "rmsnorm", "layernorm"
+NORMS = (RMS_NORM, LAYER_NORM)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -91,11 +93,14 @@ class Stream:
         name: the name of the field.
         kept: constants with functions of earlier fields at the same neuron, which are added.
         drawn: the fresh weights and biases.
+        norm: of a field that is another one over its length: $z/\sqrt{\frac1n\sum_j z_j^2}$, or
+            with the mean over the neurons taken away before.
     """
 
     name: str
     kept: tuple[tuple[Polynomial, Factor], ...]
     drawn: tuple[Drawn, ...]
+    norm: str | None = None
 
 
 def functions_in(stream: Stream) -> tuple[str, ...]:

@@ -20,19 +20,27 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations_with_replacement
-from math import factorial
 from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import INPUT, Correlator, Function, Program, ProgramBranch, ProgramField
+from symdlt.definitions import (
+    INPUT,
+    LAYER_NORM,
+    Correlator,
+    Function,
+    Program,
+    ProgramBranch,
+    ProgramField,
+)
 from symdlt.errors import LayerError
 from symdlt.networks.site_averages import (
+    MEAN,
     OUTPUT,
     Edges,
+    Leg,
     Pair,
     SiteAverage,
     Slope,
@@ -41,6 +49,7 @@ from symdlt.networks.site_averages import (
 )
 from symdlt.networks.site_functions import (
     Terms,
+    Vertex,
     at_vertex,
     derivative,
     fields_at,
@@ -49,6 +58,8 @@ from symdlt.networks.site_functions import (
 )
 from symdlt.networks.site_means import ONE, VERTICES, Array, SiteMeans
 
+OfPair = Callable[[Pair, Edges], Array]
+OfNoise = Callable[[SiteAverage, Edges], Array]
 ZERO = 0 * ONE  # known by identity: what vanishes by the structure of a network
 
 
@@ -66,8 +77,8 @@ class Fluctuations:
     def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
         self.program = program
         self.overlap = overlap
-        self.kept = [_linear(field) for field in program.fields]
-        self.streams = self._streams()
+        self.kept: list[list[tuple[Any, int]]] = [_linear(field) for field in program.fields]
+        self.scales: dict[int, Array] = {}
         self.widths = {field.site: field.width for field in program.fields}
         self.means = means
         self.known: dict[object, Array] = {}
@@ -79,6 +90,10 @@ class Fluctuations:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
         fields, means = self.program.fields, self.means
         one, kept = fields[field], self.kept[field]
+        if one.norm:
+            ((_, below),) = kept
+            self._add_scale(field, np.diagonal(means.kernel(below, below)))
+            kept = [(self.scales[field][:, None], below)]
         for g in (g for g in range(field) if fields[g].site == one.site and kept):
             zero = np.zeros_like(self.overlap)
             means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
@@ -87,8 +102,9 @@ class Fluctuations:
         ntk = np.full_like(self.overlap, sum(bias.rate for bias in one.biases))
         for c, k in kept:
             for d, m in kept:
-                kernel += c * d * means.kernel(k, m)
-                ntk += c * d * means.ntk(k, m)
+                both = c * np.transpose(d)
+                kernel += both * means.kernel(k, m)
+                ntk += both * means.ntk(k, m)
         for branch in one.branches:
             average, moved = self._leading(branch)
             kernel += branch.variance * average
@@ -96,16 +112,21 @@ class Fluctuations:
         means.kernels[field, field] = self.half * (kernel + kernel.T)
         means.ntks[field, field] = self.half * (ntk + ntk.T)
 
-    def plan(
-        self, correlators: Sequence[Correlator], corrected: Sequence[Correlator], field: int
-    ) -> None:
-        """Find all means that tensors of a field, and corrections of G and H, need."""
+    def _add_scale(self, field: int, variances: Array) -> None:
+        """What a normalised field is multiplied with."""
+        if not (variances > 0).all():
+            raise LayerError(
+                f"A layer applies {self.program.fields[field].norm} to a field that is zero for "
+                f"input {int(np.argmin(variances > 0))}. Its length cannot be made one. Give the "
+                "inputs length, or the first layer biases."
+            )
+        self.scales[field] = variances**-0.5
+
+    def plan(self, ask: Callable[[], None]) -> None:
+        """Find all means that are asked for."""
         known, self.known = self.known, _Planned(self.known)
         self.means.planning = True
-        for correlator in correlators:
-            self.tensor(correlator, field)
-        for correlator in corrected:
-            self.correction(correlator, field)
+        ask()
         self.means.planning = False
         self.known = known
         self.means.settle()
@@ -127,15 +148,10 @@ class Fluctuations:
             SiteAverage((pair[0][0], OUTPUT), (pair[0][1], pair[1][1])) for pair in (left, right)
         ]
         return (
-            self._both(left, right, edges)
-            + self._noise(averages[0], right, edges)
-            + self._noise(averages[1], left, edges)
+            self.both(left, right, edges)
+            + self.noise(averages[0], right, edges)
+            + self.noise(averages[1], left, edges)
         )
-
-    def correction(self, correlator: Correlator, field: int) -> Array:
-        r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
-        found = self._shift(((field, 0), (field, 1)), frozenset(correlator.forest.edges))
-        return np.broadcast_to(found, (*self.overlap.shape, 1, 1))[:, :, 0, 0]
 
     def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
         """⟨φφ⟩, and what the NTK of the fields that are read adds."""
@@ -154,137 +170,110 @@ class Fluctuations:
         )
         return average, change
 
-    def _shift(self, pair: Pair, edges: Edges) -> Array:
-        """The mean of a conditional covariance δQ at order 1/n."""
-        pair = later_first(pair)
-        key = pair, edges
-        if key not in self.known:
-            self.known[key] = self._parts(pair, edges, self._shift, self._curvature)
-        return self.known[key]
-
-    def _curvature(self, average: SiteAverage, edges: Edges) -> Array:
-        r"""The mean of an average at order 1/n, but for its response to means of δQ.
-
-        Both δQ of a second derivative fluctuate together, $\frac18⟨∂∂∂∂F⟩\,\mathrm{cov}(δQ, δQ)$,
-        and the neuron itself is part of the δQ of its later fields.
-        """
-        pairs = self._pairs(average)
-        parts = [(c, self._noise(average.along(*pair), pair, edges)) for pair, c in pairs]
-        for first, c in pairs:
-            for second, d in pairs:
-                twice, _ = self._function(average.along(*first, *second))
-                for inside in subsets(edges & {average.vertices}):
-                    changed = with_edges(twice, inside)
-                    both = self._both(first, second, edges - inside) if changed else ZERO
-                    if both is not ZERO:
-                        parts.append((self.half * c * d, self.means.mean(changed) * both))
-        return _total([*parts, *self._blocks(average, edges)])
-
-    def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[tuple[float, Array]]:
-        r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
-        terms, _ = self._function(average)
-        read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
-        for field, one in enumerate(self.program.fields):
-            for branch in one.branches:
-                legs = [(leg, self.streams[leg[0]].get(field, 0)) for leg in read]
-                legs = [(leg, factor) for leg, factor in legs if factor]
-                if branch.site == INPUT or branch.entry_fourth == 0 or not legs:
-                    continue
-                if branch.entry_fourth is None:
-                    raise LayerError(
-                        f"The law of the weights {branch.tensor.name} has no fourth cumulant. It "
-                        "enters G.1 and H.1. Give it one, or ask for leading orders."
-                    )
-                for chosen in combinations_with_replacement(legs, VERTICES):
-                    factor = branch.entry_fourth * branch.shape[1]
-                    for _, number in chosen:
-                        factor = factor * number
-                    for count in Counter(chosen).values():
-                        factor = factor / factorial(count)
-                    fourth, _ = self._function(average.along(*(leg for leg, _ in chosen)))
-                    block = at_vertex(branch.function, chosen[0][0][1])
-                    for (_, vertex), _ in chosen[1:]:
-                        block = product_of(block, at_vertex(branch.function, vertex))
-                    for inside in subsets(edges):
-                        slope, size = (
-                            with_edges(fourth, sorted(inside)),
-                            with_edges(block, sorted(edges - inside)),
-                        )
-                        if slope and size:
-                            yield factor, self.means.mean(slope) * self.means.mean(size)
-
-    def _streams(self) -> list[dict[int, float]]:
-        """Of each field the multiples of drawn parts that it is the sum of."""
-        found: list[dict[int, float]] = []
-        for field, kept in enumerate(self.kept):
-            own: dict[int, Any] = {field: 1}
-            for number, earlier in kept:
-                for stream, factor in found[earlier].items():
-                    own[stream] = own.get(stream, 0) + number * factor
-            found.append(own)
-        return found
-
-    def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
+    def both(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of two conditional covariances δQ."""
         left, right = later_first(left), later_first(right)
         if right[0][0] > left[0][0]:
             left, right = right, left
         key = left, right, edges
         if key not in self.known:
-            self.known[key] = self._parts(
+            self.known[key] = self.parts(
                 left,
                 edges,
-                lambda pair, rest: self._both(pair, right, rest),
-                lambda average, rest: self._noise(average, right, rest),
+                lambda pair, rest: self.both(pair, right, rest),
+                lambda average, rest: self.noise(average, right, rest),
             )
         return self.known[key]
 
-    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
+    def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
         pair = later_first(pair)
         key = average, pair, edges
         if key not in self.known:
-            self.known[key] = self._parts(
+            self.known[key] = self.parts(
                 pair,
                 edges,
-                lambda lower, rest: self._noise(average, lower, rest),
+                lambda lower, rest: self.noise(average, lower, rest),
                 lambda other, rest: self._one_neuron(average, other, rest),
             )
         return self.known[key]
 
-    def _parts(
+    def parts(
         self,
         pair: Pair,
         edges: Edges,
-        of_pair: Callable[[Pair, Edges], Array],
-        of_noise: Callable[[SiteAverage, Edges], Array],
+        of_pair: OfPair,
+        of_noise: OfNoise,
     ) -> Array:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
-        one, kept = self.program.fields[field], self.kept[field]
+        one, kept = self.program.fields[field], self._kept(field, u)
         if field != other:
-            return _total((c, of_pair(((k, u), (other, v)), edges)) for c, k in kept)
-        parts = [(c * d, of_pair(((k, u), (m, v)), edges)) for c, k in kept for d, m in kept]
+            parts = [(c, of_pair(((k, u), (other, v)), edges)) for c, k in kept]
+            return total([*parts, *self._rescaled(pair, edges, of_pair, of_noise)])
+        again = self._kept(field, v)
+        parts = [(c * d, of_pair(((k, u), (m, v)), edges)) for c, k in kept for d, m in again]
+        for legs in (pair, pair[::-1]):
+            parts += self._rescaled(legs, edges, of_pair, of_noise)
         edge = (min(u, v), max(u, v))
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
                 continue
             average = SiteAverage((field, number), edge)
-            parts += [
-                (branch.variance, of_noise(average, edges)),
-                (branch.variance, self._response(average, edges, of_pair)),
-            ]
+            parts.append((branch.variance, self._change(average, edges, of_pair, of_noise)))
             if edge in edges:
-                rest = edges - {edge}
-                parts += [
-                    (branch.rate, of_noise(average, rest)),
-                    (branch.rate, self._response(average, rest, of_pair)),
-                ]
-        return _total(parts)
+                change = self._change(average, edges - {edge}, of_pair, of_noise)
+                parts.append((branch.rate, change))
+        return total(parts)
 
-    def _response(
-        self, average: SiteAverage, edges: Edges, of_pair: Callable[[Pair, Edges], Array]
+    def _kept(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
+        """The fields that a field keeps, and their factors at a vertex."""
+        if field not in self.scales:
+            return self.kept[field]
+        return [(self._scale(field, vertex), below) for _, below in self.kept[field]]
+
+    def _scale(self, field: int, vertex: Vertex) -> Array:
+        return self.means.on_axes(np.diag(self.scales[field]), vertex, vertex)
+
+    def _rescaled(
+        self, pair: Pair, edges: Edges, of_pair: OfPair, of_noise: OfNoise
+    ) -> Iterator[tuple[Array, Array]]:
+        r"""What the scale $c = r^{-1/2}$ of a normalised field adds, $δc = -\frac12c^3\,δM(zz)$."""
+        (field, u), (other, v) = pair
+        if field not in self.scales:
+            return
+        ((_, below),) = self.kept[field]
+        for inside in subsets({(min(u, v), max(u, v))} & edges):
+            known = self.means.ntk if inside else self.means.kernel
+            factor = self._scale(field, u) ** 3 * self.means.on_axes(known(below, other), u, v)
+            length = SiteAverage((below, OUTPUT), (u, u))
+            change = self._change(length, edges - inside, of_pair, of_noise)
+            yield -self.half * factor, change
+
+    def _shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
+        r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
+        if self.program.fields[field].norm == LAYER_NORM:
+            return [(-c, below) for c, below in self._kept(field, vertex)]
+        kept = self._kept(field, vertex)
+        return [(c * d, far) for c, below in kept for d, far in self._shifts(below, vertex)]
+
+    def _change(
+        self, average: SiteAverage, edges: Edges, of_pair: OfPair, of_noise: OfNoise
     ) -> Array:
+        """The covariance of δM with something: of its noise, and of its response."""
+        parts = [(1, of_noise(average, edges)), (1, self._response(average, edges, of_pair))]
+        terms, _ = self.function(average)
+        for leg in self._legs(average, terms):
+            for factor, below in self._shifts(*leg):
+                slope, _ = self.function(average.along(leg))
+                for inside in subsets({average.vertices} & edges):
+                    mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
+                    change = of_noise(mean, edges - inside)
+                    if change is not ZERO and (moved := with_edges(slope, inside)):
+                        parts.append((factor, self.means.mean(moved) * change))
+        return total(parts)
+
+    def _response(self, average: SiteAverage, edges: Edges, of_pair: OfPair) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
         parts = []
         for place, slope in enumerate(self._slopes(average)):
@@ -299,7 +288,7 @@ class Fluctuations:
             elif key not in self.responses:
                 self.responses[key] = self.means.mean(slope.terms)
             parts.append((1, self.responses.get(key, ONE) * change))
-        return _total(parts)
+        return total(parts)
 
     def _slopes(self, average: SiteAverage) -> list[Slope]:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
@@ -307,8 +296,8 @@ class Fluctuations:
             return self.slopes[average]
         u, v = average.vertices
         found = []
-        for pair, factor in self._pairs(average):
-            twice, _ = self._function(average.along(*pair))
+        for pair, factor in self.pairs(average):
+            twice, _ = self.function(average.along(*pair))
             for inside in subsets({average.vertices} if u != v else ()):
                 terms = with_edges(twice, inside)
                 if changed := {key: factor * number for key, number in terms.items()}:
@@ -316,16 +305,18 @@ class Fluctuations:
         self.slopes[average] = found
         return found
 
-    def _pairs(self, average: SiteAverage) -> list[tuple[Pair, float]]:
+    def pairs(self, average: SiteAverage) -> list[tuple[Pair, float]]:
         """The pairs of legs that an average has second derivatives along, and ½ for one twice."""
-        terms, _ = self._function(average)
-        legs = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
-        pairs = list(combinations_with_replacement(legs, 2))
+        terms, _ = self.function(average)
+        pairs = list(combinations_with_replacement(self._legs(average, terms), 2))
         return [(pair, self.half if pair[0] == pair[1] else 1) for pair in pairs]
+
+    def _legs(self, average: SiteAverage, terms: Terms) -> list[Leg]:
+        return [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
 
     def _one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
-        (first, site), (second, other) = self._function(left), self._function(right)
+        (first, site), (second, other) = self.function(left), self.function(right)
         ours, theirs = set(left.vertices), set(right.vertices)
         if site is None or site != other or any(not {*edge} <= ours | theirs for edge in edges):
             return ZERO
@@ -341,19 +332,21 @@ class Fluctuations:
             self.known[key] = found / self.widths[site]
         return self.known[key]
 
-    def _function(self, average: SiteAverage) -> tuple[Terms, int | None]:
+    def function(self, average: SiteAverage) -> tuple[Terms, int | None]:
         """The product at two vertices that is averaged, and its site."""
         if average in self.functions:
             return self.functions[average]
         field, number = average.read
-        if number == OUTPUT:
+        if number in (OUTPUT, MEAN):
             function: Function = ((1, ((field, None, 0),)),)
             site: int | None = self.program.fields[field].site
         else:
             branch = self.program.fields[field].branches[number]
             function, site = branch.function, branch.site
         u, v = average.vertices
-        terms = product_of(at_vertex(function, u), at_vertex(function, v))
+        terms = at_vertex(function, u)
+        if number != MEAN:
+            terms = product_of(terms, at_vertex(function, v))
         for of, vertex in average.legs:
             terms = derivative(terms, vertex, of)
         self.functions[average] = terms, site
@@ -373,13 +366,17 @@ class _Planned(dict[object, Array]):
         return self.below[key]
 
 
-def _total(parts: Iterable[tuple[float, Array]]) -> Array:
+def total(parts: Iterable[tuple[Any, Array]]) -> Array:
     """The sum of multiples; `ZERO` itself if all of them vanish by the structure of the network."""
-    kept = [factor * array for factor, array in parts if array is not ZERO and factor]
+    kept = [
+        factor * array
+        for factor, array in parts
+        if array is not ZERO and (isinstance(factor, np.ndarray) or factor)
+    ]
     return sum(kept[1:], kept[0]) if kept else ZERO
 
 
-def _linear(field: ProgramField) -> list[tuple[float, int]]:
+def _linear(field: ProgramField) -> list[tuple[Any, int]]:
     """What a field keeps: multiples of fields.
 
     Raises:

@@ -33,7 +33,7 @@ from symdlt.definitions import (
     tensor,
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
-from symdlt.errors import OrderError, require
+from symdlt.errors import LayerError, OrderError, require
 from symdlt.networks.fluctuations import ZERO, Fluctuations
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
@@ -63,7 +63,7 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
 
     Raises:
         UnknownTensorError: if there is no such tensor.
-        LayerError: if the layer keeps a function on its neurons.
+        LayerError: if the layer keeps a function on its neurons, or normalises.
         OrderError: for a tensor of more than four axes.
 
     >>> print(layer_equations("H", "u = U z; v = V z; z' = W s(u) v"))
@@ -82,6 +82,11 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
     correlator = name if isinstance(name, Correlator) else tensor(name)
     definition = read_layer_definition(layer)
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
+    if any(stream.norm for stream in definition.streams):
+        raise LayerError(
+            f"The layer {str(definition)!r} normalises a field. Equations in symbols are of layers "
+            "without norms. Ask `propagate` for the numbers."
+        )
     if correlator.pairs > 2:
         raise OrderError(
             f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
@@ -191,9 +196,9 @@ class _Response(Fluctuations):
                 found[place_, u, v] = _scalar(self.means.mean(terms))
         return found[0], found[1]
 
-    def _both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+    def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         if any(field != BASE for field, _ in (*left, *right)):
-            return super()._both(left, right, edges)
+            return super().both(left, right, edges)
         legs = [vertex for _, vertex in (*left, *right)]
         if any(end not in legs for edge in edges for end in edge):
             return ZERO
@@ -207,11 +212,11 @@ class _Response(Fluctuations):
 
     def covariance(self, left: Pair, right: Pair, edges: Edges) -> Polynomial:
         """The covariance of two δQ, times n."""
-        return _symbol("n") * _scalar(self._both(left, right, edges))
+        return _symbol("n") * _scalar(self.both(left, right, edges))
 
     def met(self, average: SiteAverage, pair: Pair, edges: Edges) -> Polynomial:
         """The covariance of the noise of an average with a δQ, times n."""
-        return _symbol("n") * _scalar(self._noise(average, pair, edges))
+        return _symbol("n") * _scalar(self.noise(average, pair, edges))
 
     def tensor_symbol(
         self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]
@@ -221,18 +226,18 @@ class _Response(Fluctuations):
         correlator, settled = place(VERTICES, links, ((0, 1), (2, 3)), labels)
         return _symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
 
-    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
+    def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         if any(field != BASE for field, _ in pair):
-            return super()._noise(average, pair, edges)
+            return super().noise(average, pair, edges)
         site = self.program.fields[BASE].site
-        if not self.prefix or self._function(average)[1] != site:
+        if not self.prefix or self.function(average)[1] != site:
             return ZERO
         return _array(_symbol(self.noise_name(average, pair, edges)) / _symbol("n'"))
 
     def noise_name(self, average: SiteAverage, pair: Pair, edges: Edges) -> str:
         """Y of layer ℓ."""
         labels = self.means.labels
-        terms = self._function(average)[0]
+        terms = self.function(average)[0]
         texts = [" ".join(map(self.means.text, factors)) for (factors, _), _ in terms.items()]
         legs = "".join(sorted(labels[vertex] for _, vertex in pair))
         links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))

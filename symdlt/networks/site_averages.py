@@ -13,6 +13,7 @@ Leg = tuple[int, Vertex]  # a field at a vertex
 Pair = tuple[Leg, Leg]
 Read = tuple[int, int]  # a field and the number of its branch; a field and OUTPUT for z z itself
 OUTPUT = -1  # convention: where others have the number of a branch
+MEAN = -2  # alike, for the mean of a field at the first vertex
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from symdlt.activations.checks import Function
 from symdlt.definitions import BOOK, Network, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
+from symdlt.networks.corrections import Corrections
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import (
     functions_of,
@@ -43,6 +44,13 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             "G V."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
+    norms = sorted({stream.norm for stream in streams if stream.norm})
+    if norms and (later := [name for name in names if "." in name]):
+        raise LayerError(
+            f"{' '.join(later)} of networks with {norms[0]} is not known: lengths are expanded to "
+            "first order in their fluctuations, and corrections need the second. Ask for leading "
+            "orders."
+        )
     for function in sorted({function for stream in streams for function in functions_in(stream)}):
         _check_kinks(named_activation(network, function), names)
     for number, layer in enumerate(network.layers, 1):
@@ -106,8 +114,8 @@ def stream_tensors(
 
     site = SiteMeans(samples, means, chain)
     fluctuations = response(program, overlap, site)
+    corrections = Corrections(fluctuations)
     bases = [(name.partition(".")[0], "." in name) for name in names]
-    correlators = [BOOK[base] for base, _ in bases if BOOK[base].pairs == 2]
     found = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}
     tops = {field: layer for layer, field in enumerate(program.tops)}
     costs = [
@@ -119,12 +127,20 @@ def stream_tensors(
         if field not in tops:
             continue
         layer = tops[field]
-        fluctuations.plan(correlators, [BOOK[base] for base, later in bases if later], field)
+
+        def ask(top: int = field) -> None:
+            for base, later in bases:
+                if later:
+                    corrections.correction(BOOK[base], top)
+                elif BOOK[base].pairs == 2:
+                    fluctuations.tensor(BOOK[base], top)
+
+        fluctuations.plan(ask)
         scale = program.below[layer] if layer else 1.0
         for name, (base, later) in zip(names, bases, strict=True):
             correlator = BOOK[base]
             if later:
-                found[name][layer] = scale * fluctuations.correction(correlator, field)
+                found[name][layer] = scale * corrections.correction(correlator, field)
             elif correlator.pairs == 2:
                 found[name][layer] = scale * fluctuations.tensor(correlator, field)
             else:

@@ -28,11 +28,12 @@ class LastLayerAlone(Fluctuations):
     Noise of a layer meets that of the layer below it, and of no other.
     """
 
-    def _both(self, left: Pair, right: Pair, edges: Edges) -> Array:
+    def both(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        """The covariance of two δQ; of two of one layer, V of that layer."""
         key = "whole", left, right, edges
         if key in self.known:
             return self.known[key]
-        found = super()._both(left, right, edges)
+        found = super().both(left, right, edges)
         fields = {field for field, _ in (*left, *right)}
         if len(fields) == 1 and fields <= {*self.program.tops}:
             (field,) = fields
@@ -40,19 +41,20 @@ class LastLayerAlone(Fluctuations):
                 vertices = here[0][1], here[1][1]
                 ordered = min(vertices), max(vertices)
                 average = SiteAverage((field, OUTPUT), ordered)
-                found = found + self._noise(average, there, edges)
+                found = found + self.noise(average, there, edges)
         self.known[key] = found
         return found
 
-    def _noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
+    def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
+        """The covariance of noise with a δQ; none with a layer above its own."""
         field, other = pair[0][0], pair[1][0]
         whole = field == other and field in self.program.tops
         if whole and average.read[0] != field:
             return ZERO
-        return super()._noise(average, pair, edges)
+        return super().noise(average, pair, edges)
 
     def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
-        return self._both(left, right, edges)
+        return self.both(left, right, edges)
 
 
 def truncated_recursion(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.combinatorics import mobius
-from symdlt.sampling.differentiation import list_mask_partitions
+from symdlt.sampling.polynomials import list_mask_partitions
 
 Array = npt.NDArray[Any]
 

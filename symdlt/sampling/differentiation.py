@@ -9,12 +9,11 @@ where a mask is missing. Gradients are sums of outer products, layer by layer, a
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from functools import cache, reduce
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from symdlt.combinatorics import set_partitions
 from symdlt.definitions import INPUT, Function
 from symdlt.sampling.labelled import (
     Labelled,
@@ -25,9 +24,18 @@ from symdlt.sampling.labelled import (
     scale,
     shift_labels,
 )
+from symdlt.sampling.normalisation import normalised, pull_through_norm
+from symdlt.sampling.polynomials import (
+    Polynomial,
+    add_polynomials,
+    compose,
+    multiply_polynomials,
+    remove_one,
+    scaled,
+    store,
+)
 
 Array = npt.NDArray[Any]
-Polynomial: TypeAlias = dict[int, Labelled]
 FactorKey: TypeAlias = tuple[int, str | None, int]
 Directions: TypeAlias = tuple["ParameterVector", ...]
 
@@ -42,12 +50,14 @@ class SampledBranch:
         rate: the learning rate of its parameters.
         weights: matrices, one a network, or None.
         biases: vectors, one a network, or None; without both it stays on its neuron.
+        norm: how what stays is normalised over the neurons, if it is.
     """
 
     function: Function
     rate: float
     weights: Array | None
     biases: Array | None
+    norm: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,19 +107,19 @@ class _Moved:
             return self.values[of]
         if key not in self.composed:
             chain = self.base.derivatives[of][name][order:]
-            self.composed[key] = _compose(chain, self.values[of], self.top)
+            self.composed[key] = compose(chain, self.values[of], self.top)
         return self.composed[key]
 
     def function(self, function: Function) -> Polynomial:
         """A sum of products of functions of fields."""
         terms = [self.product(number, factors) for number, factors in function]
-        return terms[0] if len(terms) == 1 else _add_polynomials(terms)
+        return terms[0] if len(terms) == 1 else add_polynomials(terms)
 
     def product(self, number: float, factors: Sequence[FactorKey]) -> Polynomial:
         """A number times functions of fields."""
         parts = [self.factor(key) for key in factors]
-        whole = reduce(lambda p, q: _multiply_polynomials(p, q, self.top), parts)
-        return {mask: _scaled(number, one) for mask, one in whole.items()}
+        whole = reduce(lambda p, q: multiply_polynomials(p, q, self.top), parts)
+        return {mask: scaled(number, one) for mask, one in whole.items()}
 
 
 def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
@@ -136,7 +146,7 @@ def _gradient(
     if branch.biases is not None:
         error = errors.get(top)
         number = branch.function[0][0]
-        return BranchVector((), None if error is None else _scaled(number, error))
+        return BranchVector((), None if error is None else scaled(number, error))
     if branch.weights is None:
         return BranchVector()
     return BranchVector(
@@ -204,12 +214,15 @@ def _propagate(base: BasePoint, directions: Directions) -> tuple[_Moved, list[li
         branches = base.fields[place]
         read = [{} if one.biases is not None else moved.function(one.function) for one in branches]
         value = {0: at_base}
-        for mask in range(1, moved.top + 1):
+        norm = branches[0].norm
+        if norm:
+            value = normalised(norm, read[0], moved.top)
+        for mask in range(1, moved.top + 1) if norm is None else ():
             terms: list[Labelled] = []
             for number, branch in enumerate(branches):
                 parts = [direction.fields[place][number] for direction in directions]
                 terms += _push_forward(branch, parts, read[number], mask)
-            _store(value, mask, terms)
+            store(value, mask, terms)
         signals.append(read)
         moved.values.append(value)
     return moved, signals
@@ -222,13 +235,13 @@ def _push_forward(
     if mask in signal:
         still = signal[mask]
         yield still if branch.weights is None else apply_matrices(branch.weights, still)
-    for index, rest in _remove_one(mask):
+    for index, rest in remove_one(mask):
         if rest in signal:
             for left, right in parts[index].outer:
                 yield multiply(left, contract_neurons(right, signal[rest]))
         bias = parts[index].bias
         if rest == 0 and bias is not None:
-            yield _scaled(branch.function[0][0], bias)
+            yield scaled(branch.function[0][0], bias)
 
 
 def _pull_back(
@@ -241,16 +254,19 @@ def _pull_back(
     """Add to the errors of the fields that a branch reads."""
     if branch.biases is not None or not error:
         return
-    through = _pull_through(branch, parts, error, moved.top)
+    if branch.norm:
+        through = pull_through_norm(branch.norm, moved.function(branch.function), error, moved.top)
+    else:
+        through = _pull_through(branch, parts, error, moved.top)
     for number, factors in branch.function:
         for place, (of, name, order) in enumerate(factors):
             if of == INPUT:
                 continue
-            term = {mask: _scaled(number, one) for mask, one in through.items()}
+            term = {mask: scaled(number, one) for mask, one in through.items()}
             slopes = [] if name is None else [(of, name, order + 1)]
             for key in (*slopes, *factors[:place], *factors[place + 1 :]):
-                term = _multiply_polynomials(term, moved.factor(key), moved.top)
-            errors[of] = _add_polynomials([errors[of], term]) if errors[of] else term
+                term = multiply_polynomials(term, moved.factor(key), moved.top)
+            errors[of] = add_polynomials([errors[of], term]) if errors[of] else term
 
 
 def _pull_through(
@@ -263,70 +279,11 @@ def _pull_through(
     result: Polynomial = {}
     for mask in range(top + 1):
         terms = [apply_matrices(transposed, errors[mask])] if mask in errors else []
-        for index, rest in _remove_one(mask):
+        for index, rest in remove_one(mask):
             if rest in errors:
                 terms += [
                     multiply(right, contract_neurons(left, errors[rest]))
                     for left, right in parts[index].outer
                 ]
-        _store(result, mask, terms)
+        store(result, mask, terms)
     return result
-
-
-def _compose(derivatives: tuple[Labelled, ...], inner: Polynomial, top: int) -> Polynomial:
-    result: Polynomial = {}
-    for mask in range(top + 1):
-        terms = [
-            reduce(multiply, (inner[block] for block in blocks), derivatives[len(blocks)])
-            for blocks in list_mask_partitions(mask)
-            if all(block in inner for block in blocks)
-        ]
-        _store(result, mask, terms)
-    return result
-
-
-def _add_polynomials(parts: Sequence[Polynomial]) -> Polynomial:
-    result: Polynomial = {}
-    for mask in sorted({mask for part in parts for mask in part}):
-        _store(result, mask, [part[mask] for part in parts if mask in part])
-    return result
-
-
-def _multiply_polynomials(left: Polynomial, right: Polynomial, top: int) -> Polynomial:
-    result: Polynomial = {}
-    for mask in range(top + 1):
-        terms = [
-            multiply(left[part], right[mask ^ part])
-            for part in range(mask + 1)
-            if part & mask == part and part in left and mask ^ part in right
-        ]
-        _store(result, mask, terms)
-    return result
-
-
-def _scaled(factor: float, array: Labelled) -> Labelled:
-    """Multiply by a constant in front, which is mostly 1."""
-    return array if factor == 1.0 else scale(array, factor)
-
-
-def _store(polynomial: Polynomial, mask: int, terms: list[Labelled]) -> None:
-    total = add_all(terms)
-    if total is not None:
-        polynomial[mask] = total
-
-
-def _remove_one(mask: int) -> Iterator[tuple[int, int]]:
-    for index in range(mask.bit_length()):
-        if mask >> index & 1:
-            yield index, mask ^ (1 << index)
-
-
-@cache
-def list_mask_partitions(mask: int) -> tuple[tuple[int, ...], ...]:
-    """List the set partitions of the bits of a mask, as tuples of masks.
-
-    >>> list_mask_partitions(0b11)
-    ((3,), (1, 2))
-    """
-    bits = tuple(1 << place for place in range(mask.bit_length()) if mask >> place & 1)
-    return tuple(tuple(map(sum, partition)) for partition in set_partitions(bits))

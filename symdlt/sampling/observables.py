@@ -35,6 +35,7 @@ from symdlt.sampling.ensemble import (
     random_branches,
 )
 from symdlt.sampling.labelled import Labelled, align, apply_matrices
+from symdlt.sampling.normalisation import normalised
 from symdlt.sampling.trees import (
     OBSERVABLES,
     RootedShape,
@@ -268,7 +269,7 @@ def _sampled_fields(
     weights, biases = iter(parameters.weights), iter(parameters.biases)
     fields = []
     for one in program.fields:
-        row = [SampledBranch(one.kept, 0.0, None, None)] if one.kept else []
+        row = [SampledBranch(one.kept, 0.0, None, None, one.norm)] if one.kept else []
         for branch in one.drawn:
             matrices = None if branch.site is None else next(weights)
             vectors = next(biases) if branch.site is None else None
@@ -323,6 +324,8 @@ def _value(
             at = inputs if of == INPUT else values[of]
             term = term * (at if name is None else derivatives[of][name][order]).values
         read = read + term
+    if branch.norm:
+        return normalised(branch.norm, {0: Labelled(read, (1,))}, 0)[0].values
     if branch.weights is None:
         return read
     return apply_matrices(branch.weights, Labelled(read, (1,))).values

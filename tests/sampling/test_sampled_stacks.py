@@ -13,6 +13,8 @@ GATE = "u = U z; v = V z; z' = b + W s(u) v"
 BLOCK = "h = U s(z); z' = xi z + 2 W s(h)"
 MIXED = "u = U z; y = 1/2 u + b; z' = W (tanh(y) + 1/3 s(u) - y)"
 RESIDUAL = "z' = xi z + b + W s(z)"
+NORMED = "h = U s(rmsnorm(z)); z' = z + W s(h)"
+CENTRED = "z' = z + W s(layernorm(z)) + b"
 VALUES = {"C_U": 1.2, "C_V": 0.9, "C_W": 1.1, "C_b": 0.1, "xi": 0.5**0.5}
 VALUES |= {"lambda_U": 0.3, "lambda_V": 0.5, "lambda_W": 0.7, "lambda_b": 0.2}
 X = [[1.0, 0.3], [-0.4, 0.8]]
@@ -42,7 +44,7 @@ TANH = (
 )
 
 
-@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, RESIDUAL])
+@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, RESIDUAL, NORMED, CENTRED])
 def test_the_ntk_and_its_differential_are_derivatives_by_all_parameters(layer):
     """H is a sum over complex-step derivatives of z, and dH one over those of H."""
     net = network("tanh", [layer], 3, outputs=2).resized(n_0=2)
@@ -79,7 +81,7 @@ def test_functions_of_a_layer_that_are_not_given_are_named():
         evaluate_networks(drawn, net, {"s": SINE}, X, ["z"])
 
 
-@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED])
+@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, NORMED, CENTRED])
 def test_theory_and_sampled_stacks_agree(layer):
     net = network("swish", [layer], 10)
     comparison = check(net, X[:1], ["G", "H", "V", "B", "F", "D"], networks=1000, seed=2)
@@ -93,6 +95,8 @@ CASES = {
     "residual tanh": ("tanh", [RESIDUAL] * 2, 32, None),
     "gated": ("tanh", [GATE] * 2, 40, {"u": 48}),
     "block": ("swish", [BLOCK] * 2, 32, {"h": 40}),
+    "rmsnorm": ("swish", [NORMED] * 2, 64, {"u": 80}),
+    "layernorm": ("swish", [CENTRED] * 2, 64, None),
 }
 
 
