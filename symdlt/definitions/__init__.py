@@ -51,3 +51,5 @@ from symdlt.definitions.tensors import Correlator as Correlator
 from symdlt.definitions.tensors import correlators as correlators
 from symdlt.definitions.tensors import identify as identify
 from symdlt.definitions.tensors import place as place
+from symdlt.definitions.windows import Grid as Grid
+from symdlt.definitions.windows import Window as Window

@@ -14,6 +14,7 @@ from symdlt.definitions.numbers import Values, per_layer, whole, whole_widths
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack, is_stack
 from symdlt.definitions.streams import ABOVE, BELOW
+from symdlt.definitions.windows import Grid
 from symdlt.errors import ActivationError, InputError, KernelError, LayerError
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Network:
             first of them.
         n_L: the width of the output.
         n_0: the width of the input, if it is not that of the data.
+        positions: how many positions the input has along each axis, if it has any and they are
+            not those of the data.
 
     Raises:
         ActivationError: if the activation cannot be read.
@@ -63,6 +66,7 @@ class Network:
     n_L: int
     n_0: int | None
     inner: tuple[tuple[str, tuple[int, ...]], ...]
+    positions: Grid
 
     def __init__(
         self,
@@ -74,6 +78,7 @@ class Network:
         n_L: int = 1,
         n_0: int | None = None,
         inner: Mapping[str, object] | None = None,
+        positions: Iterable[int] = (),
     ) -> None:
         def store(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -84,6 +89,7 @@ class Network:
         store("n_0", None if n_0 is None else whole("n_0", n_0))
         store("layers", _read_layers(layers, self.depth))
         store("inner", _read_inner(inner or {}, self.layers))
+        store("positions", tuple(whole("positions", length) for length in positions))
         store("values", self._read_values(values))
         self._check_skips()
 
@@ -216,6 +222,7 @@ class Network:
         widths: Iterable[int] | None = None,
         n_L: int | None = None,
         inner: Mapping[str, object] | None = None,
+        positions: Iterable[int] | None = None,
     ) -> Network:
         """The same network with other widths; those left out are kept."""
         return Network(
@@ -226,6 +233,7 @@ class Network:
             n_L=self.n_L if n_L is None else n_L,
             n_0=self.n_0 if n_0 is None else n_0,
             inner=dict(self.inner) if inner is None else inner,
+            positions=self.positions if positions is None else positions,
         )
 
     def _read_values(self, values: Mapping[str, object]) -> tuple[tuple[str, Values], ...]:

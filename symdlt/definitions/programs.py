@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from symdlt.algebra import Head
 from symdlt.definitions.network import Network
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
+from symdlt.definitions.windows import Grid, Indices
 from symdlt.errors import LayerError
 
 INPUT = -1  # the input, as a field that is read and as the site of its neurons
@@ -16,7 +17,7 @@ Factors = tuple[tuple[int, str | None, int], ...]
 Function = tuple[tuple[float, Factors], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ProgramBranch:
     r"""Fresh weights $\sum_j W_{ij} φ_j$, or fresh biases, with the numbers of a layer.
 
@@ -29,6 +30,8 @@ class ProgramBranch:
         site: whose neurons are summed over; None for biases.
         function: φ, as numbers with factors (field, activation, derivative); for biases the number
             in front.
+        sources: of each offset of a window, and each position that is made, the positions over
+            which the mean is read; None if each position reads itself.
     """
 
     tensor: Head
@@ -38,15 +41,16 @@ class ProgramBranch:
     shape: tuple[int, ...]
     site: int | None
     function: Function
+    sources: Indices | None = None
 
     @property
     def variance(self) -> float:
-        """$C_W$, n times the variance of a weight; $C_b$ of biases, with what is in front."""
+        """$C_W$, of a weight times what is summed over; $C_b$ of biases, with what is in front."""
         return self._scale * self.entry_variance
 
     @property
     def rate(self) -> float:
-        """$λ_W$, n times the learning rate of a weight; $λ_b$ of biases."""
+        """$λ_W$, the learning rate of a weight times what it sums over; $λ_b$ of biases."""
         return self._scale * self.entry_rate
 
     @property
@@ -67,6 +71,7 @@ class ProgramField:
         biases: fresh biases.
         branches: fresh weights and what they read.
         norm: how what is kept is normalised over the neurons, if it is.
+        grid: of the positions, at which it has the same neurons.
     """
 
     site: int
@@ -75,6 +80,7 @@ class ProgramField:
     biases: tuple[ProgramBranch, ...]
     branches: tuple[ProgramBranch, ...]
     norm: str | None = None
+    grid: Grid = ()
 
     @property
     def drawn(self) -> tuple[ProgramBranch, ...]:
@@ -90,11 +96,13 @@ class Program:
         fields: the fields; earlier ones are known by their number.
         tops: of each layer 1, …, L the number of its preactivation.
         below: of each layer the width of the layer below it.
+        grid: of the positions of the input.
     """
 
     fields: tuple[ProgramField, ...]
     tops: tuple[int, ...]
     below: tuple[int, ...]
+    grid: Grid = ()
 
     @property
     def factors(self) -> Iterable[tuple[int, str | None, int]]:
@@ -134,7 +142,7 @@ def program_of(network: Network, learning: bool = True) -> Program:
             fields.append(maker.field(stream, site))
             place[stream.name] = len(fields) - 1
         tops.append(place[ABOVE])
-    return Program(tuple(fields), tuple(tops), network.sizes[:-1])
+    return Program(tuple(fields), tuple(tops), network.sizes[:-1], network.positions)
 
 
 def _joined(streams: tuple[Stream, ...], name: str, place: Mapping[str, int]) -> int | None:
@@ -175,7 +183,31 @@ class _Maker:
                 'is no field. Begin with a dense layer, as in layers=["z\' = b + W z", …], and '
                 "normalise the data before."
             )
-        return ProgramField(site, width, kept, biases, branches, stream.norm)
+        grid = self._grid(stream, site, branches)
+        return ProgramField(site, width, kept, biases, branches, stream.norm, grid)
+
+    def _grid(self, stream: Stream, site: int, branches: Sequence[ProgramBranch]) -> Grid:
+        """The positions of a field, which are those of all that it is made of."""
+        kept = [factor.field for _, factor in stream.kept if factor.field in self.place]
+        grids = [self.fields[self.place[name]].grid for name in kept]
+        for drawn, branch in zip(
+            (d for d in stream.drawn if d.function is not None), branches, strict=True
+        ):
+            read = self._grid_of(branch.site)
+            grids.append(drawn.window.sources(read)[0] if drawn.window else read)
+        grids += [field.grid for field in self.fields if field.site == site]
+        if len(set(grids)) > 1:
+            raise LayerError(
+                f"The field {stream.name} of layer {self.layer} joins positions of "
+                f"{' and '.join(map(str, dict.fromkeys(grids)))}. Fields that are added or "
+                "multiplied are at the same positions. Choose windows and strides so."
+            )
+        return grids[0] if grids else ()
+
+    def _grid_of(self, site: int | None) -> Grid:
+        if site == INPUT:
+            return self.network.positions
+        return next(field.grid for field in self.fields if field.site == site)
 
     def _biases(self, drawn: Drawn, width: int) -> ProgramBranch:
         function: Function = ((self.network.number(drawn.coefficient, self.layer), ()),)
@@ -192,8 +224,10 @@ class _Maker:
                 (self.network.number(constant, self.layer), tuple(map(self._placed, factors)))
                 for constant, factors in read.terms
             )
+        sources = drawn.window.sources(self._grid_of(site))[1] if drawn.window else None
+        below = below if sources is None else below * len(sources)
         numbers = self._numbers(drawn, below)
-        return ProgramBranch(drawn.tensor, *numbers, (width, below), site, function)
+        return ProgramBranch(drawn.tensor, *numbers, (width, below), site, function, sources)
 
     def _numbers(self, drawn: Drawn, width: int | None) -> tuple[float, float | None, float]:
         """Two cumulants and the learning rate of one entry."""

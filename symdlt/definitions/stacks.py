@@ -23,9 +23,12 @@ from symdlt.definitions.streams import (
     Stream,
     functions_in,
 )
+from symdlt.definitions.windows import Window
 from symdlt.errors import ActivationError, LayerError
 
-_TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d]\w*'*)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))"
+)
 _ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
 
 
@@ -179,19 +182,21 @@ class Stack:
             )
         return _constant(product), factor
 
-    def _weights(self, name: str, products: list[_Product]) -> Drawn:
+    def _weights(self, word: str, products: list[_Product]) -> Drawn:
+        name, bracket, window = word.partition("[")
         if not all(one.factors for one in products):
             raise self._refused(f"has the weights {name} without a field that they read")
         head = weights("ℓ+1", name=greek(name))
         terms = tuple(
             (
-                _constant(replace(one, names=tuple(n for n in one.names if n != name))),
+                _constant(replace(one, names=tuple(n for n in one.names if n != word))),
                 tuple(sorted(one.factors, key=str)),
             )
             for one in products
         )
         rate = self._rate(head, symbol(WIDTH))
-        return Drawn(head, rate, SiteFunction(terms))
+        read = Window.read(window.rstrip("]")) if bracket else None
+        return Drawn(head, rate, SiteFunction(terms), window=read)
 
     def _rate(self, head: Head, width: Polynomial) -> Polynomial:
         assert self.rates is not None
@@ -242,7 +247,13 @@ def is_stack(text: object) -> bool:
         return False
     plain = re.sub(r"\bs'*\(\s*z\s*\)", BELOW, text.partition("=")[2])
     several = any(len(re.findall(r"\bz\b", summand)) > 1 for summand in re.split("[+-]", plain))
-    return several or ";" in text or "(" in plain or re.search(r"\bx\b", plain) is not None
+    return (
+        several
+        or ";" in text
+        or "(" in plain
+        or "[" in plain
+        or re.search(r"\bx\b", plain) is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +350,7 @@ class _StatementReader:
             return [_Product(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))]
         if word in self.known or word in _ALIASES:
             return [_Product(Fraction(1), (), (Factor(_ALIASES.get(word, word)),))]
-        if word != name:
+        if word != name or ("[" in word and not word[0].isupper()):
             raise self.refused(f"has {word}, which is no field that was made before")
         return [_Product(Fraction(1), (word,))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symdlt.algebra import Head, Polynomial
+from symdlt.definitions.windows import Window
 from symdlt.errors import IndexStructureError
 
 UNIT = Polynomial.number(1)
@@ -59,12 +60,14 @@ class Drawn:
         rate: the learning rate of its parameters.
         function: φ, with all constants; None for biases.
         coefficient: the constant in front of biases.
+        window: the positions that weights read; None for the one that they make.
     """
 
     tensor: Head
     rate: Polynomial
     function: SiteFunction | None
     coefficient: Polynomial = UNIT
+    window: Window | None = None
 
     @property
     def variance(self) -> Polynomial:

@@ -188,7 +188,7 @@ def check(
     require(extrapolate, bool, "a choice", "Give True or False.")
     rng = np.random.default_rng(_natural("seed", seed, 0))
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
-    data = check_data(x)
+    data = check_data(x, not mlp.is_dense)
     asked = asked_tensors(tensors)
     names, left_out = _compared(mlp, asked)
     doubled = extrapolate and mlp.depth > 1
@@ -239,7 +239,7 @@ def _measured(
 
     bases = tuple(dict.fromkeys(map(_base, weights)))
     sizes = range(1, max(map(len, weights.values())) + 1)
-    program = program_of(mlp.resized(n_0=data.shape[1]), learning=False)
+    program = program_of(mlp.resized(n_0=data.shape[1], positions=data.shape[2:]), False)
     order = derivatives_of([*weights]) + max((k for *_, k in program.factors), default=0)
     names, each = program.names or ("s",), count // GROUPS
     given = {name: functions_of(named_activation(mlp, name), order) for name in names}

@@ -14,8 +14,8 @@ from symdlt.definitions import INPUT, Correlator
 from symdlt.errors import LayerError
 from symdlt.networks.fluctuations import ZERO, Fluctuations, total
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first, subsets
-from symdlt.networks.site_functions import at_vertex, fields_at, product_of, with_edges
-from symdlt.networks.site_means import VERTICES, Array
+from symdlt.networks.site_functions import Vertex, at_vertex, fields_at, product_of, with_edges
+from symdlt.networks.site_means import LEGS, ONE, Array
 
 
 class Corrections:
@@ -31,8 +31,10 @@ class Corrections:
 
     def correction(self, correlator: Correlator, field: int) -> Array:
         r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
-        found = self._shift(((field, 0), (field, 1)), frozenset(correlator.forest.edges))
-        return np.broadcast_to(found, (*self.response.overlap.shape, 1, 1))[:, :, 0, 0]
+        pair = (field, Vertex(0)), (field, Vertex(1))
+        found = self._shift(pair, frozenset(correlator.forest.edges))
+        samples = self.response.samples
+        return np.broadcast_to(found, (samples, samples, *ONE.shape[2:]))[:, :, 0, 0, 0, 0]
 
     def _shift(self, pair: Pair, edges: Edges) -> Array:
         """The mean of a conditional covariance δQ at order 1/n."""
@@ -54,7 +56,7 @@ class Corrections:
         for first, c in pairs:
             for second, d in pairs:
                 twice, _ = self.response.function(average.along(*first, *second))
-                for inside in subsets(edges & {average.vertices}):
+                for inside in subsets(edges & average.inside):
                     changed = with_edges(twice, inside)
                     both = self.response.both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
@@ -78,7 +80,7 @@ class Corrections:
                         f"The law of the weights {branch.tensor.name} has no fourth cumulant. It "
                         "enters G.1 and H.1. Give it one, or ask for leading orders."
                     )
-                for chosen in combinations_with_replacement(legs, VERTICES):
+                for chosen in combinations_with_replacement(legs, LEGS):
                     factor = branch.entry_fourth * branch.shape[1]
                     for _, number in chosen:
                         factor = factor * number

@@ -76,7 +76,7 @@ def propagate(
     require(progress, bool | None, "a choice", "Give True, False or None.")
     names = asked_tensors(tensors)
     tolerance = _tolerance(tolerance)
-    data = check_data(x)
+    data = check_data(x, not mlp.is_dense)
     if not mlp.is_dense:
         chosen = check_blocks(blocks, names, len(data))
         return _of_streams(mlp, data, names, chosen, tolerance, progress)
@@ -108,8 +108,8 @@ def _of_streams(
     progress: bool | None,
 ) -> Propagation:
     """The tensors of a network with other layers than dense ones."""
-    check_streams(network, names)
-    sized = network.resized(n_0=data.shape[1])
+    sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
+    check_streams(sized, names)
     _check_size(sized, names, blocks, len(data))
     found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
     layers = range(network.depth)

@@ -21,7 +21,10 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import combinations_with_replacement
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,6 +39,7 @@ from symdlt.definitions import (
     ProgramField,
 )
 from symdlt.errors import LayerError
+from symdlt.networks.positions import negatives, read_covariance, read_pairs, sums
 from symdlt.networks.site_averages import (
     MEAN,
     OUTPUT,
@@ -44,6 +48,7 @@ from symdlt.networks.site_averages import (
     Pair,
     SiteAverage,
     Slope,
+    joining,
     later_first,
     subsets,
 )
@@ -56,7 +61,7 @@ from symdlt.networks.site_functions import (
     product_of,
     with_edges,
 )
-from symdlt.networks.site_means import ONE, VERTICES, Array, SiteMeans
+from symdlt.networks.site_means import LEGS, ONE, SIDES, Array, SiteMeans
 
 OfPair = Callable[[Pair, Edges], Array]
 OfNoise = Callable[[SiteAverage, Edges], Array]
@@ -77,6 +82,7 @@ class Fluctuations:
     def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
         self.program = program
         self.overlap = overlap
+        self.samples = means.samples
         self.kept: list[list[tuple[Any, int]]] = [_linear(field) for field in program.fields]
         self.scales: dict[int, Array] = {}
         self.widths = {field.site: field.width for field in program.fields}
@@ -95,30 +101,42 @@ class Fluctuations:
             self._add_scale(field, np.diagonal(means.kernel(below, below)))
             kept = [(self.scales[field][:, None], below)]
         for g in (g for g in range(field) if fields[g].site == one.site and kept):
-            zero = np.zeros_like(self.overlap)
+            zero = self._filled(field, 0)
             means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
             means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in kept), zero)
-        kernel = np.full_like(self.overlap, sum(bias.variance for bias in one.biases))
-        ntk = np.full_like(self.overlap, sum(bias.rate for bias in one.biases))
+        kernel = self._filled(field, sum(bias.variance for bias in one.biases))
+        ntk = self._filled(field, sum(bias.rate for bias in one.biases))
         for c, k in kept:
             for d, m in kept:
                 both = c * np.transpose(d)
                 kernel += both * means.kernel(k, m)
                 ntk += both * means.ntk(k, m)
         for branch in one.branches:
-            average, moved = self._leading(branch)
+            average, moved = (self._read(branch, one) for one in self._leading(branch))
             kernel += branch.variance * average
             ntk += branch.rate * average + branch.variance * moved
         means.kernels[field, field] = self.half * (kernel + kernel.T)
         means.ntks[field, field] = self.half * (ntk + ntk.T)
+
+    def _filled(self, field: int, number: Any) -> Array:
+        """One number for all samples and positions of a field."""
+        count = len(self.overlap) * prod(self.program.fields[field].grid)
+        count //= prod(self.program.grid)
+        return np.full((count, count), number, dtype=self.overlap.dtype)
+
+    def _read(self, branch: ProgramBranch, covariance: Array) -> Array:
+        """What the window of a branch makes of a covariance."""
+        if branch.sources is None:
+            return covariance
+        return read_covariance(branch.sources, covariance, self.samples)
 
     def _add_scale(self, field: int, variances: Array) -> None:
         """What a normalised field is multiplied with."""
         if not (variances > 0).all():
             raise LayerError(
                 f"A layer applies {self.program.fields[field].norm} to a field that is zero for "
-                f"input {int(np.argmin(variances > 0))}. Its length cannot be made one. Give the "
-                "inputs length, or the first layer biases."
+                f"input {int(np.argmin(variances > 0)) * self.samples // len(variances)}. Its "
+                "length cannot be made one. Give the inputs length, or the first layer biases."
             )
         self.scales[field] = variances**-0.5
 
@@ -138,9 +156,14 @@ class Fluctuations:
         averages, and the noise of either that the other one has met.
         """
         first, second = correlator.matching
-        left, right = (((field, u), (field, v)) for u, v in (first, second))
+        left, right = (
+            ((field, Vertex(u, side)), (field, Vertex(v, side)))
+            for side, (u, v) in enumerate((first, second))
+        )
         found = self._observed(left, right, frozenset(correlator.forest.edges))
-        return np.broadcast_to(found, (len(self.overlap),) * VERTICES)
+        positions = prod(self.program.fields[field].grid)
+        whole = np.broadcast_to(found, (self.samples,) * LEGS + (positions,) * SIDES)
+        return whole.mean(axis=(LEGS, LEGS + 1)) if positions > 1 else whole[..., 0, 0]
 
     def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of z z at two pairs of legs of one field, with other neurons."""
@@ -158,15 +181,23 @@ class Fluctuations:
         if branch.site == INPUT:
             number = sum(number for number, _ in branch.function)
             return number**2 * self.overlap, np.zeros_like(self.overlap)
-        both = product_of(at_vertex(branch.function, 0), at_vertex(branch.function, 1))
+        u, v = Vertex(0, 0), Vertex(1, 1)
+        both = product_of(at_vertex(branch.function, u), at_vertex(branch.function, v))
         moved = with_edges(both, [(0, 1)])
         self.means.planning = True
         self.means.mean(both), self.means.mean(moved)
         self.means.planning = False
         self.means.settle()
-        shape = self.overlap.shape
+        ((_, field, _, _), *_), _ = next(iter(both))
+        positions = prod(self.program.fields[field].grid)
+        shape = (self.samples,) * 2 + (1,) * (LEGS - 2) + (positions,) * SIDES
+        count = self.samples * positions
         average, change = (
-            np.broadcast_to(self.means.mean(terms)[:, :, 0, 0], shape) for terms in (both, moved)
+            np.broadcast_to(self.means.mean(terms), shape)
+            .reshape(self.samples, self.samples, positions, positions)
+            .swapaxes(1, 2)
+            .reshape(count, count)
+            for terms in (both, moved)
         )
         return average, change
 
@@ -215,16 +246,35 @@ class Fluctuations:
         parts = [(c * d, of_pair(((k, u), (m, v)), edges)) for c, k in kept for d, m in again]
         for legs in (pair, pair[::-1]):
             parts += self._rescaled(legs, edges, of_pair, of_noise)
-        edge = (min(u, v), max(u, v))
+        edge = joining(u, v)
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
                 continue
-            average = SiteAverage((field, number), edge)
-            parts.append((branch.variance, self._change(average, edges, of_pair, of_noise)))
-            if edge in edges:
-                change = self._change(average, edges - {edge}, of_pair, of_noise)
-                parts.append((branch.rate, change))
+            for average, read in self._averages(field, number, (u, v)):
+                change = self._change(average, edges, of_pair, of_noise)
+                parts.append((branch.variance, read(change)))
+                if edge <= edges and edge:
+                    change = self._change(average, edges - edge, of_pair, of_noise)
+                    parts.append((branch.rate, read(change)))
         return total(parts)
+
+    def _averages(
+        self, field: int, number: int, ends: tuple[Vertex, Vertex]
+    ) -> Iterator[tuple[SiteAverage, Callable[[Array], Array]]]:
+        """The averages that a branch reads at two vertices, and what its window makes of them."""
+        first, second = sorted(ends)
+        one = self.program.fields[field]
+        branch = one.branches[number]
+        if branch.sources is None:
+            yield SiteAverage((field, number), (first, second)), _unchanged
+            return
+        ((_, ((read, _, _), *_)), *_) = branch.function
+        below = self.program.fields[read].grid
+        pairs = read_pairs(branch.sources, one.grid, below, first.offset, second.offset)
+        for offset, matrix in pairs:
+            begin, end = first._replace(offset=0), second._replace(offset=offset)
+            axis = LEGS + first.side
+            yield SiteAverage((field, number), (begin, end)), partial(_along, matrix, axis)
 
     def _kept(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         """The fields that a field keeps, and their factors at a vertex."""
@@ -233,7 +283,7 @@ class Fluctuations:
         return [(self._scale(field, vertex), below) for _, below in self.kept[field]]
 
     def _scale(self, field: int, vertex: Vertex) -> Array:
-        return self.means.on_axes(np.diag(self.scales[field]), vertex, vertex)
+        return self.means.on_axes(np.diag(self.scales[field]), vertex, vertex, field)
 
     def _rescaled(
         self, pair: Pair, edges: Edges, of_pair: OfPair, of_noise: OfNoise
@@ -243,9 +293,10 @@ class Fluctuations:
         if field not in self.scales:
             return
         ((_, below),) = self.kept[field]
-        for inside in subsets({(min(u, v), max(u, v))} & edges):
+        for inside in subsets(joining(u, v) & edges):
             known = self.means.ntk if inside else self.means.kernel
-            factor = self._scale(field, u) ** 3 * self.means.on_axes(known(below, other), u, v)
+            joint = self.means.on_axes(known(below, other), u, v, field)
+            factor = self._scale(field, u) ** 3 * joint
             length = SiteAverage((below, OUTPUT), (u, u))
             change = self._change(length, edges - inside, of_pair, of_noise)
             yield -self.half * factor, change
@@ -261,17 +312,38 @@ class Fluctuations:
         self, average: SiteAverage, edges: Edges, of_pair: OfPair, of_noise: OfNoise
     ) -> Array:
         """The covariance of δM with something: of its noise, and of its response."""
-        parts = [(1, of_noise(average, edges)), (1, self._response(average, edges, of_pair))]
+        parts = [
+            (1, self._at_base(average, edges, of_noise)),
+            (1, self._response(average, edges, of_pair)),
+        ]
         terms, _ = self.function(average)
         for leg in self._legs(average, terms):
             for factor, below in self._shifts(*leg):
                 slope, _ = self.function(average.along(leg))
-                for inside in subsets({average.vertices} & edges):
+                for inside in subsets(average.inside & edges):
                     mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
-                    change = of_noise(mean, edges - inside)
+                    change = self._at_base(mean, edges - inside, of_noise)
                     if change is not ZERO and (moved := with_edges(slope, inside)):
                         parts.append((factor, self.means.mean(moved) * change))
         return total(parts)
+
+    def _at_base(self, average: SiteAverage, edges: Edges, of_noise: OfNoise) -> Array:
+        """The covariance of the noise of an average, whose one vertex may have an offset."""
+        first, _ = average.vertices
+        if not first.offset:
+            return of_noise(average, edges)
+        field = average.read[0]
+        base = first._replace(offset=0)
+        found = of_noise(replace(average, vertices=(base, base)), edges)
+        return self._moved(found, first, field)
+
+    def _moved(self, found: Array, vertex: Vertex, field: int) -> Array:
+        """An array over the positions of a side, taken at the offset of a vertex."""
+        axis = LEGS + vertex.side
+        if found is ZERO or not vertex.offset or found.shape[axis] == 1:
+            return found
+        taken: Array = found.take(sums(self.program.fields[field].grid)[vertex.offset], axis=axis)
+        return taken
 
     def _response(self, average: SiteAverage, edges: Edges, of_pair: OfPair) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
@@ -279,7 +351,7 @@ class Fluctuations:
         for place, slope in enumerate(self._slopes(average)):
             if not slope.inside <= edges:
                 continue
-            change = of_pair(slope.pair, edges - slope.inside)
+            change = self._of_pair(slope.pair, edges - slope.inside, of_pair)
             if change is ZERO:
                 continue
             key = average, place
@@ -290,15 +362,25 @@ class Fluctuations:
             parts.append((1, self.responses.get(key, ONE) * change))
         return total(parts)
 
+    def _of_pair(self, pair: Pair, edges: Edges, of_pair: OfPair) -> Array:
+        """The covariance of a pair of fields, whose lower vertex may have an offset."""
+        (f, u), (g, v) = pair
+        low = min(u, v)
+        if not low.offset:
+            return of_pair(pair, edges)
+        grid = self.program.fields[f].grid
+        back = sums(grid)[negatives(grid)[low.offset]]
+        u, v = (end._replace(offset=int(back[end.offset])) for end in (u, v))
+        return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
+
     def _slopes(self, average: SiteAverage) -> list[Slope]:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
         if average in self.slopes:
             return self.slopes[average]
-        u, v = average.vertices
         found = []
         for pair, factor in self.pairs(average):
             twice, _ = self.function(average.along(*pair))
-            for inside in subsets({average.vertices} if u != v else ()):
+            for inside in subsets(average.inside):
                 terms = with_edges(twice, inside)
                 if changed := {key: factor * number for key, number in terms.items()}:
                     found.append(Slope(pair, inside, changed))
@@ -317,7 +399,7 @@ class Fluctuations:
     def _one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self.function(left), self.function(right)
-        ours, theirs = set(left.vertices), set(right.vertices)
+        ours, theirs = ({end.leg for end in one.vertices} for one in (left, right))
         if site is None or site != other or any(not {*edge} <= ours | theirs for edge in edges):
             return ZERO
         key = frozenset(((left, 0), (right, 0))), edges
@@ -364,6 +446,19 @@ class _Planned(dict[object, Array]):
 
     def __missing__(self, key: object) -> Array:
         return self.below[key]
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _along(matrix: Array, axis: int, array: Array) -> Array:
+    """A matrix times an array along one axis."""
+    if array is ZERO:
+        return ZERO
+    if array.shape[axis] == 1:  # the same at all positions
+        matrix = matrix.sum(axis=1, keepdims=True)
+    return np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T, -1, axis)
 
 
 def total(parts: Iterable[tuple[Any, Array]]) -> Array:

@@ -94,15 +94,15 @@ def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:
             )
 
 
-def check_data(x: ArrayLike) -> Array:
-    """The data as an array (N, n_0) of finite numbers.
+def check_data(x: ArrayLike, positions: bool = False) -> Array:
+    """The data as an array (N, n_0) of finite numbers; with positions their axes follow.
 
     Raises:
         InputError: if they are no real numbers.
         KernelError: if they have another shape, no samples, or are not finite.
     """
     data = real_numbers("x", x, "an array of shape (N, n_0), one row for each sample")
-    if data.ndim != 2:
+    if data.ndim != 2 and not (positions and data.ndim > 2):
         hint = "Give x[None, :] for one sample, or x[:, None] for samples of one component."
         raise KernelError(
             f"x has the shape {data.shape}. It must be (N, n_0), one row for each of N samples. "
@@ -114,20 +114,21 @@ def check_data(x: ArrayLike) -> Array:
             "Give at least one row of at least one number."
         )
     if not np.isfinite(data).all():
-        row, column = np.argwhere(~np.isfinite(data))[0]
+        place = tuple(np.argwhere(~np.isfinite(data))[0].tolist())
         raise KernelError(
-            f"x[{row}, {column}] is {data[row, column]}. Data must be finite. "
+            f"x[{', '.join(map(str, place))}] is {data[place]}. Data must be finite. "
             "Remove the sample or correct the value."
         )
     return data
 
 
 def overlaps(data: Array) -> Array:
-    """The overlaps of the samples, (1/n_0) sum_j x_j x_j.
+    """The overlaps of the samples, (1/n_0) sum_j x_j x_j, at all positions if there are any.
 
     Raises:
         KernelError: if they overflow.
     """
+    data = np.moveaxis(data, 1, -1).reshape(-1, data.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         found: Array = data @ data.T / data.shape[1]
     if not np.isfinite(found).all():

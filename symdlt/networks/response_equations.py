@@ -37,8 +37,15 @@ from symdlt.errors import LayerError, OrderError, require
 from symdlt.networks.fluctuations import ZERO, Fluctuations
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Edge, VertexFactor, at_vertex, product_of, with_edges
-from symdlt.networks.site_means import VERTICES, SiteMeans
+from symdlt.networks.site_functions import (
+    Edge,
+    Vertex,
+    VertexFactor,
+    at_vertex,
+    product_of,
+    with_edges,
+)
+from symdlt.networks.site_means import LEGS, ONE, SiteMeans
 
 Symbols = NDArray[Any]
 BASE = 0  # the field z of layer ℓ
@@ -82,10 +89,11 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
     correlator = name if isinstance(name, Correlator) else tensor(name)
     definition = read_layer_definition(layer)
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
-    if any(stream.norm for stream in definition.streams):
+    drawn = [one for stream in definition.streams for one in stream.drawn]
+    if any(stream.norm for stream in definition.streams) or any(one.window for one in drawn):
         raise LayerError(
-            f"The layer {str(definition)!r} normalises a field. Equations in symbols are of layers "
-            "without norms. Ask `propagate` for the numbers."
+            f"The layer {str(definition)!r} normalises a field, or reads several positions. "
+            "Equations in symbols are of layers without. Ask `propagate` for the numbers."
         )
     if correlator.pairs > 2:
         raise OrderError(
@@ -102,6 +110,7 @@ class _Network:
 
     def __init__(self, definition: Layer | Stack) -> None:
         self.layers = (DENSE, definition)
+        self.positions = ()
         self.sizes = (_symbol("n'"), _symbol("n"), _symbol("n''"))
 
     def number(
@@ -134,20 +143,22 @@ class _Means(SiteMeans):
     """Means as brackets; a sample for each vertex."""
 
     def __init__(self, names: Sequence[str], samples: Sequence[str], plain: bool) -> None:
-        super().__init__(VERTICES, _no_numbers, _no_numbers)
-        self.names, self.labels, self.plain = names, samples, plain
+        super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(names))
+        self.names, self.shown, self.plain = names, samples, plain
 
-    def on_axes(self, matrix: Symbols, u: int, v: int) -> Symbols:
-        return _array(matrix[u, v])
+    def on_axes(self, matrix: Symbols, u: Vertex, v: Vertex, field: int) -> Symbols:
+        """The symbol of two legs."""
+        del field
+        return _array(matrix[u.leg, v.leg])
 
     def _group(self, group: list[VertexFactor]) -> Symbols:
-        ordered = sorted(group, key=lambda f: (self.labels[f[0]], f[1], str(f[2]), f[3]))
+        ordered = sorted(group, key=lambda f: (self.shown[f[0].leg], f[1], str(f[2]), f[3]))
         return _array(_symbol(f"<{' '.join(map(self.text, ordered))}>"))
 
     def text(self, factor: VertexFactor) -> str:
         """A function of a field at the sample of a vertex."""
         vertex, field, function, order = factor
-        of, at = self.names[field], self.labels[vertex]
+        of, at = self.names[field], self.shown[vertex.leg]
         if function is None:
             return f"{of}_{at}"
         prime = PRIMES[order] if order < len(PRIMES) else f"^({order})"
@@ -167,7 +178,7 @@ class _Response(Fluctuations):
     half = Fraction(1, 2)
 
     def __init__(self, program: Program, means: _Means, prefix: str) -> None:
-        super().__init__(program, np.zeros((VERTICES, VERTICES), dtype=object), means)
+        super().__init__(program, np.zeros((LEGS, LEGS), dtype=object), means)
         self.prefix = prefix
         for name, known in (("G", means.kernels), ("H", means.ntks)):
             known[BASE, BASE] = self.matrix(name)
@@ -180,26 +191,28 @@ class _Response(Fluctuations):
 
     def matrix(self, name: str, symmetric: bool = True) -> Symbols:
         """Symbols with two samples."""
-        labels = self.means.labels
-        found = np.zeros((VERTICES, VERTICES), dtype=object)
-        for u, v in product(range(VERTICES), repeat=2):
+        labels = self.means.shown
+        found = np.zeros((LEGS, LEGS), dtype=object)
+        for u, v in product(range(LEGS), repeat=2):
             pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
             found[u, v] = _symbol(f"{name}_{''.join(pair)}")
         return found
 
     def _leading(self, branch: ProgramBranch) -> tuple[Symbols, Symbols]:
-        found = np.zeros((2, VERTICES, VERTICES), dtype=object)
-        for u, v in product(range(VERTICES), repeat=2):
-            both = product_of(at_vertex(branch.function, u), at_vertex(branch.function, v))
+        found = np.zeros((2, LEGS, LEGS), dtype=object)
+        for u, v in product(range(LEGS), repeat=2):
+            ends = Vertex(u), Vertex(v)
+            both = product_of(*(at_vertex(branch.function, end) for end in ends))
             moved = with_edges(both, [(u, v)]) if u != v else {}
             for place_, terms in enumerate((both, moved)):
                 found[place_, u, v] = _scalar(self.means.mean(terms))
         return found[0], found[1]
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+        """The covariance of two δQ; of the layer below, its tensor."""
         if any(field != BASE for field, _ in (*left, *right)):
             return super().both(left, right, edges)
-        legs = [vertex for _, vertex in (*left, *right)]
+        legs = [vertex.leg for _, vertex in (*left, *right)]
         if any(end not in legs for edge in edges for end in edge):
             return ZERO
         places = [[k for k, v in enumerate(legs) if v == end] for e in sorted(edges) for end in e]
@@ -222,11 +235,12 @@ class _Response(Fluctuations):
         self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]
     ) -> Polynomial:
         """The tensor of layer ℓ with edges between four legs."""
-        labels = tuple(int(self.means.labels[vertex]) for vertex in legs)
-        correlator, settled = place(VERTICES, links, ((0, 1), (2, 3)), labels)
+        labels = tuple(int(self.means.shown[vertex]) for vertex in legs)
+        correlator, settled = place(LEGS, links, ((0, 1), (2, 3)), labels)
         return _symbol(f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}")
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
+        """The covariance of noise with a δQ; with that of the layer below, a symbol."""
         if any(field != BASE for field, _ in pair):
             return super().noise(average, pair, edges)
         site = self.program.fields[BASE].site
@@ -236,10 +250,10 @@ class _Response(Fluctuations):
 
     def noise_name(self, average: SiteAverage, pair: Pair, edges: Edges) -> str:
         """Y of layer ℓ."""
-        labels = self.means.labels
+        labels = self.means.shown
         terms = self.function(average)[0]
         texts = [" ".join(map(self.means.text, factors)) for (factors, _), _ in terms.items()]
-        legs = "".join(sorted(labels[vertex] for _, vertex in pair))
+        legs = "".join(sorted(labels[vertex.leg] for _, vertex in pair))
         links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))
         return f"Y_{legs}[{' + '.join(texts)}{'; ' * bool(links)}{links}]"
 
@@ -266,7 +280,7 @@ class _Derived:
         self.functions = len(functions)
         names = ["z", *(stream.name for stream in definition.streams), "z^m"]
         labels = correlator.labels or tuple(range(correlator.axes))
-        samples = [str(label) for label in (*labels, *"5678")[:VERTICES]]
+        samples = [str(label) for label in (*labels, *"5678")[:LEGS]]
         self.means = _Means(names, samples, isinstance(definition, Layer))
         self.response = _Response(self.program, self.means, "Q" * self.shared)
         self.samples = "".join(samples[: correlator.axes])
@@ -296,7 +310,7 @@ class _Derived:
     def _noises(self, here: Edge, there: Edge, edges: Edges) -> Iterator[LayerEquation]:
         """The equations of Y, of all functions that a later layer reads, and of its z z."""
         for number in (*range(self.functions), OUTPUT):
-            average = SiteAverage((self.later, number), there)
+            average = SiteAverage((self.later, number), _ends(there))
             known = self.response.noise_name(average, self._pair(BASE, here), edges)
             found = self.response.met(average, self._pair(self.top, here), edges)
             yield self._equation(f"{known}[l+1]", found)
@@ -306,7 +320,7 @@ class _Derived:
         named = f"{self.correlator.name}_{self.samples}"
         whole = _symbol(f"Q{named}")
         for here, there in ((first, second), (second, first)):
-            average = SiteAverage((BASE, OUTPUT), there)
+            average = SiteAverage((BASE, OUTPUT), _ends(there))
             whole += _symbol(self.response.noise_name(average, self._pair(BASE, here), edges))
         return LayerEquation(named, whole)
 
@@ -316,7 +330,8 @@ class _Derived:
         return any({way[v] for v in first} == second for way in self.correlator.symmetries)
 
     def _pair(self, field: int, vertices: Edge) -> Pair:
-        return (field, vertices[0]), (field, vertices[1])
+        first, second = vertices
+        return (field, Vertex(first)), (field, Vertex(second))
 
     def _equation(self, name: str, expression: Polynomial) -> LayerEquation:
         return LayerEquation(name, expression)
@@ -334,8 +349,13 @@ def _renamed(function: Function, field: int) -> Function:
     )
 
 
+def _ends(edge: Edge) -> tuple[Vertex, Vertex]:
+    first, second = edge
+    return Vertex(first), Vertex(second)
+
+
 def _array(expression: Polynomial) -> Symbols:
-    found = np.empty((1,) * VERTICES, dtype=object)
+    found = np.empty(ONE.shape, dtype=object)
     found[...] = expression
     return found
 

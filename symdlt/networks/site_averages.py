@@ -31,6 +31,11 @@ class SiteAverage:
         """A derivative of it."""
         return replace(self, legs=tuple(sorted((*self.legs, *legs))))
 
+    @property
+    def inside(self) -> Edges:
+        """The edge that can be inside it."""
+        return joining(*self.vertices)
+
 
 @dataclass(frozen=True, slots=True)
 class Slope:
@@ -39,6 +44,12 @@ class Slope:
     pair: Pair
     inside: Edges
     terms: Terms
+
+
+def joining(u: Vertex, v: Vertex) -> Edges:
+    """The edge between two vertices; none between vertices of one leg."""
+    ends = sorted((u.leg, v.leg))
+    return frozenset({(ends[0], ends[1])} if ends[0] != ends[1] else ())
 
 
 def subsets(edges: Iterable[Edge]) -> list[Edges]:

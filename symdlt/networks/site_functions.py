@@ -1,6 +1,7 @@
-r"""Functions of the fields at one neuron, at up to four vertices, and their derivatives.
+r"""Functions of the fields at one neuron, at up to four legs of a tensor, and their derivatives.
 
-A vertex is a leg of a tensor, with a sample of its own. A function is a sum of products of factors
+A vertex is a leg, with a sample of its own, at a position of a grid if there is one: both legs of
+a pair go over the grid together, an offset apart. A function is a sum of products of factors
 (vertex, field, activation, derivative); a term may come with NTKs $Θ_{fu,gv}$ between fields at
 two vertices. That is what differentiating means of products with respect to the covariance gives
 (Price's theorem, R. Price, 1958): ⟨F⟩ changes by $\sum ⟨∂_{fu}∂_{gv}F⟩\,δK_{fu,gv}$.
@@ -10,16 +11,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from symdlt.definitions import Function
 
-Vertex = int
+
+class Vertex(NamedTuple):
+    """A leg of a tensor at a position.
+
+    Attributes:
+        leg: its number.
+        side: which pair it belongs to, the first or the second, whose position it has.
+        offset: how far it is from that position, as the number of a position.
+    """
+
+    leg: int
+    side: int = 0
+    offset: int = 0
+
+
 VertexFactor = tuple[Vertex, int, str | None, int]
 Link = tuple[int, Vertex, int, Vertex]
 Key = tuple[tuple[VertexFactor, ...], tuple[Link, ...]]
 Terms: TypeAlias = Mapping[Key, float]
-Edge = tuple[Vertex, Vertex]
+Edge = tuple[int, int]  # of two legs
 
 
 def at_vertex(function: Function, vertex: Vertex) -> Terms:
@@ -57,13 +72,20 @@ def fields_at(terms: Terms, vertex: Vertex) -> list[int]:
     return sorted({of for factors, _ in terms for at, of, _, _ in factors if at == vertex})
 
 
+def vertices_of(terms: Terms, leg: int) -> list[Vertex]:
+    """The vertices of a leg at which fields are read."""
+    return sorted({at for factors, _ in terms for at, _, _, _ in factors if at.leg == leg})
+
+
 def with_edges(terms: Terms, edges: Iterable[Edge]) -> Terms:
     """The coefficient of edges: of each, an NTK times a derivative at both its ends."""
-    for u, v in edges:
+    for one, other in edges:
         found: defaultdict[Key, float] = defaultdict(int)
-        for f in fields_at(terms, u):
+        ends = [(u, f) for u in vertices_of(terms, one) for f in fields_at(terms, u)]
+        others = [(v, g) for v in vertices_of(terms, other) for g in fields_at(terms, v)]
+        for u, f in ends:
             first = derivative(terms, u, f)
-            for g in fields_at(terms, v):
+            for v, g in others:
                 for (factors, links), number in derivative(first, v, g).items():
                     found[factors, tuple(sorted((*links, (f, u, g, v))))] += number
         terms = found

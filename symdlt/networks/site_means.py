@@ -10,13 +10,17 @@ mean.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.definitions import Grid
 from symdlt.errors import LayerError
 from symdlt.means import Function, LayerMeans, SmoothMeans
+from symdlt.networks.positions import sums
 from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
 
 Array = NDArray[np.float64]
@@ -24,23 +28,32 @@ Fields = tuple[int, ...]
 Orders = tuple[int, ...]
 Names = tuple[str, ...]
 Wanted = tuple[Names, Fields, Orders]  # of each factor its activation, field and derivative
+Places = tuple[tuple[int, int], ...]  # of each factor its side and offset
+Positions = tuple[int, ...]
+Together = tuple[frozenset[str], frozenset[int], Positions]
 
-VERTICES = 4  # of tensors of two pairs
+LEGS = 4  # of tensors of two pairs
+SIDES = 2  # pairs, each with a position
 GHOST = -1  # the field of the independent Gaussian that joins odd groups
 # Nodes that tell the sign of the mean of its activation; of those tried the largest is taken.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
-ONE = np.ones((1,) * VERTICES, dtype=int)  # whole, to be multiplied with numbers of any kind
+AXES = LEGS + SIDES
+ONE = np.ones((1,) * AXES, dtype=int)  # whole, to be multiplied with numbers of any kind
 
 
 class SiteMeans:
-    """Means at one neuron, given the covariances of its fields.
+    """Means at one neuron, given the covariances of its fields, for all samples and positions.
+
+    Arrays have an axis for each leg, and one for the position of each side.
 
     Means are found many at once. While `planning`, what is asked for is noted and the answer is
     one; `settle` finds what was noted.
 
     Attributes:
-        kernels: covariances of pairs of fields, the later field first.
+        kernels: covariances of pairs of fields, the later field first; a row for each position of
+            each sample.
         ntks: the NTK of the same pairs.
+        grids: the positions of each field.
     """
 
     def __init__(
@@ -48,15 +61,18 @@ class SiteMeans:
         samples: int,
         means: Callable[[Names, int], LayerMeans],
         functions: Callable[[str, int], Sequence[Function]],
+        grids: Sequence[Grid],
     ) -> None:
         self.samples = samples
+        self.grids = grids
         self.means = means
         self.functions = functions
         self.kernels: dict[tuple[int, int], Array] = {}
         self.ntks: dict[tuple[int, int], Array] = {}
         self.planning = False
-        self.tables: dict[Wanted, Array] = {}
-        self.asked: set[Wanted] = set()
+        self.tables: dict[tuple[Wanted, Positions], Array] = {}
+        self.covered: defaultdict[tuple[Wanted, Positions], set[Positions]] = defaultdict(set)
+        self.asked: defaultdict[Wanted, set[Places]] = defaultdict(set)
         self.found: dict[Key, Array] = {}
         self.products: dict[tuple[VertexFactor, ...], Array] = {}
         self.planned: set[tuple[VertexFactor, ...]] = set()
@@ -80,31 +96,59 @@ class SiteMeans:
             if key not in self.found:
                 value = self._product(factors)
                 for f, u, g, v in links:
-                    value = value * self.on_axes(self.ntk(f, g), u, v)
+                    value = value * self.on_axes(self.ntk(f, g), u, v, f)
                 self.found[key] = value
             total = total + number * self.found[key]
         return total
 
     def settle(self) -> None:
         """Find the means that were noted."""
-        groups: dict[tuple[frozenset[str], frozenset[int]], list[Wanted]] = defaultdict(list)
-        for wanted in self.asked:
-            groups[frozenset(wanted[0]), frozenset(wanted[1])].append(wanted)
-        self.asked = set()
-        for (names, fields), listed in groups.items():
-            self._settle_group(tuple(sorted(names)), sorted(fields), sorted(listed))
+        together: defaultdict[Together, set[Wanted]] = defaultdict(set)
+        for wanted, places in self.asked.items():
+            names, fields, _ = wanted
+            for each in places:
+                for at in self._positions(each, self.grids[fields[0]]):
+                    chosen = tuple(sorted({*at}))
+                    if at not in self.covered[wanted, chosen]:
+                        together[frozenset(names), frozenset(fields), chosen].add(wanted)
+                        self.covered[wanted, chosen].add(at)
+        self.asked.clear()
+        for (names_, fields_, chosen), listed in together.items():
+            needed = [(wanted, self.covered[wanted, chosen]) for wanted in sorted(listed)]
+            self._settle_group(tuple(sorted(names_)), sorted(fields_), chosen, needed)
 
-    def on_axes(self, matrix: Array, u: Vertex, v: Vertex) -> Array:
-        """A matrix over samples on the axes of two vertices."""
-        if u == v:
-            return np.diagonal(matrix).reshape(_shape({u: self.samples}))
-        return (matrix if u < v else matrix.T).reshape(_shape({u: self.samples, v: self.samples}))
+    def _positions(self, places: Places, grid: Grid) -> Iterator[Positions]:
+        """Where factors stand, for all positions of both sides; all together for pairs."""
+        shifted = sums(grid)
+        if not places:
+            yield tuple(range(len(shifted)))
+            return
+        sides = {side for side, _ in places}
+        ranges = [range(len(shifted)) if side in sides else (0,) for side in range(SIDES)]
+        for at in product(*ranges):
+            yield tuple(int(shifted[offset, at[side]]) for side, offset in places)
+
+    def labels(self, vertex: Vertex, field: int) -> NDArray[np.intp]:
+        """The rows of samples and positions of a field, on the axes of a vertex."""
+        at = sums(self.grids[field])[vertex.offset]
+        samples = np.arange(self.samples) * len(at)
+        rows: NDArray[np.intp] = samples.reshape(_shape({vertex.leg: -1})) + at.reshape(
+            _shape({LEGS + vertex.side: -1})
+        )
+        return rows
+
+    def on_axes(self, matrix: Array, u: Vertex, v: Vertex, field: int) -> Array:
+        """A matrix over samples and positions of a field on the axes of two vertices."""
+        found: Array = matrix[self.labels(u, field), self.labels(v, field)]
+        return found
 
     def _pair(self, known: Mapping[tuple[int, int], Array], f: int, g: int) -> Array:
         if f < g:
             return self._pair(known, g, f).T
-        zero = np.zeros((self.samples, self.samples), dtype=int)
-        return known.get((f, g), zero)
+        if (f, g) in known:
+            return known[f, g]
+        shape = [self.samples * prod(self.grids[field]) for field in (f, g)]
+        return np.zeros(shape, dtype=int)
 
     def _product(self, factors: tuple[VertexFactor, ...]) -> Array:
         """The mean of a product of factors."""
@@ -132,7 +176,8 @@ class SiteMeans:
         for u, g in dict.fromkeys((at, of) for at, of, _, _ in rest):
             for (left, _), number in derivative({(rest, ()): 1}, u, g).items():
                 mean = self._product(left)
-                total = total + number * self.on_axes(self.kernel(field, g), vertex, u) * mean
+                joint = self.on_axes(self.kernel(field, g), vertex, u, field)
+                total = total + number * joint * mean
         return total
 
     def _independent(self, factors: tuple[VertexFactor, ...]) -> list[list[VertexFactor]]:
@@ -153,7 +198,7 @@ class SiteMeans:
 
     def _group(self, group: list[VertexFactor]) -> Array:
         """The mean of activations of correlated fields."""
-        if len(group) > VERTICES:
+        if len(group) > LEGS:
             raise LayerError(
                 f"A mean joins {len(group)} functions of correlated fields of one neuron. Means of "
                 "up to four are known. Let fields that are multiplied be independent, or linear."
@@ -166,22 +211,53 @@ class SiteMeans:
             tuple(field for _, field, _, _ in ordered),
             tuple(order for *_, order in ordered),
         )
+        places = tuple((vertex.side, vertex.offset) for vertex, *_ in ordered)
         if self.planning:
-            if wanted not in self.tables:
-                self.asked.add(wanted)
+            self.asked[wanted].add(places if len(group) > 2 else ())
             return ONE
-        places = [
-            np.arange(self.samples).reshape(_shape({vertex: self.samples}))
-            for vertex, *_ in ordered
-        ]
-        found: Array = self.tables[wanted][tuple(places)]
+        return self._taken(wanted, [vertex for vertex, *_ in ordered])
+
+    def _taken(self, wanted: Wanted, vertices: Sequence[Vertex]) -> Array:
+        """A mean on the axes of the vertices of its factors."""
+        fields = wanted[1]
+        grid = self.grids[fields[0]]
+        (everywhere,) = self._positions((), grid)
+        if len(fields) <= 2 or len(everywhere) == 1:
+            rows = [self.labels(v, f) for v, f in zip(vertices, fields, strict=True)]
+            whole: Array = self.tables[wanted, everywhere][tuple(rows)]
+            return whole
+        places = tuple((vertex.side, vertex.offset) for vertex in vertices)
+        sizes = {vertex.leg: self.samples for vertex in vertices}
+        sizes |= {LEGS + vertex.side: len(everywhere) for vertex in vertices}
+        found = np.empty(_shape(sizes))
+        by_position = found.reshape(*found.shape[:LEGS], -1)
+        for place, at in enumerate(self._positions(places, grid)):
+            chosen = tuple(sorted({*at}))
+            rows = [
+                self._local(chosen, here).reshape(_shape({vertex.leg: -1})[:LEGS])
+                for here, vertex in zip(at, vertices, strict=True)
+            ]
+            by_position[..., place] = self.tables[wanted, chosen][tuple(rows)]
         return found
 
-    def _settle_group(self, names: Names, fields: list[int], listed: list[Wanted]) -> None:
-        odd = any(len(orders) % 2 for _, _, orders in listed)
-        offset = {field: place * self.samples for place, field in enumerate(fields)}
-        joint = np.block([[self.kernel(f, g) for g in fields] for f in fields])
-        highest = max(max(orders) for _, _, orders in listed)
+    def _local(self, chosen: Positions, at: int) -> NDArray[np.intp]:
+        """The rows of a position among those of some."""
+        return np.arange(self.samples) * len(chosen) + chosen.index(at)
+
+    def _settle_group(
+        self,
+        names: Names,
+        fields: list[int],
+        chosen: Positions,
+        listed: list[tuple[Wanted, set[Positions]]],
+    ) -> None:
+        """Find means of functions of some fields at some positions, all in one call."""
+        count = len(sums(self.grids[fields[0]]))
+        rows = np.add.outer(np.arange(self.samples) * count, chosen).ravel()
+        odd = any(len(orders) % 2 for (_, _, orders), _ in listed)
+        offset = {field: place * len(rows) for place, field in enumerate(fields)}
+        joint = np.block([[self.kernel(f, g)[np.ix_(rows, rows)] for g in fields] for f in fields])
+        highest = max(max(orders) for (_, _, orders), _ in listed)
         ghost, size = 0, 1.0
         if odd:
             offset[GHOST] = len(joint)
@@ -191,41 +267,48 @@ class SiteMeans:
             ghost, size = self._ghost(names, variance)
             highest = max(highest, ghost)
         start = {name: place * stride(highest) for place, name in enumerate(names)}
-        completed = []
-        for chosen, of, orders in listed:
-            at = [start[name] + order for name, order in zip(chosen, orders, strict=True)]
+        completed, quadruples = [], []
+        for (functions, of, orders), places in listed:
+            at = [start[name] + order for name, order in zip(functions, orders, strict=True)]
             both = [*zip(at, of, strict=True), *[(ghost, GHOST)] * (len(at) % 2)]
             columns = tuple(zip(*sorted(both), strict=True))
             completed.append((columns[0], columns[1]))
-        tables = self._tables(self.means(names, highest), joint, completed, offset)
-        for wanted, (orders, places) in zip(listed, completed, strict=True):
-            table = tables[orders][np.ix_(*_labels(places, offset, self.samples))]
+            if len(both) == LEGS:
+                extra = [np.array([offset[GHOST]])] * (len(of) % 2) if odd else []
+                for each in places:
+                    own = zip(of, each, strict=True)
+                    labels = [offset[f] + self._local(chosen, p) for f, p in own]
+                    quadruples.append(_rows([*labels, *extra]))
+        tables = self._tables(self.means(names, highest), joint, completed, quadruples, len(rows))
+        for (wanted, _), (orders, places_) in zip(listed, completed, strict=True):
+            starts = [(offset[f], 1 if f == GHOST else len(rows)) for f in places_]
+            table = tables[orders][np.ix_(*(first + np.arange(n) for first, n in starts))]
             if len(orders) > len(wanted[2]):
-                table = np.take(table, 0, axis=places.index(GHOST)) / size
-            self.tables[wanted] = table
+                table = np.take(table, 0, axis=places_.index(GHOST)) / size
+            self.tables[wanted, chosen] = table
 
     def _tables(
         self,
         means: LayerMeans,
         joint: Array,
         completed: Sequence[tuple[Orders, Fields]],
-        offset: Mapping[int, int],
+        quadruples: Sequence[NDArray[np.intp]],
+        half: int,
     ) -> dict[Orders, Array]:
         """The means of all patterns of orders; where two fields meet, two factors at each."""
-        fours = [each for each in completed if len(each[0]) == VERTICES]
         patterns = sorted({orders for orders, _ in completed})
-        if not fours:
+        if not quadruples:
             return dict(zip(patterns, means(joint, patterns, None), strict=True))
-        rows = [_rows(_labels(places, offset, self.samples)) for _, places in fours]
-        asked = np.unique(np.sort(np.concatenate(rows)), axis=0)
-        fields = sorted(offset)
+        asked = np.unique(np.sort(np.concatenate(quadruples)), axis=0)
+        fields = sorted({field for _, places in completed for field in places})
+        fours = [each for each in completed if len(each[0]) == LEGS]
         halved = len(fields) == 2 and all(places.count(fields[0]) == 2 for _, places in fours)
         if not (halved and isinstance(means, SmoothMeans)):
             return dict(zip(patterns, means(joint, patterns, asked), strict=True))
-        pairs = [orders for orders in patterns if len(orders) != VERTICES]
-        tables = dict(zip(pairs, means(joint, pairs, None), strict=True)) if pairs else {}
         turned = sorted({_by_field(orders, places) for orders, places in fours})
-        found = means.between(joint, turned, asked, self.samples)
+        found = means.between(joint, turned, asked, half)
+        two = [orders for orders in patterns if len(orders) != LEGS]
+        tables = dict(zip(two, means(joint, two, None), strict=True)) if two else {}
         for orders, table in zip(turned, found, strict=True):
             order = np.argsort(orders, kind="stable")
             plain, new = tuple(sorted(orders)), table.transpose(order)
@@ -259,14 +342,10 @@ def _by_field(orders: Orders, places: Fields) -> Orders:
     return tuple(order for _, order in sorted(zip(places, orders, strict=True)))
 
 
-def _labels(fields: Fields, offset: Mapping[int, int], samples: int) -> list[NDArray[np.intp]]:
-    return [offset[f] + np.arange(1 if f == GHOST else samples) for f in fields]
-
-
 def _rows(labels: list[NDArray[np.intp]]) -> NDArray[np.intp]:
     """All quadruples of labels, one a row."""
     return np.stack([axis.ravel() for axis in np.meshgrid(*labels, indexing="ij")], axis=1)
 
 
-def _shape(sizes: Mapping[Vertex, int]) -> tuple[int, ...]:
-    return tuple(sizes.get(vertex, 1) for vertex in range(VERTICES))
+def _shape(sizes: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(sizes.get(axis, 1) for axis in range(AXES))

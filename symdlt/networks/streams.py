@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,11 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             "G V."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
+    if network.positions and (later := [name for name in names if "." in name]):
+        raise LayerError(
+            f"{' '.join(later)} of networks with positions is not known: one neuron at two positions "
+            "would have to be followed. Ask for leading orders."
+        )
     norms = sorted({stream.norm for stream in streams if stream.norm})
     if norms and (later := [name for name in names if "." in name]):
         raise LayerError(
@@ -101,7 +107,8 @@ def stream_tensors(
         progress: as that of `propagate`.
         response: how averages respond.
     """
-    program, samples = program_of(network, learning=not network.missing_rates), len(overlap)
+    program = program_of(network, learning=not network.missing_rates)
+    samples = len(overlap) // prod(program.grid)
     functions = {name: named_activation(network, name) for name in program.names}
 
     def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
@@ -112,7 +119,7 @@ def stream_tensors(
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
         return functions_of(functions[name], derivatives)
 
-    site = SiteMeans(samples, means, chain)
+    site = SiteMeans(samples, means, chain, [field.grid for field in program.fields])
     fluctuations = response(program, overlap, site)
     corrections = Corrections(fluctuations)
     bases = [(name.partition(".")[0], "." in name) for name in names]
@@ -145,7 +152,15 @@ def stream_tensors(
                 found[name][layer] = scale * fluctuations.tensor(correlator, field)
             else:
                 kernel = site.ntk if correlator.forest.edges else site.kernel
-                found[name][layer] = kernel(field, field)
+                found[name][layer] = _over_positions(kernel(field, field), samples)
+    return found
+
+
+def _over_positions(matrix: Array, samples: int) -> Array:
+    """The mean over the positions at which both samples are the same."""
+    count = len(matrix) // samples
+    shape = (samples, count, samples, count)
+    found: Array = np.einsum("apbp->ab", matrix.reshape(shape)) / count
     return found
 
 

@@ -89,7 +89,7 @@ def truncated_recursion(
             "does not have. They were asked of `truncated_recursion`. Ask `propagate` for them."
         )
     check_streams(network, names)
-    data = check_data(x)
-    sized = network.resized(n_0=data.shape[1])
+    data = check_data(x, True)
+    sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
     found = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
     return Propagation(found, network.widths, check_blocks(None, names, len(data)))

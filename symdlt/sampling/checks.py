@@ -69,10 +69,12 @@ def check_inputs(inputs: npt.ArrayLike, network: Network) -> tuple[Network, Arra
     """
     require(network, Network, "a network", "Try NetworkEnsemble.of((3, 8, 2)).")
     samples = real_array("inputs", inputs)
-    if network.n_0 is None and samples.ndim == 2 and samples.shape[1]:
-        network = network.resized(n_0=samples.shape[1])
+    fitting = samples.ndim == 2 or (samples.ndim > 2 and not network.is_dense)
+    if fitting and samples.size and (network.n_0 is None or samples.ndim > 2):
+        n_0 = network.n_0 or samples.shape[1]
+        network = network.resized(n_0=n_0, positions=samples.shape[2:])
     width = network.n_0
-    if samples.ndim != 2 or samples.shape[1] != width or not len(samples):
+    if not fitting or samples.shape[1] != width or not len(samples):
         raise SamplingError(
             f"Inputs of shape {samples.shape} do not fit networks of n_0 = {width}. "
             f"They were given as `inputs`, one row a sample. "

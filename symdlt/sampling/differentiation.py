@@ -17,12 +17,14 @@ import numpy.typing as npt
 from symdlt.definitions import INPUT, Function
 from symdlt.sampling.labelled import (
     Labelled,
+    WindowRead,
     add_all,
     apply_matrices,
     contract_neurons,
     multiply,
     scale,
     shift_labels,
+    sum_positions,
 )
 from symdlt.sampling.normalisation import normalised, pull_through_norm
 from symdlt.sampling.polynomials import (
@@ -51,6 +53,7 @@ class SampledBranch:
         weights: matrices, one a network, or None.
         biases: vectors, one a network, or None; without both it stays on its neuron.
         norm: how what stays is normalised over the neurons, if it is.
+        window: the positions that weights read, if they are several.
     """
 
     function: Function
@@ -58,6 +61,7 @@ class SampledBranch:
     weights: Array | None
     biases: Array | None
     norm: str | None = None
+    window: WindowRead | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +119,13 @@ class _Moved:
         terms = [self.product(number, factors) for number, factors in function]
         return terms[0] if len(terms) == 1 else add_polynomials(terms)
 
+    def read(self, branch: SampledBranch) -> Polynomial:
+        """What a branch reads, at all positions of its window."""
+        found = self.function(branch.function)
+        if branch.window is None:
+            return found
+        return {mask: branch.window.read(one) for mask, one in found.items()}
+
     def product(self, number: float, factors: Sequence[FactorKey]) -> Polynomial:
         """A number times functions of fields."""
         parts = [self.factor(key) for key in factors]
@@ -146,7 +157,9 @@ def _gradient(
     if branch.biases is not None:
         error = errors.get(top)
         number = branch.function[0][0]
-        return BranchVector((), None if error is None else scaled(number, error))
+        if error is None:
+            return BranchVector()
+        return BranchVector((), scaled(number, sum_positions(error, None)))
     if branch.weights is None:
         return BranchVector()
     return BranchVector(
@@ -197,7 +210,12 @@ def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | No
     pairs = zip(left.fields, right.fields, strict=True)
     for one, other in (pair for rows in pairs for pair in zip(*rows, strict=True)):
         terms += [
-            multiply(contract_neurons(rows, more_rows), contract_neurons(columns, more_columns))
+            sum_positions(
+                multiply(
+                    contract_neurons(rows, more_rows), contract_neurons(columns, more_columns)
+                ),
+                None,
+            )
             for rows, columns in one.outer
             for more_rows, more_columns in other.outer
         ]
@@ -212,7 +230,7 @@ def _propagate(base: BasePoint, directions: Directions) -> tuple[_Moved, list[li
     signals: list[list[Polynomial]] = []
     for place, at_base in enumerate(base.values):
         branches = base.fields[place]
-        read = [{} if one.biases is not None else moved.function(one.function) for one in branches]
+        read = [{} if one.biases is not None else moved.read(one) for one in branches]
         value = {0: at_base}
         norm = branches[0].norm
         if norm:
@@ -238,7 +256,7 @@ def _push_forward(
     for index, rest in remove_one(mask):
         if rest in signal:
             for left, right in parts[index].outer:
-                yield multiply(left, contract_neurons(right, signal[rest]))
+                yield sum_positions(multiply(left, contract_neurons(right, signal[rest])))
         bias = parts[index].bias
         if rest == 0 and bias is not None:
             yield scaled(branch.function[0][0], bias)
@@ -258,6 +276,8 @@ def _pull_back(
         through = pull_through_norm(branch.norm, moved.function(branch.function), error, moved.top)
     else:
         through = _pull_through(branch, parts, error, moved.top)
+        if branch.window is not None:
+            through = {mask: branch.window.spread(one) for mask, one in through.items()}
     for number, factors in branch.function:
         for place, (of, name, order) in enumerate(factors):
             if of == INPUT:
@@ -282,7 +302,7 @@ def _pull_through(
         for index, rest in remove_one(mask):
             if rest in errors:
                 terms += [
-                    multiply(right, contract_neurons(left, errors[rest]))
+                    sum_positions(multiply(right, contract_neurons(left, errors[rest])))
                     for left, right in parts[index].outer
                 ]
         store(result, mask, terms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, Function, check_activation
-from symdlt.definitions import INPUT, Network, Program, program_of
+from symdlt.definitions import INPUT, Network, Program, ProgramBranch, ProgramField, program_of
 from symdlt.errors import ActivationError, SamplingError, UnknownTensorError, require
 from symdlt.sampling.checks import (
     check_finite,
@@ -34,7 +35,16 @@ from symdlt.sampling.ensemble import (
     draw_parameters,
     random_branches,
 )
-from symdlt.sampling.labelled import Labelled, align, apply_matrices
+from symdlt.sampling.labelled import (
+    NEURON,
+    OWNED,
+    POSITION,
+    SAMPLE,
+    Labelled,
+    WindowRead,
+    align,
+    apply_matrices,
+)
 from symdlt.sampling.normalisation import normalised
 from symdlt.sampling.trees import (
     OBSERVABLES,
@@ -167,6 +177,11 @@ def evaluate_trees(
     """Evaluate trees on given networks, all arguments having been checked."""
     with np.errstate(all="ignore"):
         program = program_of(ensemble, any(tree.edges for tree in trees))
+        if program.fields[-1].grid:
+            raise SamplingError(
+                f"The outputs of {ensemble!r} have positions, {program.fields[-1].grid}. They were "
+                'to be sampled. End with a readout such as "z\' = b + W[all] s(z)" or W[mean].'
+            )
         fields = _sampled_fields(parameters, program)
         order = highest_derivative(trees, ensemble)
         evaluation = _Evaluation(_evaluate_base(program, fields, activations, samples, order))
@@ -246,9 +261,10 @@ def choose_batch(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
 def largest_array(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int:
     """The size of the largest array of one network."""
     labels = ensemble.sizes[-1] * samples
+    positions = prod(ensemble.positions)
     vertices = max((tree.vertices for tree in trees), default=1)
     widest = max(ensemble.sizes)
-    entries = widest * labels ** max(vertices - 1, 1)
+    entries = positions * widest * labels ** max(vertices - 1, 1)
     size: int = max(entries, labels**vertices, widest**2)
     return size
 
@@ -273,9 +289,22 @@ def _sampled_fields(
         for branch in one.drawn:
             matrices = None if branch.site is None else next(weights)
             vectors = next(biases) if branch.site is None else None
-            row.append(SampledBranch(branch.function, branch.entry_rate, matrices, vectors))
+            window = _window(program, one, branch)
+            row.append(
+                SampledBranch(branch.function, branch.entry_rate, matrices, vectors, window=window)
+            )
         fields.append(tuple(row))
     return tuple(fields)
+
+
+def _window(program: Program, field: ProgramField, branch: ProgramBranch) -> WindowRead | None:
+    """The window of a branch with the numbers of positions."""
+    if branch.sources is None:
+        return None
+    ((_, ((read, _, _), *_)), *_) = branch.function
+    grids = (program.grid if read == INPUT else program.fields[read].grid), field.grid
+    below, above = (prod(grid) if grid else 0 for grid in grids)
+    return WindowRead(branch.sources, below, above)
 
 
 def _evaluate_base(
@@ -285,26 +314,28 @@ def _evaluate_base(
     samples: Array,
     order: int,
 ) -> BasePoint:
-    inputs = Labelled(samples.T[None], (1,))
+    data = samples.reshape(*samples.shape[:2], -1)[..., 0 if samples.ndim == 2 else slice(None)]
+    inputs = Labelled(data.swapaxes(0, 1)[None], (SAMPLE, POSITION)[: data.ndim - 1])
     values: list[Labelled] = []
     derivatives: list[Mapping[str, tuple[Labelled, ...]]] = []
     for place, branches in enumerate(fields):
         total: Array = np.zeros(())
+        labels = (SAMPLE, POSITION) if program.fields[place].grid else (SAMPLE,)
         for one in branches:
-            total = total + _value(one, inputs, values, derivatives)
-        values.append(Labelled(total, (1,)))
+            total = total + _value(one, inputs, values, derivatives, len(labels))
+        values.append(Labelled(total, labels))
         read = sorted({name for of, name, _ in program.factors if of == place and name})
         chains = {name: activations[name][: order + 1] for name in read}
         derivatives.append(
             {
                 name: tuple(
-                    Labelled(np.broadcast_to(function(total), total.shape), (1,))
+                    Labelled(np.broadcast_to(function(total), total.shape), labels)
                     for function in chain
                 )
                 for name, chain in chains.items()
             }
         )
-    outputs = Labelled(np.eye(values[-1].values.shape[1])[None], (0,))
+    outputs = Labelled(np.eye(values[-1].values.shape[1])[None], (NEURON,))
     return BasePoint(fields, inputs, tuple(values), tuple(derivatives), outputs)
 
 
@@ -313,10 +344,12 @@ def _value(
     inputs: Labelled,
     values: Sequence[Labelled],
     derivatives: Sequence[Mapping[str, tuple[Labelled, ...]]],
+    axes: int,
 ) -> Array:
-    """What a branch adds to its field."""
+    """What a branch adds to its field, which has so many axes of samples and positions."""
     if branch.biases is not None:
-        return branch.function[0][0] * branch.biases[:, :, None]
+        biases = branch.function[0][0] * branch.biases
+        return biases.reshape(*biases.shape, *(1,) * axes)
     read: Array = np.zeros(())
     for number, factors in branch.function:
         term: Array = np.full((), number)
@@ -324,11 +357,14 @@ def _value(
             at = inputs if of == INPUT else values[of]
             term = term * (at if name is None else derivatives[of][name][order]).values
         read = read + term
+    signal = Labelled(read, (SAMPLE, POSITION)[: read.ndim - 2])
     if branch.norm:
-        return normalised(branch.norm, {0: Labelled(read, (1,))}, 0)[0].values
+        return normalised(branch.norm, {0: signal}, 0)[0].values
     if branch.weights is None:
         return read
-    return apply_matrices(branch.weights, Labelled(read, (1,))).values
+    if branch.window is not None:
+        signal = branch.window.read(signal)
+    return apply_matrices(branch.weights, signal).values
 
 
 def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
@@ -352,7 +388,8 @@ def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -
     shape = (networks, *(neurons, samples) * sum(sizes))
     if total is None:
         return np.zeros(shape)
-    filled = align(total, tuple(range(len(shape) - 1)))
+    owned = [OWNED * vertex + label for vertex in range(sum(sizes)) for label in (NEURON, SAMPLE)]
+    filled = align(total, tuple(owned))
     return np.broadcast_to(filled[:, 0], shape)
 
 

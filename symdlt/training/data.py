@@ -20,6 +20,8 @@ SYMMETRIC = 1e-8
 def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[Array, int]:
     """Training samples followed by test samples, and how many the former are.
 
+    Axes of positions may follow the one of the components.
+
     Raises:
         TrainingError: if they are no two tables of samples with as many columns.
         KernelError: if they are not finite numbers.
@@ -27,15 +29,17 @@ def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[Array, int]:
     tables = []
     for name, x in (("x_train", x_train), ("x_test", x_test)):
         table = real_numbers(name, x, "a table with one row for each sample")
-        if table.ndim != 2 or not table.size:
+        if table.ndim < 2 or not table.size:
             raise TrainingError(
                 f"{name} has the shape {table.shape}. It has one row for each sample, of the shape "
                 f"(samples, n_0). Give {name}.reshape(1, -1) for one sample."
             )
         tables.append(check_finite(name, table))
-    if tables[0].shape[1] != tables[1].shape[1]:
+    columns = [table.shape[1:] for table in tables]
+    if columns[0] != columns[1]:
+        counts = [" x ".join(map(str, shape)) for shape in columns]
         raise TrainingError(
-            f"x_train has {tables[0].shape[1]} columns and x_test {tables[1].shape[1]}. "
+            f"x_train has {counts[0]} columns and x_test {counts[1]}. "
             "Both are inputs of the same network. Give samples of one length n_0."
         )
     return np.vstack(tables), len(tables[0])

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sampling.complex_steps import SINE, check_derivatives
 
 from symdlt import Network, check
-from symdlt.definitions import ascii_name, program_of, read_layer_definition
+from symdlt.definitions import ascii_name, read_layer_definition
 from symdlt.errors import ActivationError
-from symdlt.sampling import NetworkParameters, draw_parameters, evaluate_networks
+from symdlt.sampling import draw_parameters, evaluate_networks
 
 FIRST, READOUT = "z' = b + W z", "z' = b + W s(z)"
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
@@ -18,7 +19,6 @@ CENTRED = "z' = z + W s(layernorm(z)) + b"
 VALUES = {"C_U": 1.2, "C_V": 0.9, "C_W": 1.1, "C_b": 0.1, "xi": 0.5**0.5}
 VALUES |= {"lambda_U": 0.3, "lambda_V": 0.5, "lambda_W": 0.7, "lambda_b": 0.2}
 X = [[1.0, 0.3], [-0.4, 0.8]]
-STEP = 1e-20  # of complex-step derivatives, which have no rounding error
 
 
 def network(name, layers, width, outputs=4, inner=None):
@@ -30,48 +30,9 @@ def network(name, layers, width, outputs=4, inner=None):
     return Network(name, widths, values, every, n_L=outputs, inner=inner)
 
 
-def square(z):
-    return 1 - np.tanh(z) ** 2
-
-
-# Functions that take complex numbers.
-SINE = (np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z))
-TANH = (
-    np.tanh,
-    square,
-    lambda z: -2 * np.tanh(z) * square(z),
-    lambda z: square(z) * (4 - 6 * square(z)),
-)
-
-
 @pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, RESIDUAL, NORMED, CENTRED])
 def test_the_ntk_and_its_differential_are_derivatives_by_all_parameters(layer):
-    """H is a sum over complex-step derivatives of z, and dH one over those of H."""
-    net = network("tanh", [layer], 3, outputs=2).resized(n_0=2)
-    given = {"s": SINE, "tanh": TANH}
-    drawn = draw_parameters(net, 1, np.random.default_rng(5))
-    rates = [b.entry_rate for field in program_of(net).fields for b in field.drawn]
-    sites = [b.site for field in program_of(net).fields for b in field.drawn]
-    ordered = [r for r, s in zip(rates, sites, strict=True) if s is not None]
-    ordered += [r for r, s in zip(rates, sites, strict=True) if s is None]
-    arrays = [*drawn.weights, *drawn.biases]
-    slopes = {"z": 0.0, "H": 0.0}
-    for place, array in enumerate(arrays):
-        for entry in np.ndindex(array.shape):
-            moved = [one.astype(complex) for one in arrays]
-            moved[place][entry] += 1j * STEP
-            count = len(drawn.weights)
-            parameters = NetworkParameters(tuple(moved[:count]), tuple(moved[count:]))
-            found = evaluate_networks(parameters, net, given, X, ["z", "H"])
-            z, H = (found[name][0].imag / STEP for name in ("z", "H"))
-            slopes["z"] = slopes["z"] + ordered[place] * np.einsum("ia,jb->ijab", z, z)
-            slopes["H"] = slopes["H"] + ordered[place] * np.einsum("ia,jkbc->ijkabc", z, H)
-    expected = evaluate_networks(drawn, net, given, X, ["H", "dH"])
-    np.testing.assert_allclose(slopes["z"], expected["H"][0], atol=1e-13)
-    # dH_{0;12} differentiates z_0 twice; that of H_{12} by the parameters of z_0 is two of them.
-    dH = expected["dH"][0]
-    twice = np.einsum("jikbac->ijkabc", dH) + np.einsum("kijcab->ijkabc", dH)
-    np.testing.assert_allclose(slopes["H"], twice, atol=1e-13)
+    check_derivatives(network("tanh", [layer], 3, outputs=2).resized(n_0=2), X)
 
 
 def test_functions_of_a_layer_that_are_not_given_are_named():

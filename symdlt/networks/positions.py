@@ -1,0 +1,82 @@
+"""Offsets between positions of a grid, which close upon themselves, and the pairs windows read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symdlt.definitions import Grid
+from symdlt.definitions.windows import NOWHERE, Indices
+
+Array = NDArray[np.float64]
+
+
+@lru_cache(maxsize=32)
+def sums(grid: Grid) -> Indices:
+    """The number of the position p + o, for all offsets o and positions p.
+
+    >>> sums((3,)).tolist()
+    [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    """
+    count = prod(grid)
+    places = np.array(np.unravel_index(np.arange(count), grid or (1,)))
+    lengths = np.array(grid or (1,))[:, None, None]
+    joined = (places[:, :, None] + places[:, None, :]) % lengths
+    found: Indices = np.ravel_multi_index(tuple(joined), grid or (1,)).astype(np.intp)
+    return found
+
+
+@lru_cache(maxsize=32)
+def negatives(grid: Grid) -> Indices:
+    """The number of the offset -o."""
+    found: Indices = np.argmin(sums(grid), axis=1)
+    return found
+
+
+def read_pairs(
+    sources: Indices, above: Grid, below: Grid, first: int, second: int
+) -> Iterator[tuple[int, Array]]:
+    """What a pair of positions reads, of all offsets of a window.
+
+    Args:
+        sources: of the window.
+        above: the grid of what is made.
+        below: the grid of what is read.
+        first: the offset of the first position of the pair that is made.
+        second: that of the second.
+
+    Yields:
+        an offset between the positions that are read, and a matrix: how much each position above
+        reads of a pair that begins at each position below.
+    """
+    up, down = sums(above), sums(below)
+    shape = prod(above), prod(below)
+    left, right = sources[:, up[first], :, None], sources[:, up[second], None, :]
+    left, right = np.broadcast_arrays(left, right)
+    there = (left != NOWHERE) & (right != NOWHERE)
+    weight = 1.0 / (sources.shape[0] * sources.shape[2] ** 2)
+    above_at = np.broadcast_to(np.arange(shape[0])[None, :, None, None], left.shape)[there]
+    begin, end = left[there], right[there]
+    offsets = down[negatives(below)[begin], end]
+    for offset in np.unique(offsets).tolist():
+        chosen = offsets == offset
+        matrix = np.zeros(shape)
+        np.add.at(matrix, (above_at[chosen], begin[chosen]), weight)
+        yield offset, matrix
+
+
+def read_covariance(sources: Indices, covariance: Array, samples: int) -> Array:
+    """The mean over the offsets of a window of what it makes of a covariance at all positions."""
+    count = len(covariance) // samples
+    outside = np.pad(covariance.reshape(samples, count, samples, count), ((0, 0), (0, 1)) * 2)
+    total = 0.0
+    for rows in sources:  # NOWHERE is the last position, which is zero
+        half = outside[:, rows].mean(axis=2)
+        total = total + half[:, :, :, rows].mean(axis=4)
+    made = samples * sources.shape[1]
+    found: Array = np.reshape(total / len(sources), (made, made))
+    return found

@@ -1,0 +1,179 @@
+"""Networks with positions against iterations over all labels, sample and position alike."""
+
+import numpy as np
+import pytest
+
+from symdlt import Network, predict_infinite, propagate
+from symdlt.definitions import Stack, Window
+from symdlt.errors import LayerError
+from symdlt.means import SmoothMeans
+
+VALUES = {"C_b": 0.1, "C_W": 1.3, "lambda_b": 0.2, "lambda_W": 0.7}
+MEANS = SmoothMeans(
+    (np.tanh, lambda z: 1 - np.tanh(z) ** 2, lambda z: -2 * np.tanh(z) * (1 - np.tanh(z) ** 2)),
+    1e-10,
+)
+C_b, C_W, lambda_b, lambda_W = 0.1, 1.3, 0.2, 0.7
+
+
+def matrices(text, positions):
+    """What each offset of a window reads, as matrices over positions; by hand."""
+    if text == "all":
+        return [row[None] for row in np.eye(positions)]
+    if text == "mean":
+        return [np.full((1, positions), 1 / positions)]
+    first, *rest = (part.strip() for part in text.split(","))
+    size, outputs = int(first), range(0, positions, 2 if "stride 2" in rest else 1)
+    found = []
+    for offset in range(size):
+        matrix = np.zeros((len(outputs), positions))
+        for row, start in enumerate(outputs):
+            at = start + offset - (size - 1) // 2
+            if "zero" not in rest or 0 <= at < positions:
+                matrix[row, at % positions] = 1
+        found.append(matrix)
+    return found
+
+
+def layer(text):
+    return f"z' = b + W[{text}] s(z)"
+
+
+def over_labels(matrix, samples):
+    return np.kron(np.eye(samples), matrix)
+
+
+def iterated(windows, x):
+    """K, Θ and V of all labels, by the recursions of dense layers and means over windows."""
+    samples, n_0, positions = x.shape
+    rows = x.transpose(0, 2, 1).reshape(samples * positions, n_0)
+    K, H = rows @ rows.T / n_0, np.zeros((samples * positions,) * 2)
+    V = np.zeros((len(K),) * 4)
+    for depth, text in enumerate(windows):
+        reads = [over_labels(m, samples) for m in matrices(text, positions)]
+        positions = len(reads[0]) // samples
+        if depth == 0:
+            squares, moved, spread = K, 0 * K, V
+        else:
+            squares, slopes, bent = MEANS(K, [(0, 0), (1, 1), (0, 2)])
+            (four,) = MEANS(K, [(0, 0, 0, 0)])
+            moved = slopes * H
+            diagonal = np.einsum("aacd->acd", V)
+            half = (
+                slopes[:, :, None, None] * V
+                + 0.5 * bent.T[:, :, None, None] * diagonal[:, None]
+                + 0.5 * bent[:, :, None, None] * diagonal[None]
+            )
+            half = half.transpose(2, 3, 0, 1)
+            diagonal = np.einsum("aacd->acd", half)
+            spread = (
+                slopes[:, :, None, None] * half
+                + 0.5 * bent.T[:, :, None, None] * diagonal[:, None]
+                + 0.5 * bent[:, :, None, None] * diagonal[None]
+            ).transpose(2, 3, 0, 1)
+            spread = spread + four - squares[:, :, None, None] * squares
+        count = len(reads)
+        H = lambda_b + sum(A @ (lambda_W * squares + C_W * moved) @ A.T for A in reads) / count
+        K = C_b + C_W * sum(A @ squares @ A.T for A in reads) / count
+        V = sum(np.einsum("ax,by,xycd->abcd", A, A, spread) for A in reads)
+        V = sum(np.einsum("cx,dy,abxy->abcd", A, A, V) for A in reads) * (C_W / count) ** 2
+        shape = (samples, positions) * 2
+        yield (
+            np.einsum("apbp->ab", K.reshape(shape)) / positions,
+            np.einsum("apbp->ab", H.reshape(shape)) / positions,
+            np.einsum("apbpcqdq->abcd", V.reshape(shape * 2)) / positions**2,
+        )
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        ("3", "3", "3", "all"),
+        ("2", "3, zero", "2, zero, stride 2", "all"),
+        ("3, zero", "2, stride 2", "mean"),
+        ("1", "3", "mean"),
+    ],
+)
+def test_kernels_and_v_by_labels(windows):
+    """With equal widths; what is returned is the mean over the positions of each pair."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 4))
+    first, *others = windows
+    layers = [f"z' = b + W[{first}] z", *map(layer, others)]
+    network = Network("tanh", [20] * (len(layers) - 1), VALUES, layers)
+    found = propagate(network, x, ["G", "H", "V"], tolerance=1e-10)
+    for depth, expected in enumerate(iterated(windows, x)):
+        for name, one in zip("GHV", expected, strict=True):
+            np.testing.assert_allclose(found[name][depth], one, atol=1e-9, err_msg=name)
+
+
+def test_one_position_is_a_dense_network():
+    layers = ["z' = b + W z", "z' = b + W s(z)", "z' = b + W[all] s(z)"]
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    dense = Network("tanh", [9, 9], VALUES, [layers[0], layers[1], layers[1]])
+    names = [*"GHVABDF"]
+    found = propagate(Network("tanh", [9, 9], VALUES, layers), x[..., None], names)
+    for name in names:
+        np.testing.assert_allclose(found[name], propagate(dense, x, name)[name], rtol=1e-12)
+
+
+def test_pointwise_layers_and_a_mean_of_equal_positions():
+    """Data that are the same everywhere make the network that reads one position."""
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    dense = Network("tanh", [9], VALUES, ["z' = b + W z", "z' = b + W s(z)"])
+    same = Network("tanh", [9], VALUES, ["z' = b + W[3] z", "z' = b + W[mean] s(z)"])
+    repeated = np.repeat(x[..., None], 4, axis=2)
+    for name in "GHVBF":
+        expected = propagate(dense, x, name)[name]
+        np.testing.assert_allclose(propagate(same, repeated, name)[name], expected, atol=1e-7)
+
+
+def test_translations_of_the_data_change_nothing():
+    layers = ["z' = b + W[3x2] z", "z' = b + W[2x2] s(z)", "z' = b + W[all] s(z)"]
+    x = np.random.default_rng(0).standard_normal((1, 2, 3, 2))
+    network = Network("sin", [9, 9], VALUES, layers)
+    moved = np.roll(x, (2, 1), axis=(2, 3))
+    for name in "GHVD":
+        both = [propagate(network, data, name)[name] for data in (x, moved)]
+        np.testing.assert_allclose(both[0], both[1], rtol=1e-9, atol=1e-12)
+
+
+def test_training_of_convolutions():
+    layers = ["z' = b + W[3] z", "z' = b + W[3] s(z)", "z' = b + W[mean] s(z)"]
+    network = Network("relu", [20, 20], VALUES, layers)
+    rng = np.random.default_rng(0)
+    train, test = rng.standard_normal((4, 2, 5)), rng.standard_normal((2, 2, 5))
+    y = rng.standard_normal(4)
+    H = propagate(network, np.concatenate([train, test]), "H")["H"][-1]
+    expected = H[4:, :4] @ np.linalg.solve(H[:4, :4], y)
+    found = predict_infinite(network, train, y, test)
+    np.testing.assert_allclose(found.mean.ravel(), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "message"),
+    [
+        (["z' = W[3] z", "z' = W s(z)"], (2, 3), "A window has 1 axes"),
+        (["z' = W[3x3] z", "z' = W s(z)"], (2, 3, 4), "A window has 2 axes"),
+        (["z' = W[7, valid] z", "z' = W s(z)"], (2, 3, 4), "does not fit into 4"),
+        (["z' = W[2, pool 3] z", "z' = W s(z)"], (2, 3, 4), "pools 3 positions"),
+        (["z' = W z", "z' = z + W[2, stride 2] s(z)"], (2, 3, 4), "joins positions of"),
+        (["z' = W z", "u = U z; v = V[all] z; z' = W u v"], (2, 3, 4), "joins positions of"),
+    ],
+)
+def test_windows_that_do_not_fit_are_refused(layers, shape, message):
+    values = {name: 1.0 for text in layers for name in Stack(text).symbols if name[0] == "C"}
+    network = Network("tanh", [5], values, layers, n_L=5)
+    with pytest.raises(LayerError, match=message):
+        propagate(network, np.ones(shape), "G")
+
+
+@pytest.mark.parametrize("text", ["", "0", "3, 0", "all, stride 2", "3x", "mirror", "stride 0"])
+def test_what_is_no_window_is_refused(text):
+    with pytest.raises(LayerError, match="is no window"):
+        Window.read(text)
+
+
+def test_corrections_of_networks_with_positions_are_refused():
+    network = Network("tanh", [5], VALUES, ["z' = b + W[3] z", "z' = b + W[all] s(z)"])
+    with pytest.raises(LayerError, match=r"G\.1 of networks with positions"):
+        propagate(network, np.ones((1, 2, 3)), "G.1")
