@@ -9,7 +9,7 @@ from math import prod
 from symdlt.algebra import Head
 from symdlt.definitions.network import Network
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
-from symdlt.definitions.windows import Grid, Indices
+from symdlt.definitions.windows import Grid, Sources
 from symdlt.errors import LayerError
 
 INPUT = -1  # the input, as a field that is read and as the site of its neurons
@@ -17,7 +17,7 @@ Factors = tuple[tuple[int, str | None, int], ...]
 Function = tuple[tuple[float, Factors], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class ProgramBranch:
     r"""Fresh weights $\sum_j W_{ij} φ_j$, or fresh biases, with the numbers of a layer.
 
@@ -41,7 +41,7 @@ class ProgramBranch:
     shape: tuple[int, ...]
     site: int | None
     function: Function
-    sources: Indices | None = None
+    sources: Sources | None = None
 
     @property
     def variance(self) -> float:

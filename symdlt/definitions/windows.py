@@ -8,13 +8,11 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from symdlt.errors import LayerError
 
 Grid: TypeAlias = tuple[int, ...]  # how many positions along each axis; () without positions
-Indices = NDArray[np.intp]
+# Of each offset of a window, and each position that is made, the positions of a mean.
+Sources: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
 PADDINGS = ("circular", "zero", "valid")
 ALL, MEAN_OF_ALL = "all", "mean"
 NOWHERE = -1  # the source of what is read beyond the edge: zero
@@ -79,20 +77,20 @@ class Window:
             )
         return found
 
-    def sources(self, grid: Grid) -> tuple[Grid, Indices]:
+    def sources(self, grid: Grid) -> tuple[Grid, Sources]:
         """The grid of the outputs, and what is read: of each offset, output, and mean over.
 
         Raises:
             LayerError: if the window does not fit the grid.
 
-        >>> Window.read("3, zero").sources((4,))[1][0, :, 0].tolist()
-        [-1, 0, 1, 2]
+        >>> Window.read("3, zero").sources((4,))[1][0]
+        ((-1,), (0,), (1,), (2,))
         """
-        count = prod(grid)
-        everything = np.arange(count)
+        everything = range(prod(grid))
+        if self.whole == ALL:
+            return (), tuple(((place,),) for place in everything)
         if self.whole:
-            shape = (count, 1, 1) if self.whole == ALL else (1, 1, count)
-            return (), everything.reshape(shape)
+            return (), ((tuple(everything),),)
         kernel = self.kernel or (1,) * len(grid)
         if len(kernel) != len(grid) or not grid:
             raise LayerError(
@@ -100,31 +98,30 @@ class Window:
                 f"{grid}. Data with positions have the shape (N, n_0, P), or (N, n_0, P, Q). Give "
                 "them so, or write a window such as [3] or [3x3]."
             )
-        places, pooled = self._pooled(grid, everything)
+        pooled = self._pooled(grid)
         axes = [self._axis(size, length) for size, length in zip(kernel, pooled, strict=True)]
         above = tuple(len(outputs[0]) for outputs in axes)
-        found = []
-        for offsets in product(*axes):
-            at = np.stack(np.meshgrid(*offsets, indexing="ij")).reshape(len(grid), -1)
-            rows = places[np.ravel_multi_index(tuple(np.maximum(at, 0)), pooled)]
-            rows[(at == NOWHERE).any(axis=0)] = NOWHERE
-            found.append(rows)
-        return above, np.stack(found)
+        sources = tuple(
+            tuple(self._places(at, grid) for at in product(*offsets)) for offsets in product(*axes)
+        )
+        return above, sources
 
-    def _pooled(self, grid: Grid, everything: Indices) -> tuple[Indices, Grid]:
-        """The positions over which means are taken, one row each, and their grid."""
+    def _places(self, at: tuple[int, ...], grid: Grid) -> tuple[int, ...]:
+        """The positions that are pooled at a place, by their numbers."""
+        if NOWHERE in at:
+            return (NOWHERE,) * prod(self.pool for _ in grid)
+        ranges = [range(self.pool * place, self.pool * (place + 1)) for place in at]
+        return tuple(_number(place, grid) for place in product(*ranges))
+
+    def _pooled(self, grid: Grid) -> Grid:
         if any(length % self.pool for length in grid):
             raise LayerError(
                 f"A window pools {self.pool} positions along each axis, and there are {grid}. "
                 "Let them be multiples of it."
             )
-        pooled = tuple(length // self.pool for length in grid)
-        split = [size for length in pooled for size in (length, self.pool)]
-        blocks = everything.reshape(split)
-        order = (*range(0, 2 * len(grid), 2), *range(1, 2 * len(grid), 2))
-        return blocks.transpose(order).reshape(prod(pooled), -1), pooled
+        return tuple(length // self.pool for length in grid)
 
-    def _axis(self, size: int, length: int) -> list[Indices]:
+    def _axis(self, size: int, length: int) -> list[list[int]]:
         """What is read along one axis, of each offset."""
         if self.padding == "valid":
             if size > length:
@@ -132,12 +129,22 @@ class Window:
                     f"A window of {size} positions does not fit into {length}. It was written with "
                     "valid padding. Take a smaller one, or another padding."
                 )
-            starts = np.arange(0, length - size + 1, self.stride)
-            return [starts + offset for offset in range(size)]
-        starts = np.arange(0, length, self.stride)
+            starts = range(0, length - size + 1, self.stride)
+            return [[start + offset for start in starts] for offset in range(size)]
+        starts = range(0, length, self.stride)
         found = []
         for offset in range(size):
-            at = starts + offset - (size - 1) // 2
-            outside = (at < 0) | (at >= length)
-            found.append(np.where(outside, NOWHERE, at) if self.padding == "zero" else at % length)
+            at = [start + offset - (size - 1) // 2 for start in starts]
+            if self.padding == "zero":
+                found.append([place if 0 <= place < length else NOWHERE for place in at])
+            else:
+                found.append([place % length for place in at])
         return found
+
+
+def _number(place: tuple[int, ...], grid: Grid) -> int:
+    """The number of a place, the last axis first."""
+    number = 0
+    for at, length in zip(place, grid, strict=True):
+        number = number * length + at
+    return number

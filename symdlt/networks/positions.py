@@ -9,10 +9,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.definitions import Grid
-from symdlt.definitions.windows import NOWHERE, Indices
+from symdlt.definitions import INPUT, Grid, Program, ProgramBranch
+from symdlt.definitions.windows import NOWHERE, Sources
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 @lru_cache(maxsize=32)
@@ -38,7 +39,7 @@ def negatives(grid: Grid) -> Indices:
 
 
 def read_pairs(
-    sources: Indices, above: Grid, below: Grid, first: int, second: int
+    sources: Sources, above: Grid, below: Grid, first: int, second: int
 ) -> Iterator[tuple[int, Array]]:
     """What a pair of positions reads, of all offsets of a window.
 
@@ -54,11 +55,12 @@ def read_pairs(
         reads of a pair that begins at each position below.
     """
     up, down = sums(above), sums(below)
+    window = np.array(sources)
     shape = prod(above), prod(below)
-    left, right = sources[:, up[first], :, None], sources[:, up[second], None, :]
+    left, right = window[:, up[first], :, None], window[:, up[second], None, :]
     left, right = np.broadcast_arrays(left, right)
     there = (left != NOWHERE) & (right != NOWHERE)
-    weight = 1.0 / (sources.shape[0] * sources.shape[2] ** 2)
+    weight = 1.0 / (window.shape[0] * window.shape[2] ** 2)
     above_at = np.broadcast_to(np.arange(shape[0])[None, :, None, None], left.shape)[there]
     begin, end = left[there], right[there]
     offsets = down[negatives(below)[begin], end]
@@ -69,14 +71,37 @@ def read_pairs(
         yield offset, matrix
 
 
-def read_covariance(sources: Indices, covariance: Array, samples: int) -> Array:
+def offsets_of(program: Program) -> list[set[int]]:
+    """Of each field the offsets between the positions of the pairs that tensors need."""
+    found: list[set[int]] = [{0} for _ in program.fields]
+    for field, one in reversed([*enumerate(program.fields)]):
+        for _, ((kept, _, _), *_) in one.kept:
+            found[kept] |= found[field]
+        for branch in one.branches:
+            read = {of for _, factors in branch.function for of, _, _ in factors if of != INPUT}
+            for of in read:
+                found[of] |= _below(branch, one.grid, program.fields[of].grid, found[field])
+    return found
+
+
+def _below(branch: ProgramBranch, above: Grid, below: Grid, offsets: set[int]) -> set[int]:
+    if branch.sources is None:
+        return offsets
+    return {
+        lower
+        for offset in offsets
+        for lower, _ in read_pairs(branch.sources, above, below, 0, offset)
+    }
+
+
+def read_covariance(sources: Sources, covariance: Array, samples: int) -> Array:
     """The mean over the offsets of a window of what it makes of a covariance at all positions."""
     count = len(covariance) // samples
     outside = np.pad(covariance.reshape(samples, count, samples, count), ((0, 0), (0, 1)) * 2)
     total = 0.0
-    for rows in sources:  # NOWHERE is the last position, which is zero
+    for rows in np.array(sources):  # NOWHERE is the last position, which is zero
         half = outside[:, rows].mean(axis=2)
         total = total + half[:, :, :, rows].mean(axis=4)
-    made = samples * sources.shape[1]
+    made = samples * len(sources[0])
     found: Array = np.reshape(total / len(sources), (made, made))
     return found

@@ -45,6 +45,7 @@ from symdlt.networks.site_functions import (
     product_of,
     with_edges,
 )
+from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import LEGS, ONE, SiteMeans
 
 Symbols = NDArray[Any]
@@ -171,23 +172,21 @@ def _no_numbers(*_: object) -> Any:
     raise AssertionError
 
 
-class _Response(Fluctuations):
-    """The linear response of one layer, down to the tensors of the layer below."""
+class _Kernels(SiteKernels):
+    """Kernels and NTKs of one layer, of symbols for those of the layer below."""
 
     means: _Means
     half = Fraction(1, 2)
 
-    def __init__(self, program: Program, means: _Means, prefix: str) -> None:
+    def __init__(self, program: Program, means: _Means) -> None:
         super().__init__(program, np.zeros((LEGS, LEGS), dtype=object), means)
-        self.prefix = prefix
-        for name, known in (("G", means.kernels), ("H", means.ntks)):
-            known[BASE, BASE] = self.matrix(name)
         later = len(program.fields) - 1
         for name, known in (("G", means.kernels), ("H", means.ntks)):
+            known[BASE, BASE] = self.matrix(name)
             known[later, BASE] = self.matrix(f"{name}^lm", False)
             known[later, later] = self.matrix(f"{name}^m")
         for field in range(1, later):
-            self.add_kernels(field)
+            self.add(field)
 
     def matrix(self, name: str, symmetric: bool = True) -> Symbols:
         """Symbols with two samples."""
@@ -207,6 +206,17 @@ class _Response(Fluctuations):
             for place_, terms in enumerate((both, moved)):
                 found[place_, u, v] = _scalar(self.means.mean(terms))
         return found[0], found[1]
+
+
+class _Response(Fluctuations):
+    """The linear response of one layer, down to the tensors of the layer below."""
+
+    means: _Means
+    half = Fraction(1, 2)
+
+    def __init__(self, program: Program, means: _Means, prefix: str) -> None:
+        super().__init__(_Kernels(program, means))
+        self.prefix = prefix
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ; of the layer below, its tensor."""

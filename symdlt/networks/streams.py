@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
-from symdlt.definitions import BOOK, Network, functions_in, program_of
+from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.corrections import Corrections
@@ -22,11 +22,16 @@ from symdlt.networks.layer_means import (
     means_of,
     orders_of,
 )
+from symdlt.networks.numbers import check_memory
+from symdlt.networks.positions import offsets_of
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
+from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import SiteMeans
 from symdlt.progress import track
 
 Array = NDArray[np.float64]
+# Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
+KEPT = 15
 
 
 def check_streams(network: Network, names: Sequence[str]) -> None:
@@ -47,8 +52,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     streams = [stream for layer in network.layers for stream in layer.streams]
     if network.positions and (later := [name for name in names if "." in name]):
         raise LayerError(
-            f"{' '.join(later)} of networks with positions is not known: one neuron at two positions "
-            "would have to be followed. Ask for leading orders."
+            f"{' '.join(later)} of networks with positions is not known: a neuron would have to be "
+            "followed at two positions. Ask for leading orders."
         )
     norms = sorted({stream.norm for stream in streams if stream.norm})
     if norms and (later := [name for name in names if "." in name]):
@@ -109,6 +114,7 @@ def stream_tensors(
     """
     program = program_of(network, learning=not network.missing_rates)
     samples = len(overlap) // prod(program.grid)
+    _check_room(program, samples, names)
     functions = {name: named_activation(network, name) for name in program.names}
 
     def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
@@ -120,7 +126,8 @@ def stream_tensors(
         return functions_of(functions[name], derivatives)
 
     site = SiteMeans(samples, means, chain, [field.grid for field in program.fields])
-    fluctuations = response(program, overlap, site)
+    kernels = SiteKernels(program, overlap, site)
+    fluctuations = response(kernels)
     corrections = Corrections(fluctuations)
     bases = [(name.partition(".")[0], "." in name) for name in names]
     found = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}
@@ -130,7 +137,7 @@ def stream_tensors(
         for place, one in enumerate(program.fields)
     ]
     for field in track(range(len(program.fields)), "fields", progress, costs):
-        fluctuations.add_kernels(field)
+        kernels.add(field)
         if field not in tops:
             continue
         layer = tops[field]
@@ -154,6 +161,25 @@ def stream_tensors(
                 kernel = site.ntk if correlator.forest.edges else site.kernel
                 found[name][layer] = _over_positions(kernel(field, field), samples)
     return found
+
+
+def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:
+    """Refuse what would not fit into memory: pairs of fields that share their neurons."""
+    sites = [field.site for field in program.fields]
+    positions = [prod(field.grid) for field in program.fields]
+    numbers = 2 * sum(
+        sites.count(site) * (samples * count) ** 2
+        for site, count in zip(sites, positions, strict=True)
+    )
+    larger = [name for name in names if "." in name or BOOK[name].pairs == 2]
+    if larger:
+        offsets = offsets_of(program)
+        pairs = [
+            sites.count(site) * (len(apart) * count) ** 2
+            for site, apart, count in zip(sites, offsets, positions, strict=True)
+        ]
+        numbers += KEPT * len(larger) * samples**4 * sum(pairs)
+    check_memory(numbers, "Give fewer samples, positions or tensors, or read positions with [all].")
 
 
 def _over_positions(matrix: Array, samples: int) -> Array:

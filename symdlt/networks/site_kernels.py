@@ -1,0 +1,126 @@
+"""The leading order: kernels and NTKs of all fields of a program, at all samples and positions."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from symdlt.definitions import INPUT, Program, ProgramBranch, ProgramField
+from symdlt.errors import LayerError
+from symdlt.networks.positions import read_covariance
+from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
+from symdlt.networks.site_means import LEGS, SIDES, Array, SiteMeans
+
+
+class SiteKernels:
+    r"""Kernels and NTKs of all fields, one after the other.
+
+    $$K = C_b + C_W\,⟨φφ⟩,\qquad
+      Θ = λ_b + λ_W\,⟨φφ⟩ + C_W \sum ⟨∂_fφ\,∂_gφ⟩\,Θ_{fg}$$
+
+    Args:
+        program: the network.
+        overlap: that of the inputs, $\frac{1}{n_0}\sum_j x_j x_j$, at all positions.
+        means: Gaussian means at one neuron, which are given the kernels.
+    """
+
+    half: Any = 0.5  # of whatever kind the numbers are
+
+    def __init__(self, program: Program, overlap: Array, means: SiteMeans) -> None:
+        self.program = program
+        self.overlap = overlap
+        self.means = means
+        self.kept: list[list[tuple[Any, int]]] = [_linear(field) for field in program.fields]
+        self.scales: dict[int, Array] = {}  # what a normalised field is multiplied with
+
+    def add(self, field: int) -> None:
+        """The kernel and the NTK of a field with all earlier ones at its neurons."""
+        fields, means = self.program.fields, self.means
+        one, kept = fields[field], self.kept[field]
+        if one.norm:
+            ((_, below),) = kept
+            self._add_scale(field, np.diagonal(means.kernel(below, below)))
+            kept = [(self.scales[field][:, None], below)]
+        for g in (g for g in range(field) if fields[g].site == one.site and kept):
+            zero = self._filled(field, 0)
+            means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
+            means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in kept), zero)
+        kernel = self._filled(field, sum(bias.variance for bias in one.biases))
+        ntk = self._filled(field, sum(bias.rate for bias in one.biases))
+        for c, k in kept:
+            for d, m in kept:
+                both = c * np.transpose(d)
+                kernel += both * means.kernel(k, m)
+                ntk += both * means.ntk(k, m)
+        for branch in one.branches:
+            average, moved = (self._read(branch, one) for one in self._leading(branch))
+            kernel += branch.variance * average
+            ntk += branch.rate * average + branch.variance * moved
+        means.kernels[field, field] = self.half * (kernel + kernel.T)
+        means.ntks[field, field] = self.half * (ntk + ntk.T)
+
+    def _filled(self, field: int, number: Any) -> Array:
+        """One number for all samples and positions of a field."""
+        count = len(self.overlap) * prod(self.program.fields[field].grid)
+        count //= prod(self.program.grid)
+        return np.full((count, count), number, dtype=self.overlap.dtype)
+
+    def _read(self, branch: ProgramBranch, covariance: Array) -> Array:
+        """What the window of a branch makes of a covariance."""
+        if branch.sources is None:
+            return covariance
+        return read_covariance(branch.sources, covariance, self.means.samples)
+
+    def _add_scale(self, field: int, variances: Array) -> None:
+        """What a normalised field is multiplied with."""
+        if not (variances > 0).all():
+            norm = self.program.fields[field].norm
+            sample = int(np.argmin(variances > 0)) * self.means.samples // len(variances)
+            raise LayerError(
+                f"A layer applies {norm} to a field that is zero for input {sample}. Its length "
+                "cannot be made one. Give the inputs length, or the first layer biases."
+            )
+        self.scales[field] = variances**-0.5
+
+    def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
+        """⟨φφ⟩, and what the NTK of the fields that are read adds."""
+        if branch.site == INPUT:
+            number = sum(number for number, _ in branch.function)
+            return number**2 * self.overlap, np.zeros_like(self.overlap)
+        u, v = Vertex(0, 0), Vertex(1, 1)
+        both = product_of(at_vertex(branch.function, u), at_vertex(branch.function, v))
+        moved = with_edges(both, [(0, 1)])
+        self.means.planning = True
+        self.means.mean(both), self.means.mean(moved)
+        self.means.planning = False
+        self.means.settle()
+        ((_, field, _, _), *_), _ = next(iter(both))
+        positions = prod(self.program.fields[field].grid)
+        shape = (self.means.samples,) * 2 + (1,) * (LEGS - 2) + (positions,) * SIDES
+        count = self.means.samples * positions
+        average, change = (
+            np.broadcast_to(self.means.mean(terms), shape)
+            .reshape(self.means.samples, self.means.samples, positions, positions)
+            .swapaxes(1, 2)
+            .reshape(count, count)
+            for terms in (both, moved)
+        )
+        return average, change
+
+
+def _linear(field: ProgramField) -> list[tuple[Any, int]]:
+    """What a field keeps: multiples of fields.
+
+    Raises:
+        LayerError: if a function stays on its neuron, so that the field is not Gaussian.
+    """
+    for _, ((_, name, _),) in field.kept:
+        if name is not None:
+            raise LayerError(
+                f"A layer keeps {name}(z) on its neuron. Its preactivations are not Gaussian given "
+                "those below, which the theory at every depth needs. Keep z itself, or derive the "
+                "second layer with at=2."
+            )
+    return [(number, factors[0][0]) for number, factors in field.kept]
