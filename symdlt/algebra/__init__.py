@@ -17,11 +17,13 @@ from symdlt.algebra.factors import Delta, Tensor
 from symdlt.algebra.heads import Head, Kind, Slot
 from symdlt.algebra.index import Index, Species, neuron, neurons, sample, samples
 from symdlt.algebra.laws import (
+    ORTHOGONAL,
     Law,
     from_cumulants,
     from_moments,
     gaussian,
     hazard_value,
+    orthogonal,
     truncated_normal,
     uniform,
 )
@@ -49,6 +51,7 @@ from symdlt.algebra.verbs import (
 )
 
 __all__ = [
+    "ORTHOGONAL",
     "Delta",
     "Expression",
     "Head",
@@ -81,6 +84,7 @@ __all__ = [
     "matrix_form",
     "neuron",
     "neurons",
+    "orthogonal",
     "preactivations",
     "product",
     "replace",

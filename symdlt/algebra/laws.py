@@ -9,7 +9,8 @@ from symdlt.algebra.names import check_symbol, refusal
 from symdlt.algebra.polynomial import ONE, ZERO, Number, Polynomial, as_polynomial, check_values
 from symdlt.errors import IndexStructureError
 
-_FAMILIES = ("gaussian", "uniform", "truncated normal", "listed")
+ORTHOGONAL = "orthogonal"
+_FAMILIES = ("gaussian", "uniform", "truncated normal", "listed", ORTHOGONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class Law:
             return self.scale if order == 2 else ZERO
         if self.name == "uniform":
             return cumulant_from_moments(self._uniform_moment, order)
+        if self.name == ORTHOGONAL:
+            return self._entry_of_orthogonal(order)
         if self.name == "truncated normal":
             return cumulant_from_moments(self._truncated_moment, order)
         return self._listed_cumulant(order)
@@ -105,6 +108,15 @@ class Law:
                 "List it too, with the value 0 if it is to be dropped."
             )
         return dict(self.listed).get(order, ZERO)
+
+    def _entry_of_orthogonal(self, order: int) -> Polynomial:
+        if order == 2:
+            return self.scale
+        raise IndexStructureError(
+            "The entries of an orthogonal matrix are not independent, and have no cumulants of "
+            f"their own beyond the variance. That of order {order} was asked for. Tensors of "
+            "networks with orthogonal weights come from `propagate`, for a `Stack`."
+        )
 
     def _uniform_moment(self, order: int) -> Polynomial:
         return (self.scale * 3) ** (order // 2) * Fraction(1, order + 1)
@@ -149,6 +161,17 @@ def gaussian(variance: Polynomial | Number) -> Law:
     (Polynomial(1), Polynomial(0))
     """
     return Law("gaussian", as_polynomial(variance))
+
+
+def orthogonal(variance: Polynomial | Number) -> Law:
+    """Make the law of a matrix with Haar measure whose entries have a given variance.
+
+    Its rows, or if there are more of them its columns, are orthogonal and of one length.
+
+    >>> orthogonal(1).cumulant(2)
+    Polynomial(1)
+    """
+    return Law(ORTHOGONAL, as_polynomial(variance))
 
 
 def uniform(variance: Polynomial | Number) -> Law:

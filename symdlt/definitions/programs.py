@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from symdlt.algebra import Head
+from symdlt.algebra import ORTHOGONAL, Head
 from symdlt.definitions.network import Network
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
 from symdlt.definitions.windows import Grid, Sources
@@ -52,6 +52,11 @@ class ProgramBranch:
     def rate(self) -> float:
         """$λ_W$, the learning rate of a weight times what it sums over; $λ_b$ of biases."""
         return self._scale * self.entry_rate
+
+    @property
+    def orthogonal(self) -> bool:
+        """Whether the weights are an orthogonal matrix."""
+        return self.tensor.law is not None and self.tensor.law.name == ORTHOGONAL
 
     @property
     def _scale(self) -> float:

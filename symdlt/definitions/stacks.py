@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from itertools import chain, count
 
 from symdlt.activations import activation
-from symdlt.algebra import Head, Polynomial, biases, symbol, weights
+from symdlt.algebra import Head, Law, Polynomial, biases, symbol, weights
 from symdlt.definitions.branches import ascii_name, names_in
-from symdlt.definitions.short_form import WIDTH, constant_named, greek
+from symdlt.definitions.short_form import WIDTH, greek
+from symdlt.definitions.statements import (
+    StatementProduct,
+    StatementReader,
+    constant_of,
+    field_of,
+    free_name,
+)
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
-    NORMS,
     Drawn,
     Factor,
     SiteFunction,
@@ -25,11 +29,6 @@ from symdlt.definitions.streams import (
 )
 from symdlt.definitions.windows import Window
 from symdlt.errors import ActivationError, LayerError
-
-_TOKEN = re.compile(
-    r"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))"
-)
-_ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +48,8 @@ class Stack:
             network, and others stand by their name.
         rates: the learning rate of each random tensor by its name; λ_b for biases b, and λ_W over
             the width that is summed over for weights W, unless told.
+        laws: what makes the law of weights of their variance, by their names, such as `uniform` or
+            `orthogonal`; Gaussian unless told.
 
     Raises:
         LayerError: if it cannot be read, or is no feed-forward layer, and why.
@@ -62,6 +63,7 @@ class Stack:
 
     text: str
     rates: Mapping[str, Polynomial] | None = None
+    laws: Mapping[str, Callable[[Polynomial], Law]] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -70,6 +72,7 @@ class Stack:
                 'Give one such as "h = U s(z); z\' = z + W s(h)".'
             )
         object.__setattr__(self, "rates", dict(self.rates or {}))
+        object.__setattr__(self, "laws", dict(self.laws or {}))
         self._check()
 
     @cached_property
@@ -136,9 +139,9 @@ class Stack:
         """The fields that stand inside a statement, and its own."""
         made: list[Stream] = []
 
-        def make(inside: list[list[_Product]], norm: str | None) -> str:
-            if (field := _field_of(inside)) is None:
-                field = _free_name(inside, known | {stream.name for stream in made} | {name})
+        def make(inside: list[list[StatementProduct]], norm: str | None) -> str:
+            if (field := field_of(inside)) is None:
+                field = free_name(inside, known | {stream.name for stream in made} | {name})
                 made.append(self._stream(field, inside))
             if norm is None:
                 return field
@@ -148,12 +151,12 @@ class Stack:
                 made.append(Stream(own, (kept,), (), norm))
             return own
 
-        summands = _StatementReader(body, known, self._refused, make).summands()
-        if made and made[-1].norm and _field_of(summands) == made[-1].name:
+        summands = StatementReader(body, known, self._refused, make).summands()
+        if made and made[-1].norm and field_of(summands) == made[-1].name:
             return made[:-1], replace(made[-1], name=name)
         return made, self._stream(name, summands)
 
-    def _stream(self, name: str, summands: list[list[_Product]]) -> Stream:
+    def _stream(self, name: str, summands: list[list[StatementProduct]]) -> Stream:
         kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
         for products in summands:
@@ -169,27 +172,30 @@ class Stack:
             else:
                 *names, bias = products[0].names
                 head = biases("ℓ+1", name=greek(bias))
-                constant = _constant(_Product(products[0].number, tuple(names)))
+                constant = constant_of(StatementProduct(products[0].number, tuple(names)))
                 drawn.append(Drawn(head, self._rate(head, Polynomial.number(1)), None, constant))
         return Stream(name, tuple(kept), tuple(drawn))
 
-    def _kept(self, product: _Product) -> tuple[Polynomial, Factor]:
+    def _kept(self, product: StatementProduct) -> tuple[Polynomial, Factor]:
         factor = product.factors[0]
         if len(product.factors) > 1 or factor.function is not None:
             raise self._refused(
                 f"keeps {' '.join(map(str, product.factors))} on its neuron. Only a field itself "
                 "can stay there; what reads it may be any function"
             )
-        return _constant(product), factor
+        return constant_of(product), factor
 
-    def _weights(self, word: str, products: list[_Product]) -> Drawn:
+    def _weights(self, word: str, products: list[StatementProduct]) -> Drawn:
         name, bracket, window = word.partition("[")
         if not all(one.factors for one in products):
             raise self._refused(f"has the weights {name} without a field that they read")
         head = weights("ℓ+1", name=greek(name))
+        if make := (self.laws or {}).get(name):
+            assert head.law is not None
+            head = weights("ℓ+1", name=greek(name), law=make(head.law.cumulant(2)))
         terms = tuple(
             (
-                _constant(replace(one, names=tuple(n for n in one.names if n != word))),
+                constant_of(replace(one, names=tuple(n for n in one.names if n != word))),
                 tuple(sorted(one.factors, key=str)),
             )
             for one in products
@@ -210,6 +216,9 @@ class Stack:
                 f"uses {', '.join(twice)} twice. The theory draws weights and biases afresh for "
                 "each place where they stand"
             )
+        unknown = sorted({*(self.laws or {})} - {*drawn})
+        if unknown:
+            raise self._refused(f"has no weights {', '.join(unknown)}, whose law was given")
         for name in self.functions:
             if name != "s":
                 try:
@@ -254,139 +263,3 @@ def is_stack(text: object) -> bool:
         or "[" in plain
         or re.search(r"\bx\b", plain) is not None
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """One product: a number, names that are no fields, and factors."""
-
-    number: Fraction
-    names: tuple[str, ...] = ()
-    factors: tuple[Factor, ...] = ()
-
-    def __mul__(self, other: _Product) -> _Product:
-        return _Product(
-            self.number * other.number, self.names + other.names, self.factors + other.factors
-        )
-
-
-class _StatementReader:
-    """Reads the right side of a statement: sums of products of sums."""
-
-    def __init__(
-        self,
-        body: str,
-        known: set[str],
-        refused: Callable[[str], LayerError],
-        make: Callable[[list[list[_Product]], str | None], str],
-    ) -> None:
-        self.known, self.refused, self.make = known, refused, make
-        self.tokens: list[str] = []
-        place = 0
-        while place < len(body.rstrip()):
-            match = _TOKEN.match(body, place)
-            if match is None:
-                raise refused(f"cannot be read at {body[place:].strip()[:20]!r}")
-            self.tokens.append(match[0].strip())
-            place = match.end()
-        self.place = 0
-
-    def summands(self) -> list[list[_Product]]:
-        """The summands of the statement, each with its brackets multiplied out."""
-        found = self._sum()
-        if self.place < len(self.tokens):
-            raise self.refused(f"has {self.tokens[self.place]!r} out of place")
-        return found
-
-    @property
-    def _next(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
-
-    def _take(self) -> str:
-        self.place += 1
-        return self.tokens[self.place - 1]
-
-    def _sum(self) -> list[list[_Product]]:
-        found = []
-        sign = -1 if self._next == "-" else 1
-        if self._next in ("+", "-"):
-            self._take()
-        while True:
-            found.append([_Product(Fraction(sign)) * one for one in self._product()])
-            if self._next not in ("+", "-"):
-                return found
-            sign = -1 if self._take() == "-" else 1
-
-    def _product(self) -> list[_Product]:
-        found = [_Product(Fraction(1))]
-        start = self.place
-        while self._next and self._next not in ("+", "-", ")"):
-            found = [one * other for one in found for other in self._factor()]
-        if self.place == start:
-            raise self.refused("has an empty summand")
-        return found
-
-    def _factor(self) -> list[_Product]:
-        word = self._take()
-        if word == "(":
-            inner = [one for summand in self._sum() for one in summand]
-            self._close()
-            return inner
-        if word[0].isdigit():
-            return [_Product(Fraction(word))]
-        name = word.rstrip("'")
-        if self._next == "(" and not name[0].isupper():
-            self._take()
-            inside = [] if self._next in ("", ")") else self._sum()
-            if not any(one.factors for summand in inside for one in summand):
-                words = [word for summand in inside for one in summand for word in one.names]
-                raise self._unknown(words[0] if words else "nothing")
-            self._close()
-            if name in NORMS:
-                if word != name:
-                    raise self.refused(f"has {word} of a field, which reads the others too")
-                return [_Product(Fraction(1), (), (Factor(self.make(inside, word)),))]
-            field = self.make(inside, None)
-            return [_Product(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))]
-        if word in self.known or word in _ALIASES:
-            return [_Product(Fraction(1), (), (Factor(_ALIASES.get(word, word)),))]
-        if word != name or ("[" in word and not word[0].isupper()):
-            raise self.refused(f"has {word}, which is no field that was made before")
-        return [_Product(Fraction(1), (word,))]
-
-    def _unknown(self, word: str) -> LayerError:
-        return self.refused(
-            f"reads {word} before it is made. Fields that can be read here are "
-            f"{', '.join(sorted(self.known))}"
-        )
-
-    def _close(self) -> None:
-        if self._next != ")":
-            raise self.refused("has a bracket that is not closed")
-        self._take()
-
-
-def _field_of(summands: list[list[_Product]]) -> str | None:
-    """The name of a field that stands alone."""
-    products = [one for summand in summands for one in summand]
-    if len(products) == 1 and products[0].number == 1 and not products[0].names:
-        factors = products[0].factors
-        if len(factors) == 1 and factors[0].function is None:
-            return factors[0].field
-    return None
-
-
-def _free_name(summands: list[list[_Product]], taken: set[str]) -> str:
-    """A name for a field without one: the letter of its first weights, small, if it is free."""
-    letters = [name for summand in summands for one in summand for name in one.names]
-    letter = next((name[0].lower() for name in letters if name[0].isupper()), "h")
-    names = chain([letter], (f"{letter}{k}" for k in count(2)))
-    return next(name for name in names if name not in taken)
-
-
-def _constant(product: _Product) -> Polynomial:
-    """The number and the symbols of a product."""
-    constant = Polynomial.number(product.number)
-    for name in product.names:
-        constant = constant * constant_named(name)
-    return constant

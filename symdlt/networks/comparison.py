@@ -20,7 +20,7 @@ from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinit
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
-from symdlt.networks.streams import named_activation
+from symdlt.networks.streams import named_activation, without_corrections
 
 if TYPE_CHECKING:
     from symdlt.sampling import Measurement, TensorName
@@ -47,7 +47,7 @@ class Comparison(EqualByFields):
         errors: standard errors of what was measured.
         networks: how many networks there were of each size.
         extrapolated: whether networks twice as wide took away the correction of order 1/n.
-        left_out: tensors of "all" that cannot be had, or not be measured, because of kinks.
+        left_out: tensors of "all" that cannot be had, or not be measured because of kinks.
         norms: of each tensor the size of what cancels in it, a product of the largest G and H.
     """
 
@@ -124,7 +124,7 @@ class Comparison(EqualByFields):
             "Of each tensor the entry that deviates most; z is the deviation in standard errors.",
         ]
         if self.left_out:
-            remarks.append(f"Not compared, because of kinks: {' '.join(self.left_out)}.")
+            remarks.append(f"Not compared, since not known or not seen: {' '.join(self.left_out)}.")
         if least and self.extrapolated:
             remarks.append(
                 "Both sizes are extrapolated to the leading order: of relative order 1/n² = "
@@ -190,7 +190,7 @@ def check(
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     data = check_data(x, not mlp.is_dense)
     asked = asked_tensors(tensors)
-    names, left_out = _compared(mlp, asked)
+    names, left_out = _compared(mlp.resized(positions=data.shape[2:]), asked)
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
@@ -210,7 +210,9 @@ def check(
 
 def _compared(mlp: Network, asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tensors that can be compared, and those of "all" that are left out."""
-    names = tuple(name for name in asked if _measurable(mlp, name))
+    reason = without_corrections(mlp) if asked == TENSORS else ""
+    known = [name for name in asked if not reason or "." not in name]
+    names = tuple(name for name in known if _measurable(mlp, name))
     left_out = tuple(name for name in asked if name not in names)
     if left_out and asked != TENSORS:
         raise KernelError(

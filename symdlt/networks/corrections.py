@@ -12,10 +12,10 @@ import numpy as np
 
 from symdlt.definitions import INPUT, Correlator
 from symdlt.errors import LayerError
-from symdlt.networks.fluctuations import ZERO, Fluctuations, total
+from symdlt.networks.fluctuations import Fluctuations, total
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first, subsets
 from symdlt.networks.site_functions import Vertex, at_vertex, fields_at, product_of, with_edges
-from symdlt.networks.site_means import LEGS, ONE, Array
+from symdlt.networks.site_means import LEGS, ONE, ZERO, Array
 
 
 class Corrections:

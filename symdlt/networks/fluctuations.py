@@ -21,8 +21,6 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import partial
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
@@ -35,7 +33,7 @@ from symdlt.definitions import (
     Correlator,
     Function,
 )
-from symdlt.networks.positions import negatives, read_pairs, sums
+from symdlt.networks.moves import Moves, OfNoise, OfPair
 from symdlt.networks.site_averages import (
     MEAN,
     OUTPUT,
@@ -58,11 +56,7 @@ from symdlt.networks.site_functions import (
     with_edges,
 )
 from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ONE, SIDES, Array
-
-OfPair = Callable[[Pair, Edges], Array]
-OfNoise = Callable[[SiteAverage, Edges], Array]
-ZERO = 0 * ONE  # known by identity: what vanishes by the structure of a network
+from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO, Array
 
 
 class Fluctuations:
@@ -79,12 +73,28 @@ class Fluctuations:
         self.means = kernels.means
         self.kept = kernels.kept
         self.scales = kernels.scales
+        self.drawn = kernels.drawn
         self.samples = kernels.means.samples
+        self.moves = Moves(kernels.program)
         self.widths = {field.site: field.width for field in self.program.fields}
+        self.reached = self._reached()
         self.known: dict[object, Array] = {}
         self.slopes: dict[SiteAverage, list[Slope]] = {}
         self.responses: dict[tuple[SiteAverage, int], Array] = {}
         self.functions: dict[SiteAverage, tuple[Terms, int | None]] = {}
+
+    def _reached(self) -> list[set[int]]:
+        """Of each field the sites whose neurons, directly or not, it is made of."""
+        found: list[set[int]] = []
+        for field, kept in zip(self.program.fields, self.kept, strict=True):
+            own = set().union(*(found[below] for _, below in kept))
+            own |= {field.site} if field.norm else set()
+            for branch in field.branches:
+                own |= {branch.site} if branch.site is not None else set()
+                read = {of for _, factors in branch.function for of, _, _ in factors}
+                own = own.union(*(found[of] for of in read & {*range(len(found))}))
+            found.append(own)
+        return found
 
     def plan(self, ask: Callable[[], None]) -> None:
         """Find all means that are asked for."""
@@ -129,19 +139,50 @@ class Fluctuations:
             left, right = right, left
         key = left, right, edges
         if key not in self.known:
-            self.known[key] = self.parts(
+            found = self.parts(
                 left,
                 edges,
                 lambda pair, rest: self.both(pair, right, rest),
                 lambda average, rest: self.noise(average, right, rest),
             )
+            self.known[key] = total([(1, found), *self._orthogonal(left, right, edges)])
         return self.known[key]
+
+    def _orthogonal(self, left: Pair, right: Pair, edges: Edges) -> Iterator[tuple[float, Array]]:
+        r"""What orthogonal weights add between two neurons, $-(S_{ux}S_{vy} + S_{uy}S_{vx})/n$.
+
+        For Haar measure of n rows and columns, $i ≠ k$, $E[O_{ia}O_{ib}O_{kc}O_{kd}]$ is
+        $[(n+1)δ_{ab}δ_{cd} - δ_{ac}δ_{bd} - δ_{ad}δ_{bc}] / (n(n-1)(n+2))$ (D. Weingarten, 1978).
+        """
+        ((field, u), (_, v)), ((_, x), (_, y)) = left, right
+        if {of for of, _ in (*left, *right)} != {field}:
+            return
+        for number, branch in enumerate(self.program.fields[field].branches):
+            for pairs in (((u, x), (v, y)), ((u, y), (v, x))) if branch.orthogonal else ():
+                inside = [joining(*ends) & edges for ends in pairs]
+                if edges == inside[0] | inside[1]:
+                    one, other = (
+                        self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
+                        for ends, moved in zip(pairs, inside, strict=True)
+                    )
+                    yield -1 / max(branch.shape), one * other
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
         pair = later_first(pair)
         key = average, pair, edges
         if key not in self.known:
+            ((field, u), (other, v)) = pair
+            if self.function(average)[1] not in self.reached[field] | self.reached[other]:
+                return ZERO
+            below = [top for top in self.program.tops if top < other]
+            if (
+                below
+                and (average, later_first(((below[-1], u), (below[-1], v))), edges)
+                not in self.known
+            ):
+                for top in below:  # from below, so that calls are not nested over all layers
+                    self.noise(average, ((top, u), (top, v)), edges)
             self.known[key] = self.parts(
                 pair,
                 edges,
@@ -171,31 +212,13 @@ class Fluctuations:
         for number, branch in enumerate(one.branches):
             if branch.site == INPUT:
                 continue
-            for average, read in self._averages(field, number, (u, v)):
+            for average, read in self.moves.averages(field, number, (u, v)):
                 change = self._change(average, edges, of_pair, of_noise)
                 parts.append((branch.variance, read(change)))
                 if edge <= edges and edge:
                     change = self._change(average, edges - edge, of_pair, of_noise)
                     parts.append((branch.rate, read(change)))
         return total(parts)
-
-    def _averages(
-        self, field: int, number: int, ends: tuple[Vertex, Vertex]
-    ) -> Iterator[tuple[SiteAverage, Callable[[Array], Array]]]:
-        """The averages that a branch reads at two vertices, and what its window makes of them."""
-        first, second = sorted(ends)
-        one = self.program.fields[field]
-        branch = one.branches[number]
-        if branch.sources is None:
-            yield SiteAverage((field, number), (first, second)), _unchanged
-            return
-        ((_, ((read, _, _), *_)), *_) = branch.function
-        below = self.program.fields[read].grid
-        pairs = read_pairs(branch.sources, one.grid, below, first.offset, second.offset)
-        for offset, matrix in pairs:
-            begin, end = first._replace(offset=0), second._replace(offset=offset)
-            axis = LEGS + first.side
-            yield SiteAverage((field, number), (begin, end)), partial(_along, matrix, axis)
 
     def _kept(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         """The fields that a field keeps, and their factors at a vertex."""
@@ -234,7 +257,7 @@ class Fluctuations:
     ) -> Array:
         """The covariance of δM with something: of its noise, and of its response."""
         parts = [
-            (1, self._at_base(average, edges, of_noise)),
+            (1, self.moves.at_base(average, edges, of_noise)),
             (1, self._response(average, edges, of_pair)),
         ]
         terms, _ = self.function(average)
@@ -243,28 +266,10 @@ class Fluctuations:
                 slope, _ = self.function(average.along(leg))
                 for inside in subsets(average.inside & edges):
                     mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
-                    change = self._at_base(mean, edges - inside, of_noise)
+                    change = self.moves.at_base(mean, edges - inside, of_noise)
                     if change is not ZERO and (moved := with_edges(slope, inside)):
                         parts.append((factor, self.means.mean(moved) * change))
         return total(parts)
-
-    def _at_base(self, average: SiteAverage, edges: Edges, of_noise: OfNoise) -> Array:
-        """The covariance of the noise of an average, whose one vertex may have an offset."""
-        first, _ = average.vertices
-        if not first.offset:
-            return of_noise(average, edges)
-        field = average.read[0]
-        base = first._replace(offset=0)
-        found = of_noise(replace(average, vertices=(base, base)), edges)
-        return self._moved(found, first, field)
-
-    def _moved(self, found: Array, vertex: Vertex, field: int) -> Array:
-        """An array over the positions of a side, taken at the offset of a vertex."""
-        axis = LEGS + vertex.side
-        if found is ZERO or not vertex.offset or found.shape[axis] == 1:
-            return found
-        taken: Array = found.take(sums(self.program.fields[field].grid)[vertex.offset], axis=axis)
-        return taken
 
     def _response(self, average: SiteAverage, edges: Edges, of_pair: OfPair) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
@@ -272,7 +277,7 @@ class Fluctuations:
         for place, slope in enumerate(self._slopes(average)):
             if not slope.inside <= edges:
                 continue
-            change = self._of_pair(slope.pair, edges - slope.inside, of_pair)
+            change = self.moves.of_pair(slope.pair, edges - slope.inside, of_pair)
             if change is ZERO:
                 continue
             key = average, place
@@ -282,17 +287,6 @@ class Fluctuations:
                 self.responses[key] = self.means.mean(slope.terms)
             parts.append((1, self.responses.get(key, ONE) * change))
         return total(parts)
-
-    def _of_pair(self, pair: Pair, edges: Edges, of_pair: OfPair) -> Array:
-        """The covariance of a pair of fields, whose lower vertex may have an offset."""
-        (f, u), (g, v) = pair
-        low = min(u, v)
-        if not low.offset:
-            return of_pair(pair, edges)
-        grid = self.program.fields[f].grid
-        back = sums(grid)[negatives(grid)[low.offset]]
-        u, v = (end._replace(offset=int(back[end.offset])) for end in (u, v))
-        return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
 
     def _slopes(self, average: SiteAverage) -> list[Slope]:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
@@ -367,19 +361,6 @@ class _Planned(dict[object, Array]):
 
     def __missing__(self, key: object) -> Array:
         return self.below[key]
-
-
-def _unchanged(array: Array) -> Array:
-    return array
-
-
-def _along(matrix: Array, axis: int, array: Array) -> Array:
-    """A matrix times an array along one axis."""
-    if array is ZERO:
-        return ZERO
-    if array.shape[axis] == 1:  # the same at all positions
-        matrix = matrix.sum(axis=1, keepdims=True)
-    return np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T, -1, axis)
 
 
 def total(parts: Iterable[tuple[Any, Array]]) -> Array:

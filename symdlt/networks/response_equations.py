@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.algebra import Polynomial
+from symdlt.algebra import ORTHOGONAL, Polynomial
 from symdlt.definitions import (
     BELOW,
     DENSE,
@@ -34,7 +34,7 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
 from symdlt.errors import LayerError, OrderError, require
-from symdlt.networks.fluctuations import ZERO, Fluctuations
+from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import (
@@ -46,7 +46,7 @@ from symdlt.networks.site_functions import (
     with_edges,
 )
 from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ONE, SiteMeans
+from symdlt.networks.site_means import LEGS, ONE, ZERO, SiteMeans
 
 Symbols = NDArray[Any]
 BASE = 0  # the field z of layer ℓ
@@ -91,10 +91,13 @@ def layer_equations(name: str | Correlator, layer: Layer | Stack | str) -> Layer
     definition = read_layer_definition(layer)
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
     drawn = [one for stream in definition.streams for one in stream.drawn]
-    if any(stream.norm for stream in definition.streams) or any(one.window for one in drawn):
+    orthogonal = any(one.tensor.law and one.tensor.law.name == ORTHOGONAL for one in drawn)
+    norms = any(stream.norm for stream in definition.streams)
+    if norms or orthogonal or any(one.window for one in drawn):
         raise LayerError(
-            f"The layer {str(definition)!r} normalises a field, or reads several positions. "
-            "Equations in symbols are of layers without. Ask `propagate` for the numbers."
+            f"The layer {str(definition)!r} normalises a field, reads several positions, or has "
+            "orthogonal weights. Equations in symbols are of layers without. Ask `propagate` for "
+            "the numbers."
         )
     if correlator.pairs > 2:
         raise OrderError(

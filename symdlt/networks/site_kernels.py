@@ -34,6 +34,8 @@ class SiteKernels:
         self.means = means
         self.kept: list[list[tuple[Any, int]]] = [_linear(field) for field in program.fields]
         self.scales: dict[int, Array] = {}  # what a normalised field is multiplied with
+        # Of a field and its branch what the weights make of the kernel, and of the NTK of others.
+        self.drawn: dict[tuple[int, int], tuple[Array, Array]] = {}
 
     def add(self, field: int) -> None:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
@@ -54,8 +56,9 @@ class SiteKernels:
                 both = c * np.transpose(d)
                 kernel += both * means.kernel(k, m)
                 ntk += both * means.ntk(k, m)
-        for branch in one.branches:
+        for number, branch in enumerate(one.branches):
             average, moved = (self._read(branch, one) for one in self._leading(branch))
+            self.drawn[field, number] = branch.variance * average, branch.variance * moved
             kernel += branch.variance * average
             ntk += branch.rate * average + branch.variance * moved
         means.kernels[field, field] = self.half * (kernel + kernel.T)

@@ -39,6 +39,7 @@ GHOST = -1  # the field of the independent Gaussian that joins odd groups
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 AXES = LEGS + SIDES
 ONE = np.ones((1,) * AXES, dtype=int)  # whole, to be multiplied with numbers of any kind
+ZERO = 0 * ONE  # known by identity: what vanishes by the structure of a network
 
 
 class SiteMeans:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
+from symdlt.algebra import ORTHOGONAL
 from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
@@ -50,17 +51,11 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             "G V."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
-    if network.positions and (later := [name for name in names if "." in name]):
+    later = [name for name in names if "." in name]
+    if later and (reason := without_corrections(network)):
         raise LayerError(
-            f"{' '.join(later)} of networks with positions is not known: a neuron would have to be "
-            "followed at two positions. Ask for leading orders."
-        )
-    norms = sorted({stream.norm for stream in streams if stream.norm})
-    if norms and (later := [name for name in names if "." in name]):
-        raise LayerError(
-            f"{' '.join(later)} of networks with {norms[0]} is not known: lengths are expanded to "
-            "first order in their fluctuations, and corrections need the second. Ask for leading "
-            "orders."
+            f"{' '.join(later)} cannot be had: {reason}. They were asked of {network!r}. Ask for "
+            "leading orders."
         )
     for function in sorted({function for stream in streams for function in functions_in(stream)}):
         _check_kinks(named_activation(network, function), names)
@@ -74,6 +69,20 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                     "Gaussian even at infinite width. Make it Gaussian; weights that are summed "
                     "over many neurons may have any symmetric law."
                 )
+
+
+def without_corrections(network: Network) -> str:
+    """Why G.1 and H.1 of a network are not known; empty if they are."""
+    streams = [stream for layer in network.layers for stream in layer.streams]
+    norms = sorted({stream.norm for stream in streams if stream.norm})
+    if network.positions:
+        return "a neuron would have to be followed at two positions"
+    if norms:
+        return f"lengths of {norms[0]} are expanded to first order, and corrections need the second"
+    hidden = [drawn for layer in network.layers[1:-1] for s in layer.streams for drawn in s.drawn]
+    if any(drawn.tensor.law and drawn.tensor.law.name == ORTHOGONAL for drawn in hidden):
+        return "the entries of orthogonal weights are not independent"
+    return ""
 
 
 def _check_kinks(one: Activation | tuple[Function, ...], names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from symdlt.definitions import Network
 from symdlt.errors import LayerError
-from symdlt.networks.fluctuations import ZERO, Fluctuations
+from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
     asked_tensors,
@@ -18,7 +18,7 @@ from symdlt.networks.requests import (
     overlaps,
 )
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
-from symdlt.networks.site_means import Array
+from symdlt.networks.site_means import ZERO, Array
 from symdlt.networks.streams import check_streams, stream_tensors
 
 

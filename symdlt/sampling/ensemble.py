@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symdlt.algebra import Law, gaussian, hazard_value, symbol, truncated_normal, uniform
+from symdlt.algebra import (
+    ORTHOGONAL,
+    Law,
+    gaussian,
+    hazard_value,
+    symbol,
+    truncated_normal,
+    uniform,
+)
 from symdlt.definitions import WIDTH, Network, ProgramBranch, dense_layer, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, SamplingError, require
@@ -149,11 +157,13 @@ def _draw_standard(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -
     """Numbers of variance one whose multiples have a law."""
     if law.name == "uniform":
         return rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), shape)
+    if law.name == ORTHOGONAL:
+        return _draw_orthogonal(shape, rng)
     if law.name not in ("gaussian", "truncated normal"):
         raise SamplingError(
             f"A {law.name} law is known by its cumulants alone, and cannot be drawn from. "
             "It is that of a tensor of a layer of the network. "
-            "Try a Gaussian, uniform or truncated normal law."
+            "Try a Gaussian, uniform, truncated normal or orthogonal law."
         )
     values = rng.standard_normal(shape)
     if law.name == "gaussian":
@@ -162,6 +172,15 @@ def _draw_standard(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -
     while (outside := np.abs(values) > cut).any():
         values[outside] = rng.standard_normal(int(outside.sum()))
     return values / math.sqrt(1.0 - cut * hazard_value(law.cutoff))
+
+
+def _draw_orthogonal(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """Matrices by Haar measure: QR of Gaussian ones, with the signs of R's diagonal taken out."""
+    count, rows, columns = shape
+    size = max(rows, columns)
+    basis, triangle = np.linalg.qr(rng.standard_normal((count, size, min(rows, columns))))
+    basis *= np.sign(np.einsum("bii->bi", triangle))[:, None, :] * math.sqrt(size)
+    return basis if rows >= columns else basis.swapaxes(1, 2)
 
 
 def _whole_widths(widths: Iterable[int]) -> tuple[int, ...]:

@@ -187,7 +187,7 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
         check(relu, [[1.0, 0.5]], ["G", "P"], networks=100)
     compared = check(relu, [[1.0, 0.5]], ["all"], networks=100)
     assert compared.left_out == tuple("PQRSTU")
-    assert "Not compared, because of kinks: P Q R S T U." in str(compared)
+    assert "Not compared, since not known or not seen: P Q R S T U." in str(compared)
 
 
 def test_a_constant_activation_has_tensors_that_are_exactly_zero():

@@ -175,5 +175,5 @@ def test_what_is_no_window_is_refused(text):
 
 def test_corrections_of_networks_with_positions_are_refused():
     network = Network("tanh", [5], VALUES, ["z' = b + W[3] z", "z' = b + W[all] s(z)"])
-    with pytest.raises(LayerError, match=r"G\.1 of networks with positions"):
+    with pytest.raises(LayerError, match="followed at two positions"):
         propagate(network, np.ones((1, 2, 3)), "G.1")

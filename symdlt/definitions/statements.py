@@ -1,0 +1,157 @@
+"""Statements of a stack: the right side of one field, read as sums of products of sums."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, count
+
+from symdlt.algebra import Polynomial
+from symdlt.definitions.short_form import constant_named
+from symdlt.definitions.streams import BELOW, NORMS, Factor
+from symdlt.errors import LayerError
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))"
+)
+_ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
+
+
+@dataclass(frozen=True, slots=True)
+class StatementProduct:
+    """One product: a number, names that are no fields, and factors."""
+
+    number: Fraction
+    names: tuple[str, ...] = ()
+    factors: tuple[Factor, ...] = ()
+
+    def __mul__(self, other: StatementProduct) -> StatementProduct:
+        return StatementProduct(
+            self.number * other.number, self.names + other.names, self.factors + other.factors
+        )
+
+
+class StatementReader:
+    """Reads the right side of a statement: sums of products of sums."""
+
+    def __init__(
+        self,
+        body: str,
+        known: set[str],
+        refused: Callable[[str], LayerError],
+        make: Callable[[list[list[StatementProduct]], str | None], str],
+    ) -> None:
+        self.known, self.refused, self.make = known, refused, make
+        self.tokens: list[str] = []
+        place = 0
+        while place < len(body.rstrip()):
+            match = _TOKEN.match(body, place)
+            if match is None:
+                raise refused(f"cannot be read at {body[place:].strip()[:20]!r}")
+            self.tokens.append(match[0].strip())
+            place = match.end()
+        self.place = 0
+
+    def summands(self) -> list[list[StatementProduct]]:
+        """The summands of the statement, each with its brackets multiplied out."""
+        found = self._sum()
+        if self.place < len(self.tokens):
+            raise self.refused(f"has {self.tokens[self.place]!r} out of place")
+        return found
+
+    @property
+    def _next(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def _take(self) -> str:
+        self.place += 1
+        return self.tokens[self.place - 1]
+
+    def _sum(self) -> list[list[StatementProduct]]:
+        found = []
+        sign = -1 if self._next == "-" else 1
+        if self._next in ("+", "-"):
+            self._take()
+        while True:
+            found.append([StatementProduct(Fraction(sign)) * one for one in self._product()])
+            if self._next not in ("+", "-"):
+                return found
+            sign = -1 if self._take() == "-" else 1
+
+    def _product(self) -> list[StatementProduct]:
+        found = [StatementProduct(Fraction(1))]
+        start = self.place
+        while self._next and self._next not in ("+", "-", ")"):
+            found = [one * other for one in found for other in self._factor()]
+        if self.place == start:
+            raise self.refused("has an empty summand")
+        return found
+
+    def _factor(self) -> list[StatementProduct]:
+        word = self._take()
+        if word == "(":
+            inner = [one for summand in self._sum() for one in summand]
+            self._close()
+            return inner
+        if word[0].isdigit():
+            return [StatementProduct(Fraction(word))]
+        name = word.rstrip("'")
+        if self._next == "(" and not name[0].isupper():
+            self._take()
+            inside = [] if self._next in ("", ")") else self._sum()
+            if not any(one.factors for summand in inside for one in summand):
+                words = [word for summand in inside for one in summand for word in one.names]
+                raise self._unknown(words[0] if words else "nothing")
+            self._close()
+            if name in NORMS:
+                if word != name:
+                    raise self.refused(f"has {word} of a field, which reads the others too")
+                return [StatementProduct(Fraction(1), (), (Factor(self.make(inside, word)),))]
+            field = self.make(inside, None)
+            return [
+                StatementProduct(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))
+            ]
+        if word in self.known or word in _ALIASES:
+            return [StatementProduct(Fraction(1), (), (Factor(_ALIASES.get(word, word)),))]
+        if word != name or ("[" in word and not word[0].isupper()):
+            raise self.refused(f"has {word}, which is no field that was made before")
+        return [StatementProduct(Fraction(1), (word,))]
+
+    def _unknown(self, word: str) -> LayerError:
+        return self.refused(
+            f"reads {word} before it is made. Fields that can be read here are "
+            f"{', '.join(sorted(self.known))}"
+        )
+
+    def _close(self) -> None:
+        if self._next != ")":
+            raise self.refused("has a bracket that is not closed")
+        self._take()
+
+
+def field_of(summands: list[list[StatementProduct]]) -> str | None:
+    """The name of a field that stands alone."""
+    products = [one for summand in summands for one in summand]
+    if len(products) == 1 and products[0].number == 1 and not products[0].names:
+        factors = products[0].factors
+        if len(factors) == 1 and factors[0].function is None:
+            return factors[0].field
+    return None
+
+
+def free_name(summands: list[list[StatementProduct]], taken: set[str]) -> str:
+    """A name for a field without one: the letter of its first weights, small, if it is free."""
+    letters = [name for summand in summands for one in summand for name in one.names]
+    letter = next((name[0].lower() for name in letters if name[0].isupper()), "h")
+    names = chain([letter], (f"{letter}{k}" for k in count(2)))
+    return next(name for name in names if name not in taken)
+
+
+def constant_of(product: StatementProduct) -> Polynomial:
+    """The number and the symbols of a product."""
+    constant = Polynomial.number(product.number)
+    for name in product.names:
+        constant = constant * constant_named(name)
+    return constant

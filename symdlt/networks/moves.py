@@ -1,0 +1,91 @@
+"""How pairs of vertices move over grids of positions, from a layer to what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from symdlt.definitions import Program
+from symdlt.networks.positions import negatives, read_pairs, sums
+from symdlt.networks.site_averages import Edges, Pair, SiteAverage
+from symdlt.networks.site_functions import Vertex
+from symdlt.networks.site_means import LEGS, ZERO, Array
+
+OfPair = Callable[[Pair, Edges], Array]
+OfNoise = Callable[[SiteAverage, Edges], Array]
+
+
+class Moves:
+    """Moves over the grids of a program.
+
+    A pair goes over the grid with the offset between its vertices; the lower one has none.
+
+    Args:
+        program: the network.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def averages(
+        self, field: int, number: int, ends: tuple[Vertex, Vertex]
+    ) -> Iterator[tuple[SiteAverage, Callable[[Array], Array]]]:
+        """The averages that a branch reads at two vertices, and what its window makes of them."""
+        first, second = sorted(ends)
+        one = self.program.fields[field]
+        branch = one.branches[number]
+        if branch.sources is None:
+            yield SiteAverage((field, number), (first, second)), _unchanged
+            return
+        ((_, ((read, _, _), *_)), *_) = branch.function
+        below = self.program.fields[read].grid
+        pairs = read_pairs(branch.sources, one.grid, below, first.offset, second.offset)
+        for offset, matrix in pairs:
+            begin, end = first._replace(offset=0), second._replace(offset=offset)
+            axis = LEGS + first.side
+            yield SiteAverage((field, number), (begin, end)), partial(_along, matrix, axis)
+
+    def at_base(self, average: SiteAverage, edges: Edges, of_noise: OfNoise) -> Array:
+        """The covariance of the noise of an average, whose one vertex may have an offset."""
+        first, _ = average.vertices
+        if not first.offset:
+            return of_noise(average, edges)
+        field = average.read[0]
+        base = first._replace(offset=0)
+        found = of_noise(replace(average, vertices=(base, base)), edges)
+        return self._moved(found, first, field)
+
+    def _moved(self, found: Array, vertex: Vertex, field: int) -> Array:
+        """An array over the positions of a side, taken at the offset of a vertex."""
+        axis = LEGS + vertex.side
+        if found is ZERO or not vertex.offset or found.shape[axis] == 1:
+            return found
+        taken: Array = found.take(sums(self.program.fields[field].grid)[vertex.offset], axis=axis)
+        return taken
+
+    def of_pair(self, pair: Pair, edges: Edges, of_pair: OfPair) -> Array:
+        """The covariance of a pair of fields, whose lower vertex may have an offset."""
+        (f, u), (g, v) = pair
+        low = min(u, v)
+        if not low.offset:
+            return of_pair(pair, edges)
+        grid = self.program.fields[f].grid
+        back = sums(grid)[negatives(grid)[low.offset]]
+        u, v = (end._replace(offset=int(back[end.offset])) for end in (u, v))
+        return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _along(matrix: Array, axis: int, array: Array) -> Array:
+    """A matrix times an array along one axis."""
+    if array is ZERO:
+        return ZERO
+    if array.shape[axis] == 1:  # the same at all positions
+        matrix = matrix.sum(axis=1, keepdims=True)
+    return np.moveaxis(np.moveaxis(array, axis, -1) @ matrix.T, -1, axis)
