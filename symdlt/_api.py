@@ -42,8 +42,10 @@ if _typing.TYPE_CHECKING:
     from symdlt.networks import Propagation as Propagation
     from symdlt.networks import check as check
     from symdlt.networks import check_exponents as check_exponents
+    from symdlt.networks import critical_value as critical_value
     from symdlt.networks import kernel_gradient as kernel_gradient
     from symdlt.networks import layer_equations as layer_equations
+    from symdlt.networks import layer_phase as layer_phase
     from symdlt.networks import propagate as propagate
     from symdlt.sampling import NetworkEnsemble as NetworkEnsemble
     from symdlt.sampling import measure as measure
@@ -66,6 +68,7 @@ _LATER = {
     "check": "symdlt.networks",
     "check_exponents": "symdlt.networks",
     "critical_line": "symdlt.fixed_points",
+    "critical_value": "symdlt.networks",
     "criticality": "symdlt.fixed_points",
     "document": "symdlt.formats.latex",
     "exponents": "symdlt.asymptotics",
@@ -73,6 +76,8 @@ _LATER = {
     "gaussian_mean": "symdlt.means.precise",
     "kernel_for": "symdlt.kernels",
     "kernel_gradient": "symdlt.networks",
+    "layer_equations": "symdlt.networks",
+    "layer_phase": "symdlt.networks",
     "measure": "symdlt.sampling",
     "nearby": "symdlt.fixed_points",
     "phase": "symdlt.fixed_points",
@@ -81,7 +86,6 @@ _LATER = {
     "predict": "symdlt.training",
     "predict_infinite": "symdlt.training",
     "projectors": "symdlt.training",
-    "layer_equations": "symdlt.networks",
     "propagate": "symdlt.networks",
     "recipe": "symdlt.fixed_points",
     "to_latex": "symdlt.formats.latex",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from reprlib import repr as short_repr
 
-from symdlt.definitions import DENSE, Correlator, Layer, split_subleading, tensor
+from symdlt.definitions import DENSE, FIELD, Correlator, Layer, split_subleading, tensor
 from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
@@ -118,7 +118,8 @@ def derive(
         UnknownTensorError: for a name that is none.
         OrderError: for a negative piece, or if the result would not fit into memory.
         DerivationError: if one of the checks of the derivation fails.
-        LayerError: for a layer that cannot be read, or one with a skip beyond the second layer.
+        LayerError: for a layer that cannot be read, and beyond the second layer with a skip, but
+            for G and H at infinite width.
 
     >>> print(derive("V", layer="z' = xi z + W s(z)", at=2, inputs="one"))
     V[2] =
@@ -151,18 +152,24 @@ def derive(
         )
     definition = Layer(layer) if isinstance(layer, str) else layer
     require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
-    check_depth(definition, at, correlator)
+    check_depth(definition, at, correlator, number)
     return _derive(correlator, number, inputs, form, definition, at)
 
 
-def check_depth(layer: Layer, at: int | None, correlator: Correlator) -> None:
-    """Refuse the recursion of a layer where it would not be right, with the reason."""
+def check_depth(layer: Layer, at: int | None, correlator: Correlator, piece: int) -> None:
+    """Refuse the recursion of a layer where it would not be right, with the reason.
+
+    The kernel and the NTK at infinite width follow from those of the layer below also where z
+    stays on its neuron, as it is Gaussian.
+    """
     if at is not None and (type(at) is not int or at != 2):
         raise OrderError(
             f"at={short_repr(at)} is no layer that a recursion is derived for by itself. The "
             "second is, as the layer below it is exactly Gaussian. Give 2, or leave it out."
         )
-    if at is None and not layer.closes:
+    leading = correlator.pairs == 1 and piece == 0
+    gaussian = all(branch.order == FIELD for branch in layer.branches if branch.kept)
+    if at is None and not layer.closes and not (leading and gaussian):
         raise LayerError(
             f"The recursion of {correlator.name} does not close for the layer {layer}. With a "
             "skip, the neuron of a leg can be one of those that are summed over in every layer "

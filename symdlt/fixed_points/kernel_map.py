@@ -238,11 +238,12 @@ def _map_term(term: RecursionTerm, values: Mapping[str, Any], recursion: Recursi
 
 
 def _undetermined(layer: Layer, symbols: Sequence[str]) -> SolutionError:
+    left = ", ".join(dict.fromkeys(symbols)) or "nothing"
     return SolutionError(
-        f"For the layer {layer} it is not clear what to solve for: "
-        f"{', '.join(symbols) or 'nothing'} is left in its kernel map. A critical point "
-        "is where the bias, which multiplies a constant there, and one weight, which multiplies "
-        "the activation and not z, have the right values. Give values for all other symbols."
+        f"For the layer {layer} it is not clear what to solve for: {left} is left in its kernel "
+        "map. A critical point is where the bias, which multiplies a constant there, and one "
+        "weight, which multiplies the activation and not z, have the right values. Give values for "
+        "all other symbols."
     )
 
 

@@ -165,7 +165,7 @@ def _read_recursion(data: dict[str, Any]) -> Recursion:
     refuse_if_too_large(correlator, piece, "one" if len(set(samples)) == 1 else "many")
     layer = Layer(_of(str, data["layer"])) if "layer" in data else DENSE
     at = _count(data["at"]) if "at" in data else None
-    check_depth(layer, at, correlator)
+    check_depth(layer, at, correlator, piece)
     diagrams = width_expansion(correlator, piece, layer).diagrams
     known = {_fingerprint(_diagram_dict(d)): d for d in diagrams}
     terms, first = (

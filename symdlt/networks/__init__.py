@@ -17,6 +17,9 @@ from symdlt.networks.exponent_check import check_exponents as check_exponents
 from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
 from symdlt.networks.layer_equations import LayerEquation as LayerEquation
 from symdlt.networks.layer_equations import LayerEquations as LayerEquations
+from symdlt.networks.layer_phase import LayerPhase as LayerPhase
+from symdlt.networks.layer_phase import critical_value as critical_value
+from symdlt.networks.layer_phase import layer_phase as layer_phase
 from symdlt.networks.mlp import MLP as MLP
 from symdlt.networks.parametrisations import PARAMETRISATIONS as PARAMETRISATIONS
 from symdlt.networks.parametrisations import FrameworkLayer as FrameworkLayer

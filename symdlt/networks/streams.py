@@ -124,17 +124,7 @@ def stream_tensors(
     program = program_of(network, learning=not network.missing_rates)
     samples = len(overlap) // prod(program.grid)
     _check_room(program, samples, names)
-    functions = {name: named_activation(network, name) for name in program.names}
-
-    def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
-        if len(chosen) == 1:
-            return means_of(functions[chosen[0]], derivatives, tolerance, False)
-        return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
-
-    def chain(name: str, derivatives: int) -> tuple[Function, ...]:
-        return functions_of(functions[name], derivatives)
-
-    site = SiteMeans(samples, means, chain, [field.grid for field in program.fields])
+    site = site_means(network, program, samples, tolerance)
     kernels = SiteKernels(program, overlap, site)
     fluctuations = response(kernels)
     corrections = Corrections(fluctuations)
@@ -170,6 +160,21 @@ def stream_tensors(
                 kernel = site.ntk if correlator.forest.edges else site.kernel
                 found[name][layer] = _over_positions(kernel(field, field), samples)
     return found
+
+
+def site_means(network: Network, program: Program, samples: int, tolerance: float) -> SiteMeans:
+    """Means at one neuron of a network, before any kernel is known."""
+    functions = {name: named_activation(network, name) for name in program.names}
+
+    def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
+        if len(chosen) == 1:
+            return means_of(functions[chosen[0]], derivatives, tolerance, False)
+        return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
+
+    def chain(name: str, derivatives: int) -> tuple[Function, ...]:
+        return functions_of(functions[name], derivatives)
+
+    return SiteMeans(samples, means, chain, [field.grid for field in program.fields])
 
 
 def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:

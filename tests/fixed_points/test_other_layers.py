@@ -54,6 +54,24 @@ def test_a_half_stable_point_is_critical_by_quadrature(layer, values, scale, kep
     assert float(perpendicular) == pytest.approx(1, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("activation", "number"), [("tanh", 0), ("relu", 0), ("gelu", 0), ("gelu", 1), ("sin", 0)]
+)
+def test_a_skip_scales_the_variances_of_critical_points(activation, number):
+    """K' = ξ² K + C_b + C_W <σσ> has the fixed points of C_b/(1 - ξ²), C_W/(1 - ξ²)."""
+    layer = "z' = xi z + b + W s(z)"
+    xi = sp.Rational(3, 5)
+    skip = criticality(activation, layer=layer, values={"xi": xi}, digits=12).points[number]
+    dense = criticality(activation, digits=12).points[number]
+    for name, scale in (("K", 1), ("C_b", 1 - xi**2), ("C_W", 1 - xi**2), ("a_1", 1 - xi**2)):
+        one, other = (getattr(point, name) for point in (skip, dense))
+        if other is None:
+            assert one is None
+            continue
+        if isinstance(one, sp.Expr) and isinstance(other, sp.Expr):
+            assert abs(sp.N(one - scale * other, 15)) < 1e-10 * (1 + abs(sp.N(other)))
+
+
 def test_fixed_points_at_zero_of_a_linear_branch():
     """tanh has K' = C_W (K - 2 K^2) + u K + ..., so that C_W = 1 - u and a_1 = -2 (1 - u)."""
     found = criticality("tanh", layer="z' = W s(z) + U z", values={"C_U": sp.Rational(1, 3)})
@@ -93,7 +111,8 @@ def test_points_that_no_network_has_are_told():
         ("z' = b + W s(z)", {"C_U": 1}, SolutionError, "'C_U' is no symbol of the layer"),
         ("z' = b + W s(z)", {"C_W": -1}, SolutionError, "is not a variance"),
         ("z' = b + W s'(z)", {}, SolutionError, "reads a derivative"),
-        ("z' = xi z + b + W s(z)", {}, LayerError, "does not close"),
+        ("z' = xi z + b + W s(z)", {}, SolutionError, "xi is left in its kernel map"),
+        ("z' = s(z) + b + W s(z)", {}, LayerError, "does not close"),
     ],
 )
 def test_layers_that_are_refused(layer, values, error, message):

@@ -1,0 +1,288 @@
+"""What layers of any kind do to the kernel of one input: fixed points and susceptibilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import exp, inf, log, nan
+from numbers import Real
+from reprlib import repr as short_repr
+
+import numpy as np
+
+from symdlt.definitions import Layer, Network, Stack, ascii_name, program_of, read_layer_definition
+from symdlt.errors import LayerError, SolutionError, require
+from symdlt.networks.fluctuations import Fluctuations
+from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first
+from symdlt.networks.site_functions import Vertex
+from symdlt.networks.site_kernels import SiteKernels
+from symdlt.networks.site_means import ONE, ZERO, Array
+from symdlt.networks.streams import check_streams, site_means
+
+# Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
+LOWEST, HIGHEST, STEP = 1e-12, 1e12, 2.0
+# A kernel moves by less than rounding of its means.
+AT_REST = 1e-12
+# Values of a symbol that are tried; networks in use have variances of order one.
+LEAST, MOST, FINER = 1e-3, 1e3, 1.25
+NEARLY = 1e-14  # means are known to so many digits
+HALVINGS = 120  # every second one halves what is left, beyond the digits of a double
+NEAR = 256.0  # fixed points within this factor of the start are not jumped over
+BASE = 0  # the field below the layer
+
+
+@dataclass(frozen=True, slots=True)
+class LayerPhase:
+    r"""A fixed point of the kernel of a layer that is repeated, and the slopes there.
+
+    Attributes:
+        layer: the layer.
+        activation: s in it.
+        values: of its symbols.
+        K: the kernel that `start` goes to, 0 or infinity among them.
+        chi_parallel: $\chi_\parallel$, what multiplies a small $K - K^*$ from layer to layer.
+        chi_perp: $\chi_\perp$, what multiplies the distance of near inputs, and the NTK.
+    """
+
+    layer: Layer | Stack
+    activation: str
+    values: Mapping[str, float]
+    K: float
+    chi_parallel: float
+    chi_perp: float
+
+    @property
+    def xi_parallel(self) -> float:
+        r"""The depth $1/|\log\chi_\parallel|$ over which the kernel comes to rest."""
+        return _depth(self.chi_parallel)
+
+    @property
+    def xi_perp(self) -> float:
+        r"""The depth $1/|\log\chi_\perp|$ over which near inputs part or meet."""
+        return _depth(self.chi_perp)
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name} = {value:.6g}" for name, value in self.values.items())
+        return (
+            f"{self.activation}, {self.layer}, {shown}\n"
+            f"  K*           {self.K:.12g}\n"
+            f"  chi_parallel {self.chi_parallel:.12g}   over {self.xi_parallel:.4g} layers\n"
+            f"  chi_perp     {self.chi_perp:.12g}   over {self.xi_perp:.4g} layers"
+        )
+
+
+def layer_phase(
+    layer: Layer | Stack | str,
+    activation: object,
+    values: Mapping[str, float],
+    *,
+    start: float = 1.0,
+) -> LayerPhase:
+    r"""Where the kernel of a network of one repeated layer goes, and how small differences grow.
+
+    The layer may be any that `propagate` takes: with skips, gates, blocks or norms. The slopes
+    $\chi_\parallel$ and $\chi_\perp$ are its linear response to the kernel of one input, and to the
+    covariance of two inputs that are nearly the same. `phase` has more digits, and more to say, for
+    dense layers.
+
+    Args:
+        layer: a layer, or its text.
+        activation: s in the layer: a name, an expression in z, or a list of functions.
+        values: numbers of the symbols of the layer; learning rates may be left out.
+        start: the kernel to set out from.
+
+    Raises:
+        LayerError: for a layer that has no Gaussian preactivations, or missing values.
+        SolutionError: if the kernel swings.
+
+    >>> gate = "u = U z; v = V z; z' = b + W sigmoid(u) v"
+    >>> found = layer_phase(gate, "tanh", {"C_U": 1, "C_V": 1, "C_W": 3, "C_b": 0.1})
+    >>> round(found.K, 6), round(found.chi_parallel, 6), round(found.chi_perp, 6)
+    (0.633569, 0.91505, 0.935923)
+    """
+    response = _LayerResponse(read_layer_definition(layer), activation, values)
+    if not isinstance(start, Real) or not LOWEST < float(start) < HIGHEST:
+        raise SolutionError(
+            f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
+            f"Give a number from {LOWEST:g} to {HIGHEST:g}; 1 is usual."
+        )
+    K = _fixed_kernel(response.next_kernel, float(start))
+    near = min(max(K, LOWEST), HIGHEST)
+    parallel, perpendicular = response.susceptibilities(near)
+    if parallel < -1:
+        raise SolutionError(
+            f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
+            "below -1, so that it swings. Give smaller weights."
+        )
+    known = {ascii_name(name): float(value) for name, value in values.items()}
+    definition = response.definition
+    return LayerPhase(definition, response.activation, known, K, parallel, perpendicular)
+
+
+def critical_value(
+    layer: Layer | Stack | str,
+    activation: object,
+    values: Mapping[str, float],
+    symbol: str,
+    *,
+    start: float = 1.0,
+) -> LayerPhase:
+    r"""The value of one symbol at which $\chi_\perp$ is 1 at the fixed point, and what is there.
+
+    Args:
+        layer: a layer, or its text.
+        activation: s in the layer.
+        values: numbers of all other symbols.
+        symbol: the one to solve for, such as "C_W".
+        start: the kernel to set out from.
+
+    Raises:
+        SolutionError: if there is no such value from 1e-3 to 1e3.
+
+    >>> residual = "z' = xi z + b + W s(z)"
+    >>> found = critical_value(residual, "tanh", {"xi": 0.6, "C_b": 0.02}, "C_W")
+    >>> round(found.values["C_W"], 6), round(found.K, 6)
+    (1.049678, 0.45578)
+    """
+    name = ascii_name(symbol)
+
+    def excess(value: float) -> float:
+        return layer_phase(layer, activation, {**values, name: value}, start=start).chi_perp - 1
+
+    def known(value: float) -> float:
+        try:
+            return excess(value)
+        except SolutionError:
+            return nan
+
+    places = [LEAST]
+    while places[-1] < MOST:
+        places.append(places[-1] * FINER)
+    found = [known(value) for value in places]
+    for low, high, before, after in zip(places, places[1:], found, found[1:], strict=False):
+        if before <= 0 <= after or after <= 0 <= before:
+            value = _crossing(excess, low, high)
+            return layer_phase(layer, activation, {**values, name: value}, start=start)
+    raise SolutionError(
+        f"No {name} from {LEAST:g} to {MOST:g} makes chi_perp 1 for the layer {layer}. Without "
+        "dimension it is of order one where there is one. Give other values."
+    )
+
+
+class _LayerResponse:
+    """One layer on top of a field whose kernel is given."""
+
+    def __init__(
+        self, definition: Layer | Stack, activation: object, values: Mapping[str, float]
+    ) -> None:
+        require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
+        require(values, Mapping, "values", "Give a dict such as {'C_b': 0, 'C_W': 1}.")
+        drawn = [one for stream in definition.streams for one in stream.drawn]
+        weights = [ascii_name(one.tensor.name) for one in drawn if one.function is not None]
+        if not weights:
+            raise LayerError(
+                f"The layer {definition} has no weights. Its kernel does not depend on them. Give "
+                "one with weights."
+            )
+        self.definition = definition
+        below = f"z' = {weights[0]} z"
+        self.network = Network(activation, [1], values, [below, definition], n_0=1)
+        check_streams(self.network, ["G"])
+        given = self.network.activation
+        self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
+        self.program = program_of(self.network, learning=False)
+
+    def next_kernel(self, K: float) -> float:
+        """The kernel above."""
+        top = len(self.program.fields) - 1
+        return float(self._kernels(K).means.kernels[top, top][0, 0])
+
+    def susceptibilities(self, K: float) -> tuple[float, float]:
+        """χ_∥ and χ_⊥."""
+        response = Fluctuations(self._kernels(K))
+        top = len(self.program.fields) - 1
+        u, v = Vertex(0), Vertex(1)
+        found = []
+        for ends, of_same in (((u, u), 1), ((u, v), 0)):
+            of_pair = self._following(response, of_same)
+            pair = (top, ends[0]), (top, ends[1])
+
+            def ask(pair: Pair = pair, of_pair: Callable[[Pair, Edges], Array] = of_pair) -> None:
+                of_pair(pair, frozenset())
+
+            response.plan(ask)
+            slope = float(np.max(of_pair(pair, frozenset())))
+            found.append(slope if abs(slope) > AT_REST else 0.0)
+        return found[0], found[1]
+
+    def _kernels(self, K: float) -> SiteKernels:
+        site = site_means(self.network, self.program, 1, 1e-7)
+        kernels = SiteKernels(self.program, np.array([[K]]), site)
+        site.kernels[BASE, BASE] = np.array([[K]])
+        site.ntks[BASE, BASE] = np.zeros((1, 1))
+        for field in range(1, len(self.program.fields)):
+            kernels.add(field)
+        return kernels
+
+    def _following(self, response: Fluctuations, of_same: int) -> Callable[[Pair, Edges], Array]:
+        """The response of any pair to the kernel, or to the covariance of two inputs."""
+
+        def of_noise(average: SiteAverage, edges: Edges) -> Array:
+            del average, edges
+            return ZERO
+
+        def of_pair(pair: Pair, edges: Edges) -> Array:
+            pair = later_first(pair)
+            (field, u), (other, v) = pair
+            if field == other == BASE:
+                return ONE if u != v or of_same else ZERO
+            return response.parts(pair, edges, of_pair, of_noise)
+
+        return of_pair
+
+
+def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
+    """Where a kernel goes: the next fixed point in the direction in which it sets out."""
+
+    def excess(K: float) -> float:
+        image = next_kernel(K)
+        return log(image / K) if image > 0 else -inf
+
+    here, at = start, excess(start)
+    if abs(at) < AT_REST:
+        return start
+    factor = STEP if at > 0 else 1 / STEP
+    while LOWEST < here < HIGHEST:
+        there = here * factor
+        after = excess(there)
+        if abs(after) < AT_REST:
+            return there
+        if (after > 0) != (at > 0):
+            return _crossing(excess, min(here, there), max(here, there))
+        here, at = there, after
+        if not 1 / NEAR < here / start < NEAR:
+            factor *= factor
+    return inf if at > 0 else 0.0
+
+
+def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function changes its sign: by chords and halves in turn, in the logarithm."""
+    a, b = log(low), log(high)
+    at_a, at_b = function(low), function(high)
+    for step in range(HALVINGS):
+        chord = (a * at_b - b * at_a) / (at_b - at_a) if step % 2 == 0 else nan
+        middle = chord if a < chord < b else (a + b) / 2
+        value = function(exp(middle))
+        if abs(value) < NEARLY or b - a < NEARLY:
+            return exp(middle)
+        if (value > 0) == (at_a > 0):
+            a, at_a = middle, value
+        else:
+            b, at_b = middle, value
+    return exp((a + b) / 2)
+
+
+def _depth(factor: float) -> float:
+    if factor == 0 or abs(abs(factor) - 1) < AT_REST:
+        return 0.0 if factor == 0 else inf
+    return 1 / abs(log(abs(factor)))

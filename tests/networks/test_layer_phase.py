@@ -1,0 +1,132 @@
+"""Fixed points and susceptibilities of layers of any kind, against maps written out."""
+
+import numpy as np
+import pytest
+
+from symdlt import critical_value, criticality, layer_phase, phase
+from symdlt.errors import LayerError, SolutionError
+
+GATE = "u = U z; v = V z; z' = b + W sigmoid(u) v"
+THREE = "u = U z; v = V z; w = T z; z' = W s(u) s(v) s(w)"
+RESIDUAL = "z' = xi z + b + W s(z)"
+# The trapezoidal rule, for functions that are analytic near the real line.
+NODES = np.linspace(-10, 10, 401)
+WEIGHTS = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
+
+
+def mean(function, K):
+    return WEIGHTS @ function(np.sqrt(K) * NODES)
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def slope_of_sigmoid(z):
+    return sigmoid(z) * (1 - sigmoid(z))
+
+
+def derivative(function, at, step=1e-4):
+    """By a central difference of the fourth order."""
+    values = [function(at + k * step) for k in (-2, -1, 1, 2)]
+    return (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
+
+
+@pytest.mark.parametrize(("activation", "C_W", "C_b"), [("tanh", 1.5, 0.1), ("gelu", 1.2, 0.3)])
+def test_dense_layers_have_the_phase_of_dense_networks(activation, C_W, C_b):
+    found = layer_phase("z' = b + W s(z)", activation, {"C_W": C_W, "C_b": C_b})
+    expected = phase(activation, C_W, C_b)
+    for name in ("K", "chi_parallel", "chi_perp", "xi_parallel", "xi_perp"):
+        assert getattr(found, name) == pytest.approx(float(getattr(expected, name)), rel=1e-9)
+
+
+def test_a_gate():
+    """K' = C_b + C_W C_V K <sigmoid^2> at C_U K; two inputs part by both fields."""
+    C_U, C_V, C_W, C_b = 1.3, 0.8, 2.5, 0.2
+    values = {"C_U": C_U, "C_V": C_V, "C_W": C_W, "C_b": C_b}
+    found = layer_phase(GATE, "tanh", values)
+
+    def image(K):
+        return C_b + C_W * C_V * K * mean(lambda z: sigmoid(z) ** 2, C_U * K)
+
+    K = found.K
+    both = mean(lambda z: sigmoid(z) ** 2, C_U * K)
+    bent = mean(lambda z: slope_of_sigmoid(z) ** 2, C_U * K)
+    assert image(K) == pytest.approx(K, rel=1e-10)
+    assert found.chi_parallel == pytest.approx(derivative(image, K), rel=1e-9)
+    assert found.chi_perp == pytest.approx(C_W * C_V * (both + C_U * K * bent), rel=1e-10)
+
+
+def test_a_block():
+    """K' = ξ² K + C_W <σσ> at C_U <σσ>; slopes are products."""
+    C_U, C_W, xi = 1.1, 1.6, 0.3
+    found = layer_phase(
+        "h = U s(z); z' = xi z + W s(h)", "tanh", {"C_U": C_U, "C_W": C_W, "xi": xi}
+    )
+
+    def square(z):
+        return np.tanh(z) ** 2
+
+    def slope(z):
+        return (1 - np.tanh(z) ** 2) ** 2
+
+    def image(K):
+        return xi**2 * K + C_W * mean(square, C_U * mean(square, K))
+
+    K = found.K
+    product = C_U * mean(slope, K) * C_W * mean(slope, C_U * mean(square, K))
+    assert image(K) == pytest.approx(K, rel=1e-10)
+    assert found.chi_parallel == pytest.approx(derivative(image, K), rel=1e-8)
+    assert found.chi_perp == pytest.approx(xi**2 + product, rel=1e-10)
+
+
+def test_a_norm_forgets_the_kernel():
+    found = layer_phase("z' = b + W s(rmsnorm(z))", "tanh", {"C_W": 1.6, "C_b": 0.1})
+    assert found.chi_parallel == 0.0
+    assert found.xi_parallel == 0.0
+    K = 0.1 + 1.6 * mean(lambda z: np.tanh(z) ** 2, 1.0)
+    slope = 1.6 * mean(lambda z: (1 - np.tanh(z) ** 2) ** 2, 1.0) / K
+    assert pytest.approx(K, rel=1e-10) == found.K
+    assert found.chi_perp == pytest.approx(slope, rel=1e-10)
+
+
+@pytest.mark.parametrize("xi", [0.6, 0.9])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "sin"])
+def test_critical_weights_of_residual_networks(activation, xi):
+    found = critical_value("z' = xi z + W s(z)", activation, {"xi": xi}, "C_W")
+    dense = float(criticality(activation).points[0].C_W)
+    assert found.values["C_W"] == pytest.approx((1 - xi**2) * dense, rel=1e-6)
+
+
+def test_a_critical_line():
+    """tanh at C_b = 0.05 has C_W = 1.7609546; a skip scales both variances."""
+    found = critical_value(RESIDUAL, "tanh", {"xi": 0.8, "C_b": 0.05 * 0.36}, "C_W")
+    assert found.values["C_W"] == pytest.approx(0.36 * 1.7609546, rel=1e-7)
+    assert found.chi_perp == pytest.approx(1, abs=1e-9)
+    assert "over inf layers" in str(found)
+
+
+def test_kernels_that_vanish_and_grow():
+    assert layer_phase("z' = W s(z)", "tanh", {"C_W": 0.5}).K == 0.0
+    assert float("inf") == layer_phase("z' = z + W s(z)", "relu", {"C_W": 0.6}).K
+    assert layer_phase("z' = z + W s(z)", "relu", {"C_W": 0.6}).chi_perp == pytest.approx(1.3)
+
+
+@pytest.mark.parametrize(
+    ("layer", "values", "start", "error", "message"),
+    [
+        ("z' = z + b", {"C_b": 1}, 1.0, LayerError, "has no weights"),
+        ("z' = W s(z)", {}, 1.0, LayerError, "do not fit the layer"),
+        ("z' = W s(z)", {"C_W": 1.0}, -1.0, SolutionError, "is not a kernel to start from"),
+        (THREE, {"C_U": 1, "C_V": 1, "C_T": 1, "C_W": 1e3}, 1.0, SolutionError, "swings"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(layer, values, start, error, message):
+    """Of three gates K' = C_W (1 + 4K)^(-3/2), which is steeper than -1 at large K."""
+    with pytest.raises(error, match=message):
+        layer_phase(layer, "exp(-z**2)", values, start=start)
+
+
+def test_no_critical_value_is_said():
+    with pytest.raises(SolutionError, match="makes chi_perp 1"):
+        critical_value("z' = z + W s(z)", "relu", {}, "C_W")
