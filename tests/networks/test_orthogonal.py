@@ -62,9 +62,8 @@ def test_theory_and_sampled_orthogonal_networks_agree():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("widths", [[32, 32, 32], [24, 48, 32]])
-def test_all_tensors_of_orthogonal_networks(widths):
-    comparison = check(network("swish", widths), X, networks=1500, seed=3)
+def test_all_tensors_of_orthogonal_networks():
+    comparison = check(network("swish", [24, 48, 32]), X, networks=800, seed=3)
     print(comparison)
     assert comparison.agrees
 

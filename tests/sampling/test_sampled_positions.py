@@ -60,11 +60,9 @@ def test_theory_and_sampled_networks_with_positions_agree(layers):
 
 
 CASES = {
-    "flattened": ("swish", [CIRCULAR, CIRCULAR, FLAT]),
-    "mean": ("swish", [CIRCULAR, RESIDUAL, MEAN]),
+    "flattened": ("swish", [CIRCULAR, POOLED, FLAT]),
     "strided": ("tanh", [RESIDUAL, STRIDED, MEAN]),
-    "pooled": ("tanh", [POOLED, CIRCULAR, FLAT]),
-    "normalised": ("swish", [NORMED, CIRCULAR, MEAN]),
+    "normalised": ("swish", [NORMED, CIRCULAR, FLAT]),
 }
 
 
@@ -72,6 +70,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_all_tensors_of_convolutions(case):
     name, layers = CASES[case]
-    comparison = check(network(name, [FIRST, *layers], 48), X, networks=600, seed=3)
+    comparison = check(network(name, [FIRST, *layers], 32), X, networks=400, seed=3)
     print(case, comparison, sep="\n")
     assert comparison.agrees

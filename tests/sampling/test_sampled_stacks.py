@@ -56,7 +56,7 @@ CASES = {
     "residual tanh": ("tanh", [RESIDUAL] * 2, 32, None),
     "gated": ("tanh", [GATE] * 2, 40, {"u": 48}),
     "block": ("swish", [BLOCK] * 2, 32, {"h": 40}),
-    "rmsnorm": ("swish", [NORMED] * 2, 64, {"u": 80}),
+    "rmsnorm": ("swish", [NORMED] * 2, 64, {"h": 80}),
     "layernorm": ("swish", [CENTRED] * 2, 64, None),
 }
 
@@ -65,7 +65,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_all_tensors_of_four_layers(case):
     name, layers, width, inner = CASES[case]
-    comparison = check(network(name, layers, width, inner=inner), X, networks=1000, seed=3)
+    count = 500 if width == 64 else 1000  # wider ones are slower, and need fewer
+    comparison = check(network(name, layers, width, inner=inner), X, networks=count, seed=3)
     print(case, comparison, sep="\n")
     assert comparison.agrees
 
