@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pkgutil import resolve_name
 from typing import Any
 
@@ -13,3 +14,12 @@ def latex_for_display(what: Any) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
     text: str = resolve_name(PRINTER)(what)
     return text
+
+
+class ShownAsText:
+    """Results whose text is a table: in a notebook they show it, in letters of one width."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from symdlt import Network, check, propagate
@@ -21,7 +20,9 @@ def network(depth: int, readout: str) -> Network:
 
 
 def main() -> None:
-    """Draw the figure."""
+    """Draw the figure; matplotlib comes with the extra `plot`."""
+    import matplotlib.pyplot as plt
+
     x = np.random.default_rng(0).standard_normal((1, 4, 8))
     figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
     for color, (readout, text) in zip(("C0", "C1"), READOUTS.items(), strict=True):

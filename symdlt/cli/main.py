@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from symdlt._version import VERSION
 from symdlt.cli import networks, recursions, solutions, sources
-from symdlt.cli.options import refuse_output_over_input, say
+from symdlt.cli.options import add_command, refuse_output_over_input, say
 from symdlt.errors import SymdltError
 from symdlt.files import write_whole
 
@@ -48,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for group in (recursions, solutions, sources, networks):
         group.register(commands)
+    add_command(commands, "tour", _tour, "from definitions to results, in half a minute")
     return parser
 
 

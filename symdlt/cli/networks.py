@@ -10,6 +10,7 @@ from symdlt.cli.options import (
     Commands,
     add_command,
     add_format,
+    add_layer,
     named_value,
     number,
     numbers,
@@ -19,6 +20,7 @@ from symdlt.cli.options import (
 from symdlt.definitions import DENSE, Network, ascii_name, read_layer_definition
 
 if TYPE_CHECKING:
+    from symdlt.networks import Comparison
     from symdlt.training import Algorithm, GaussianPrediction, Prediction
 
 ARCHIVE = ".npz"
@@ -27,15 +29,25 @@ OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 
 
 def register(commands: Commands) -> None:
-    """Add check and predict."""
+    """Add propagate, check, predict and fixed-point."""
+    summary = "the tensors of a network at all layers"
+    command = add_command(commands, "propagate", _propagate, summary, ("inputs",))
+    _network_options(command)
+    _data_options(command)
+    add_format(command, "text", "json")
     command = add_command(commands, "check", _check, "theory against sampled networks", ("inputs",))
     _network_options(command)
+    _data_options(command)
     _check_options(command)
+    add_format(command, "text", "json")
     summary = "outputs of trained networks, to order 1/n"
     command = add_command(commands, "predict", _predict, summary, ("train", "targets", "test"))
     _network_options(command)
     _predict_options(command)
     add_format(command, "text", "json")
+    summary = "where the kernel of a layer of any kind goes, and the slopes there"
+    command = add_command(commands, "fixed-point", _fixed_point, summary)
+    _fixed_point_options(command)
 
 
 def _network_options(command: argparse.ArgumentParser) -> None:
@@ -61,10 +73,24 @@ def _network_options(command: argparse.ArgumentParser) -> None:
     add("--inner", action="append", default=[], type=_inner_widths, metavar="NAME=N", help=what)
 
 
-def _check_options(command: argparse.ArgumentParser) -> None:
+def _data_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
     add("--tensors", nargs="+", action="extend", metavar="TENSOR", help="as G V (default all)")
+
+
+def _fixed_point_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("activation", metavar="ACTIVATION", help="a name or an expression in z")
+    add_layer(command)
+    what = "of a symbol of the layer, as C_W=1.5; may be repeated"
+    add("--value", action="append", default=[], type=_values, metavar="NAME=X", help=what)
+    add("--solve", metavar="NAME", help="the symbol to solve chi_perp = 1 for")
+    add("--start", type=number, default=1.0, help="the kernel to set out from (default 1)")
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
     add("--outputs", type=int, default=4, help="output neurons; more give less noise (default 4)")
     add("--networks", type=int, default=2000, help="how many of each size (default 2000)")
     add("--error", type=number, metavar="X", help="stop at this relative standard error, as .1")
@@ -146,7 +172,7 @@ def _of_layers(
 
 
 def _check(options: argparse.Namespace) -> str:
-    from symdlt.networks import check, read_data
+    from symdlt.networks import AGREEMENT, check, read_data
 
     compared = check(
         _network(options, options.outputs),
@@ -158,7 +184,52 @@ def _check(options: argparse.Namespace) -> str:
         seed=options.seed,
     )
     options.failed = not compared.agrees
-    return str(compared)
+    if options.format == "json":
+        return json.dumps(_compared(compared), indent=1)
+    verdict = "do not agree" if options.failed else "agree"
+    return f"{compared}\nTheory and networks {verdict}: the bound is {AGREEMENT:g} standard errors."
+
+
+def _compared(compared: Comparison) -> dict[str, object]:
+    """A comparison as data."""
+    tensors = {
+        name: {
+            "theory": compared.theory[name].tolist(),
+            "measured": compared.measured[name].tolist(),
+            "error": compared.errors[name].tolist(),
+        }
+        for name in compared.names
+    }
+    return {"agrees": compared.agrees, "networks": compared.networks, "tensors": tensors}
+
+
+def _propagate(options: argparse.Namespace) -> str | bytes:
+    from symdlt.networks import pack, propagate, read_data
+
+    names = tensor_names(options.tensors or ["all"])
+    archive = (options.output or "").endswith(ARCHIVE)
+    if archive and options.format == "json":
+        options.complain("--format json does not go into a npz; name the file out.json")
+    found = propagate(_network(options, 1), read_data(options.inputs), names)
+    if archive:
+        return pack(found.arrays())
+    if options.format == "json":
+        return json.dumps({name: array.tolist() for name, array in found.tensors.items()}, indent=1)
+    return str(found)
+
+
+def _fixed_point(options: argparse.Namespace) -> str:
+    from symdlt.networks import critical_value, layer_phase
+
+    values = dict(options.value)
+    if options.solve:
+        solve = options.solve
+        found = critical_value(
+            options.layer, options.activation, values, solve, start=options.start
+        )
+    else:
+        found = layer_phase(options.layer, options.activation, values, start=options.start)
+    return str(found)
 
 
 def _predict(options: argparse.Namespace) -> str | bytes:

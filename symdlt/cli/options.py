@@ -19,12 +19,23 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 # A bound of repeated widths, such that a slip of the finger fills no memory; convention.
 MOST_LAYERS = 1000
 EXAMPLES = {
-    "derive": "symdlt derive R\nsymdlt derive G --subleading 1 --inputs one\n"
+    "derive": "symdlt derive R\nsymdlt derive V F --inputs one\n"
+    "symdlt derive G --subleading 1 --inputs one\n"
     "symdlt derive --edges 0-1,0-2 --match 03,12 --form z\n"
     'symdlt derive V --layer "z\' = xi z + b + W s(z)" --at 2',
+    "forward": "symdlt forward NTK\nsymdlt forward dNTK --format latex\n"
+    'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"',
+    "tour": "symdlt tour",
+    "propagate": "symdlt propagate --activation tanh --widths '9*64' --inputs data.csv\n"
+    "symdlt propagate --activation gelu --depth 10 --widths 64 --inputs images.npy --tensors G H "
+    "-o tensors.npz",
+    "fixed-point": 'symdlt fixed-point tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8 '
+    "--value C_b=0 --value C_W=0.4\n"
+    'symdlt fixed-point gelu --layer "u = U z; v = V z; z\' = b + W s(u) v" --value C_U=1 '
+    "--value C_V=1 --value C_b=0.1 --solve C_W",
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
-    "list": "symdlt list --order 2",
+    "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2",
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
 
-from symdlt.cli.options import Commands, add_command, add_format, add_layer, say
+from symdlt.cli.options import (
+    Commands,
+    add_command,
+    add_format,
+    add_layer,
+    say,
+    tensor_names,
+)
 from symdlt.definitions import (
+    OBSERVABLES,
     Correlator,
+    Layer,
     Stack,
     correlator_from,
     correlators,
@@ -16,16 +26,23 @@ from symdlt.definitions import (
     tensor,
     vertex_labels,
 )
-from symdlt.derivation import FORMS, Recursion, derive, explain
+from symdlt.derivation import FORMS, Recursion, derive, explain, forward_equation
 from symdlt.errors import OrderError
 from symdlt.formats import to_json
 
+LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
+
 
 def register(commands: Commands) -> None:
-    """Add derive, explain, latex and list."""
+    """Add derive, forward, explain, latex and list."""
     command = add_command(commands, "derive", _derive, "the recursion of a tensor")
     _tensor_options(command)
     add_format(command, *FORMATS)
+    command = add_command(commands, "forward", _forward, "the forward equation of an observable")
+    names = ", ".join(OBSERVABLES)
+    command.add_argument("observable", metavar="NAME", choices=OBSERVABLES, help=f"one of {names}")
+    add_layer(command)
+    add_format(command, "text", "latex")
     command = add_command(
         commands, "explain", _explain, "where each term of a recursion comes from"
     )
@@ -36,10 +53,12 @@ def register(commands: Commands) -> None:
     command.add_argument("--document", action="store_true", help="a whole document")
     command = add_command(commands, "list", _list, "the canonical names of all tensors of an order")
     command.add_argument("--order", type=int, default=1, help="the power of 1/n (default 1)")
+    add_format(command, "text", "table", "json")
 
 
 def _tensor_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("tensor", nargs="?", metavar="TENSOR", help="for example R, G.1, X6_01_24")
+    what = "one or several, for example R, G.1, X6_01_24"
+    command.add_argument("tensors", nargs="*", metavar="TENSOR", help=what)
     command.add_argument("--edges", help="edges of a forest instead of a name, as 0-1,0-2")
     command.add_argument("--match", help="the matching of its vertices, as 03,12")
     command.add_argument("--inputs", choices=("one", "many"), default="many")
@@ -52,13 +71,11 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
 
 
 def _recursions(options: argparse.Namespace) -> list[Recursion]:
-    correlator, first = _asked_tensor(options)
     if options.subleading < 0:
         raise OrderError(
             f"--subleading {options.subleading} is negative. "
             "It counts the orders beyond the leading one. Give 0 or more."
         )
-    pieces = range(first, first + options.subleading + 1)
     return [
         derive(
             correlator,
@@ -68,17 +85,19 @@ def _recursions(options: argparse.Namespace) -> list[Recursion]:
             layer=options.layer,
             at=options.at,
         )
-        for piece in pieces
+        for correlator, first in _asked_tensors(options)
+        for piece in range(first, first + options.subleading + 1)
     ]
 
 
-def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
-    if options.tensor and not (options.edges or options.match):
-        name, piece = split_subleading(options.tensor)
-        return tensor(name), piece
-    if options.tensor:
+def _asked_tensors(options: argparse.Namespace) -> list[tuple[Correlator, int]]:
+    """The tensors that are named, or the one that is defined, each with its piece."""
+    if options.tensors and not (options.edges or options.match):
+        named = map(split_subleading, tensor_names(options.tensors))
+        return [(tensor(name), piece) for name, piece in named]
+    if options.tensors:
         options.complain(
-            f"the tensor is given twice, as {options.tensor} and by --edges or --match; "
+            f"the tensor is given twice, as {options.tensors[0]} and by --edges or --match; "
             "leave one of them out"
         )
     if not options.match:
@@ -95,7 +114,7 @@ def _asked_tensor(options: argparse.Namespace) -> tuple[Correlator, int]:
     if options.inputs == "many" and labels != tuple(range(correlator.axes)):
         printed = ", ".join(f"{vertex} as {label}" for vertex, label in enumerate(labels))
         say(f"this is {correlator.name}; vertices are printed as samples: {printed}.")
-    return correlator, 0
+    return [(correlator, 0)]
 
 
 def _derive(options: argparse.Namespace) -> str:
@@ -113,13 +132,23 @@ def _needs_response(text: str) -> bool:
 def _response(options: argparse.Namespace) -> str:
     from symdlt.networks import layer_equations
 
-    correlator, piece = _asked_tensor(options)
-    if piece or options.subleading or (options.inputs, options.form) != ("many", "derivative"):
+    asked = _asked_tensors(options)
+    later = options.subleading or any(piece for _, piece in asked)
+    if later or (options.inputs, options.form) != ("many", "derivative"):
         options.complain("for this layer there is the leading order, for many inputs")
     if options.format == "json":
         options.complain("for this layer there are the formats text and latex")
-    found = layer_equations(correlator, options.layer)
-    return found.to_latex() if options.format == "latex" else str(found)
+    found = [layer_equations(correlator, options.layer) for correlator, _ in asked]
+    return "\n".join(one.to_latex() if options.format == "latex" else str(one) for one in found)
+
+
+def _forward(options: argparse.Namespace) -> str:
+    equation = forward_equation(OBSERVABLES[options.observable], Layer(options.layer))
+    if options.format == "text":
+        return str(equation)
+    from symdlt.formats.latex import to_latex
+
+    return to_latex(equation)
 
 
 def _explain(options: argparse.Namespace) -> str:
@@ -156,4 +185,35 @@ FORMATS = {"text": _text_of, "latex": _latex_of, "json": _json_of}
 
 
 def _list(options: argparse.Namespace) -> str:
-    return "\n".join(c.name for c in correlators(options.order))
+    listed = correlators(options.order)
+    if options.format == "text":
+        return "\n".join(one.name for one in listed)
+    rows: list[dict[str, str | int]] = [_described(one) for one in listed]
+    if options.format == "json":
+        return json.dumps(rows, indent=1)
+    cells = [[*rows[0]], *([str(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+
+def _described(correlator: Correlator) -> dict[str, str | int]:
+    """What a tensor is a cumulant of; legs of a pair have the same neuron."""
+    pairs = ",".join(f"{a}{b}" for a, b in correlator.matching)
+    edges = ",".join(f"{a}-{b}" for a, b in correlator.forest.edges)
+    return {
+        "name": correlator.name,
+        "order": correlator.pairs - 1,
+        "axes": correlator.axes,
+        "edges": edges,
+        "matching": pairs,
+        "cumulant of": " ".join(_tree(correlator, tree) for tree in correlator.forest.components),
+    }
+
+
+def _tree(correlator: Correlator, vertices: tuple[int, ...]) -> str:
+    """A tree of derivatives: z, its NTK H, and the differentials of that."""
+    degrees = correlator.forest.degrees
+    name = "d" * (len(vertices) - 2) + "H" if len(vertices) > 1 else "z"
+    if len(vertices) == LARGEST_NAMED:
+        name += "_I" if max(degrees[v] for v in vertices) == LARGEST_NAMED - 1 else "_II"
+    return f"{name}({','.join(map(str, vertices))})"

@@ -30,6 +30,7 @@ from symdlt.derivation.terms import (
     tensor_text,
     term_text,
 )
+from symdlt.display import ShownAsText
 from symdlt.errors import OrderError, UnknownTensorError, require
 
 Samples: TypeAlias = tuple[int, ...]
@@ -77,7 +78,7 @@ class SensitivityTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(ShownAsText):
     r"""How a tensor at layer ℓ+1 changes with what its recursion depends on.
 
     Attributes:

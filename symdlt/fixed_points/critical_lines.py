@@ -9,6 +9,7 @@ import sympy as sp
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
+from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import check_digits, continuous_pieces, variance_of
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
@@ -24,7 +25,7 @@ NUMBERS = ("C_b", "C_W", "K", "chi_parallel")
 
 
 @dataclass(frozen=True, slots=True)
-class LinePoint:
+class LinePoint(ShownAsText):
     r"""A fixed point of the kernel with $\chi_\perp = 1$.
 
     Attributes:

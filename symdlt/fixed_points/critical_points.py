@@ -8,6 +8,7 @@ from typing import Any
 import sympy as sp
 
 from symdlt.definitions import DENSE, Layer
+from symdlt.display import ShownAsText
 from symdlt.fixed_points.number_text import power_text, text
 
 SCALE_INVARIANT = "scale-invariant"
@@ -118,7 +119,7 @@ class CriticalPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Criticality:
+class Criticality(ShownAsText):
     """Whether and how a network with an activation can be critical.
 
     Attributes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.display import ShownAsText
 from symdlt.fixed_points.number_text import brief, text
 
 SCHEMA = {"schema": "symdlt.phase", "version": 1}
@@ -52,7 +53,7 @@ class FixedKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(ShownAsText):
     r"""What becomes of kernel, correlations and NTK at given $C_W$ and $C_b$.
 
     Attributes:

@@ -12,6 +12,7 @@ from typing import Any
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import smooth_pieces
+from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map
@@ -45,7 +46,7 @@ class LayerRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(ShownAsText):
     """Initialisation and learning rates of a network at criticality, or at a kernel of 1.
 
     Attributes:

@@ -5,6 +5,7 @@ compares them with sampled networks, and `check_exponents` asymptotes with itera
 recursions are in `symdlt.kernels`, generated.
 """
 
+from symdlt.networks.comparison import AGREEMENT as AGREEMENT
 from symdlt.networks.comparison import Comparison as Comparison
 from symdlt.networks.comparison import check as check
 from symdlt.networks.data import is_archive as is_archive

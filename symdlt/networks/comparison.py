@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
 from symdlt.definitions import BOOK, Network, functions_in, program_of
+from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
@@ -37,7 +38,7 @@ AGREEMENT = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison(EqualByFields):
+class Comparison(ShownAsText, EqualByFields):
     """Tensors of the output layer: of the theory, measured, and with which standard error.
 
     Attributes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
+from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import numpy_activation, single_input
@@ -66,7 +67,7 @@ class IteratedTensor(EqualByFields):
 
 
 @dataclass(frozen=True, slots=True)
-class ExponentCheck:
+class ExponentCheck(ShownAsText):
     """Exponents held against the iterated kernel.
 
     Attributes:

@@ -26,18 +26,20 @@ LARGEST = 2**53
 HEADER = "symdlt"
 
 
+def arrays_of(
+    tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks
+) -> dict[str, NDArray[Any]]:
+    """What a file holds: the tensors, and a header."""
+    header = {"schema": SCHEMA, "widths": widths, "blocks": blocks, "tensors": [*tensors]}
+    return {HEADER: np.array(json.dumps(header)), **tensors}
+
+
 def write(
     tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: Blocks, path: str | PathLike[str]
 ) -> None:
     """Write tensors to exactly this path."""
-    header = {
-        "schema": SCHEMA,
-        "widths": widths,
-        "blocks": blocks,
-        "tensors": [*tensors],
-    }
     with whole_file(file_name(path)) as file:
-        np.savez(file, **{HEADER: np.array(json.dumps(header)), **tensors})  # type: ignore[arg-type]
+        np.savez(file, **arrays_of(tensors, widths, blocks))  # type: ignore[arg-type]
 
 
 def read(path: str | PathLike[str]) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:

@@ -11,6 +11,7 @@ from reprlib import repr as short_repr
 import numpy as np
 
 from symdlt.definitions import Layer, Network, Stack, ascii_name, program_of, read_layer_definition
+from symdlt.display import ShownAsText
 from symdlt.errors import LayerError, SolutionError, require
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first
@@ -32,7 +33,7 @@ BASE = 0  # the field below the layer
 
 
 @dataclass(frozen=True, slots=True)
-class LayerPhase:
+class LayerPhase(ShownAsText):
     r"""A fixed point of the kernel of a layer that is repeated, and the slopes there.
 
     Attributes:

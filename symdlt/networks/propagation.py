@@ -8,13 +8,15 @@ from numbers import Integral
 from os import PathLike
 from reprlib import repr as short_repr
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
-from symdlt.networks.files import read, write
+from symdlt.networks.files import arrays_of, read, write
 from symdlt.networks.requests import TENSORS, Blocks, axes
 
 Array = NDArray[np.float64]
@@ -43,7 +45,7 @@ class LayerTensors(EqualByFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Propagation(EqualByFields):
+class Propagation(ShownAsText, EqualByFields):
     """The tensors of a network at all layers, for given samples.
 
     `result["V"]` has the layers along axis 0 and the k-th subscript along axis k;
@@ -101,6 +103,17 @@ class Propagation(EqualByFields):
     def __len__(self) -> int:
         return len(self.tensors)
 
+    def __str__(self) -> str:
+        """Each tensor at each layer, of the first sample with itself."""
+        rows = [["layer", *self.names]]
+        for number, layer in enumerate(self.layers, 1):
+            values = [float(layer[name].reshape(-1)[0]) for name in self.names]
+            rows.append([str(number), *(f"{value:.6g}" for value in values)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+        first = [block[0] for block in self.blocks]
+        return "\n".join([repr(self), f"at the samples {', '.join(map(str, first))}:", *lines])
+
     def layer(self, number: int) -> LayerTensors:
         """The tensors of layer 1, …, L.
 
@@ -141,6 +154,10 @@ class Propagation(EqualByFields):
             return corrected
         scaled: Array = leading / below
         return scaled
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of the file that `save` writes, by their names."""
+        return arrays_of(self.tensors, self.widths, self.blocks)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file, which `Propagation.load` reads and `numpy.load` as well.

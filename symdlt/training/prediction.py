@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianPrediction(EqualByFields):
+class GaussianPrediction(ShownAsText, EqualByFields):
     """The distribution of trained outputs for test samples; independent neurons, all alike.
 
     Attributes:
@@ -45,7 +46,7 @@ class GaussianPrediction(EqualByFields):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(EqualByFields):
+class Prediction(ShownAsText, EqualByFields):
     """Mean and covariance of the trained outputs for test samples, to order 1/n.
 
     Attributes:

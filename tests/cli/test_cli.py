@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from symdlt import derive, from_json
+from symdlt import MLP, Propagation, derive, forward_equation, from_json, layer_phase
 from symdlt._version import VERSION
 from symdlt.cli import EXAMPLES, main
+from symdlt.definitions import OBSERVABLES
 
 
 def run(*arguments):
@@ -85,6 +87,72 @@ def test_list(order, count, capsys):
     assert main(["list", "--order", order]) == 0
     names = capsys.readouterr().out.split()
     assert len(names) == len(set(names)) == count
+
+
+def test_list_tells_what_tensors_are(capsys):
+    assert main(["list", "--format", "json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["D"]["cumulant of"] == "z(0) z(1) H(2,3)"
+    assert rows["R"]["cumulant of"] == "ddH_I(0,1,2,3)"
+    assert rows["S"]["cumulant of"] == "ddH_II(0,1,2,3)"
+    assert rows["P"]["matching"] == "03,12"
+    assert main(["list", "--format", "table"]) == 0
+    assert capsys.readouterr().out.startswith("name  order  axes  edges")
+
+
+def test_several_tensors(capsys):
+    assert main(["derive", "F", "B,V", "--inputs", "one"]) == 0
+    expected = "\n".join(str(derive(name, inputs="one")) for name in "FBV")
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
+def test_forward_equations(capsys):
+    assert main(["forward", "NTK"]) == 0
+    assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['NTK'])}\n"
+    assert main(["forward", "dNTK", "--format", "latex"]) == 0
+    assert capsys.readouterr().out.startswith(r"\begin{align*}")
+
+
+def test_the_tour_is_a_command(capsys, monkeypatch):
+    monkeypatch.setattr("symdlt.pipeline.tour", lambda: "all of it")
+    assert main(["tour"]) == main([]) == 0
+    assert capsys.readouterr().out == "all of it\nall of it\n"
+
+
+def test_propagate(tmp_path, capsys):
+    data, out = tmp_path / "x.csv", tmp_path / "t.npz"
+    data.write_text("1,0.5\n0.2,0.3\n")
+    arguments = ["propagate", "--activation", "tanh", "--widths", "8,8", "--inputs", str(data)]
+    assert main([*arguments, "--tensors", "G", "V"]) == 0
+    expected = MLP(activation="tanh", widths=[8, 8], C_b=0.0, C_W=1.0).propagate(
+        [[1, 0.5], [0.2, 0.3]], ["G", "V"]
+    )
+    assert capsys.readouterr().out == f"{expected}\n"
+    assert main([*arguments, "--tensors", "G", "V", "-o", str(out)]) == 0
+    assert Propagation.load(out) == expected
+    assert main([*arguments, "--tensors", "G", "--format", "json"]) == 0
+    shown = np.array(json.loads(capsys.readouterr().out)["G"])
+    np.testing.assert_allclose(shown, expected["G"], rtol=1e-13)
+
+
+def test_check_says_whether_they_agree(tmp_path, capsys):
+    data = tmp_path / "x.csv"
+    data.write_text("1,0.5\n")
+    arguments = ["check", "--activation", "tanh", "--widths", "8", "--inputs", str(data)]
+    arguments += ["--tensors", "G", "--networks", "50"]
+    assert main(arguments) == 0
+    assert "Theory and networks agree" in capsys.readouterr().out
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["agrees"] is True
+
+
+def test_fixed_points_of_layers(capsys):
+    gate = ["fixed-point", "tanh", "--layer", "z' = xi z + W s(z)", "--value", "xi=0.6"]
+    assert main([*gate, "--value", "C_W=0.7"]) == 0
+    values = {"xi": 0.6, "C_W": 0.7}
+    assert capsys.readouterr().out == f"{layer_phase(gate[3], 'tanh', values)}\n"
+    assert main([*gate, "--solve", "C_W"]) == 0
+    assert "C_W = 0.64" in capsys.readouterr().out
 
 
 def test_output_goes_to_a_file(tmp_path, capsys):

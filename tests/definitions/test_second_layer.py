@@ -104,10 +104,17 @@ def test_a_residual_layer_is_printed_explained_saved_and_loaded():
     assert r"_{K^{(1)}}" in to_latex(recursion)
 
 
-@pytest.mark.parametrize("name", ["V", "G", "R"])
+@pytest.mark.parametrize("name", ["V", "G.1", "R"])
 def test_deeper_than_the_second_layer_a_skip_is_refused_with_the_reason(name):
     with pytest.raises(LayerError, match=r"does not close .* at several depths"):
         derive(name, layer=RESIDUAL)
+
+
+def test_at_infinite_width_the_kernel_and_the_ntk_close_with_a_skip():
+    """There z is Gaussian, whatever it keeps."""
+    kernel, ntk = (derive(name, layer=RESIDUAL, inputs="one") for name in "GH")
+    assert str(kernel) == "G[l+1] =\n  + C_b\n  + C_W <s s>\n  + xi^2 G"
+    assert str(ntk).splitlines()[-2:] == ["  + C_W <s' s'> H", "  + xi^2 H"]
 
 
 def test_two_weights_in_one_layer_close_at_every_depth():

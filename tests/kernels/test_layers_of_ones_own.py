@@ -195,7 +195,7 @@ def test_the_command_line_takes_a_layer(tmp_path, capsys):
     text = path.read_text(encoding="utf-8")
     assert f"Layer:      {TWO}\n" in text
     assert all(len(line) <= 100 for line in text.splitlines() if line.startswith((">>>", "...")))
-    assert main(["kernel", "G", "--layer", "z' = xi z + W s(z)"]) == 1
+    assert main(["kernel", "V", "--layer", "z' = xi z + W s(z)"]) == 1
     assert "does not close" in capsys.readouterr().err
 
 
