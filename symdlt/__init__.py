@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from symdlt import means as means
     from symdlt import networks as networks
     from symdlt import sampling as sampling
+    from symdlt import symbols as symbols
     from symdlt import training as training
     from symdlt._api import *  # noqa: F403
     from symdlt._version import VERSION
@@ -70,4 +71,4 @@ else:
         from pkgutil import iter_modules
 
         found = iter_modules(globals()["__path__"])
-        return {module.name for module in found if module.ispkg} - {"cli"} | {"errors"}
+        return {module.name for module in found if module.ispkg} - {"cli"} | {"errors", "symbols"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import sympy as sp
@@ -48,6 +49,16 @@ class Asymptote:
 
     def __hash__(self) -> int:
         return hash((self.name, self.order, self.log_power))
+
+    @property
+    def formulas(self) -> dict[str, Any]:
+        """What may have symbols in it, by the names of the attributes."""
+        names = ("exponent", "coefficient", "ratio_power", "ratio_coefficient", "exact")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def at(self, values: Mapping[sp.Symbol, Any]) -> Asymptote:
+        """The same with numbers for symbols."""
+        return replace(self, **{k: sp.sympify(f).subs(values) for k, f in self.formulas.items()})
 
     @property
     def ratio(self) -> str:

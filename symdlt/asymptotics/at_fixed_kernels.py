@@ -15,7 +15,8 @@ from symdlt.derivation import Bracket, RecursionSystem
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.kernel_map import kernel_map
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.symbols import lambda_b as LAMBDA_B
+from symdlt.symbols import lambda_W as LAMBDA_W
 
 
 def solve_at_fixed_kernel(

@@ -21,8 +21,9 @@ from symdlt.asymptotics.solver import MANY
 from symdlt.derivation import Bracket, Recursion, RecursionTerm, piece_name
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.products import polynomial_product
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
+from symdlt.symbols import lambda_b as LAMBDA_B
+from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30

@@ -27,7 +27,8 @@ from symdlt.asymptotics.parameters import (
     parameters,
 )
 from symdlt.derivation import Bracket, RecursionSystem
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.symbols import lambda_b as LAMBDA_B
+from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Characters, a convention: longer numbers are rounded, since the exact field is slow with them.
 LONG = 8

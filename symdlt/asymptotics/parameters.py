@@ -12,13 +12,12 @@ from sympy.polys.fields import field
 from symdlt.asymptotics.equations import expand
 from symdlt.derivation import Recursion
 from symdlt.errors import DerivationError
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.symbols import a_1, depth, lambda_b, lambda_W, layer, p_perp, sigma_1
 
-SIGMA_1 = sp.Symbol("sigma_1", positive=True)
-A_1 = sp.Symbol("a_1", negative=True)
+SIGMA_1, A_1, P_PERP = sigma_1, a_1, p_perp
 INVERSE = sp.Symbol("m", positive=True)
-P_PERP = sp.Symbol("p_perp", real=True)
-LAYER, DEPTH = sp.Symbol("l", positive=True), sp.Symbol("L", positive=True)
+LAYER, DEPTH = layer, depth
+LAMBDA_B, LAMBDA_W = lambda_b, lambda_W
 
 
 def taylor_symbol(p: int) -> sp.Symbol:

@@ -30,8 +30,9 @@ from symdlt.asymptotics.translation import Leading, Translation, leading, transl
 from symdlt.definitions import BOOK, Correlator
 from symdlt.derivation import RecursionSystem, derive_system
 from symdlt.errors import SolutionError, require
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
 from symdlt.progress import track
+from symdlt.symbols import lambda_b as LAMBDA_B
+from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Of 1/l, a convention: what cancels to so many is told; the work grows fast with each.
 MOST_ORDERS = 4

@@ -22,10 +22,11 @@ from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
 from symdlt.derivation.terms import bracket_text
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.fixed_points.symbols import LAMBDA_B, LAMBDA_W
+from symdlt.symbols import K as KERNEL
+from symdlt.symbols import lambda_b as LAMBDA_B
+from symdlt.symbols import lambda_W as LAMBDA_W
 
 SCALE_INVARIANT = "scale-invariant"
-KERNEL = sp.Symbol("K", positive=True)
 SLOPES = sp.symbols("a_minus a_plus", real=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -55,6 +55,32 @@ class AsymptoticSolution:
             f"There is no asymptote of {short_repr(name)}. The solution has {known}. "
             "Ask for others with `exponents(activation, tensors)`."
         )
+
+    def at(self, **values: Any) -> AsymptoticSolution:
+        """The same with numbers for symbols, such as lambda_b=0.
+
+        Raises:
+            SolutionError: for a symbol that the solution does not have.
+
+        >>> from symdlt import exponents
+        >>> exponents("tanh").at(lambda_b=0, lambda_W=1)["H"].coefficient
+        1/2
+        """
+        shown = {
+            str(symbol): symbol
+            for tensor in self.tensors
+            for formula in tensor.formulas.values()
+            for symbol in sp.sympify(formula).free_symbols
+        }
+        unknown = sorted({*values} - {*shown})
+        if unknown:
+            raise SolutionError(
+                f"The solution does not have the symbols {', '.join(unknown)}. It has "
+                f"{', '.join(sorted(shown)) or 'none'}. Give values to these."
+            )
+        known = {shown[name]: sp.sympify(value) for name, value in values.items()}
+        tensors = tuple(tensor.at(known) for tensor in self.tensors)
+        return replace(self, tensors=tensors)
 
     def __repr__(self) -> str:
         shown = self.activation if len(self.activation) <= 40 else self.activation[:37] + "..."

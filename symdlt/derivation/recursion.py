@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from reprlib import repr as short_repr
+from typing import TYPE_CHECKING
 
 from symdlt.definitions import DENSE, FIELD, Correlator, Layer, split_subleading, tensor
 from symdlt.derivation.contraction import contract_matching
@@ -19,6 +20,9 @@ from symdlt.derivation.terms import RecursionTerm, piece_name, sample_text, term
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.memory import memory_of_machine
 from symdlt.progress import track
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 FORMS = ("derivative", "z")
 LONG = 50  # a convention: fewer diagrams are done before a bar is drawn
@@ -84,6 +88,21 @@ class Recursion:
         for text in map(term_text, self.terms):
             lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
         return "\n".join(lines if self.terms else [*lines, "  0"])
+
+    def to_sympy(self) -> sp.Eq:
+        """The recursion as an equation of SymPy; see `symdlt.symbols`.
+
+        Means, tensors and what else has no symbol there are symbols named as they are printed.
+
+        >>> from symdlt import symbols
+        >>> derive("G", inputs="one").to_sympy().rhs.coeff(symbols.C_W)
+        <s s>
+        """
+        import sympy as sp
+
+        labels = "" if self.single_input else sample_text(self.samples)
+        left = sp.Symbol(f"{self.name}{labels}[{self.at or 'l+1'}]", real=True)
+        return sp.Eq(left, sp.Add(*(term.to_sympy() for term in self.terms)), evaluate=False)
 
     def _repr_latex_(self) -> str:
         from symdlt.display import latex_for_display

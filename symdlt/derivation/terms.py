@@ -9,9 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from symdlt.definitions import DENSE, Correlator, ascii_name, function_text
 from symdlt.derivation.expansion import Diagram
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 Factor = tuple[int, int]
 
@@ -147,6 +151,23 @@ class RecursionTerm:
             self.overlap,
         )
 
+    def to_sympy(self) -> sp.Expr:
+        """The term in SymPy; see `Recursion.to_sympy`."""
+        import sympy as sp
+
+        from symdlt.symbols import n, n_below, named
+
+        single = is_single(self)
+        names = [bracket_text(bracket, single) for bracket in self.brackets]
+        names += [tensor_text(factor, single) for factor in self.tensors]
+        names += overlap_texts(self, single)
+        return sp.Mul(
+            sp.Rational(*self.coefficient.as_integer_ratio()),
+            (n / n_below) ** self.width_ratio,
+            *(named(name) ** power for name, power in self.hyperparameters.named),
+            *(sp.Symbol(name, real=True) for name in names),
+        )
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RecursionTerm):
             return NotImplemented
@@ -168,9 +189,15 @@ def term_text(term: RecursionTerm) -> str:
     single = is_single(term)
     parts += powers_text(Counter(bracket_text(b, single) for b in term.brackets).items())
     parts += powers_text(Counter(tensor_text(t, single) for t in term.tensors).items())
-    if term.overlap:
-        parts.append("(x.x)/n0" if single else "(x_{}.x_{})/n0".format(*term.overlap))
+    parts += overlap_texts(term, single)
     return ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def overlap_texts(term: RecursionTerm, single: bool) -> list[str]:
+    """The overlap of the inputs, of a term of the first layer."""
+    if not term.overlap:
+        return []
+    return ["(x.x)/n0" if single else "(x_{}.x_{})/n0".format(*term.overlap)]
 
 
 def factor_texts(

@@ -31,6 +31,7 @@ from symdlt.fixed_points.phase_result import (
     Phase,
 )
 from symdlt.precision import mp, number, rounded
+from symdlt.symbols import named
 
 # Those of floating point.
 DIGITS = 15
@@ -173,6 +174,6 @@ def _ntk(kernel: FixedKernel) -> Any:
             for bracket in term.brackets:
                 number *= means[tuple(order for _, order in bracket.factors)]
             for name, power in term.hyperparameters.named:
-                number *= sp.Symbol(name, positive=True) ** power
+                number *= named(name) ** power
             source += number
     return sp.expand(source / (1 - kernel.chi_perp))

@@ -11,6 +11,7 @@ import numpy as np
 
 from symdlt.errors import TrainingError
 from symdlt.networks.numbers import real_numbers
+from symdlt.symbols import eta
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.chains import fully_summed
 from symdlt.training.responses import PROJECTED, Response, responses
@@ -74,7 +75,7 @@ class Projector:
         h = sp.symbols(f"h_1:{len(modes) + 1}", positive=True)
         if algorithm is None:
             named = dict(zip(modes, h, strict=True))
-            step = dict.fromkeys(modes, sp.Symbol("eta", positive=True))
+            step = dict.fromkeys(modes, eta)
             value = sum(fully_summed(chain, named, step) for chain in self.response.chains)
         else:
             value = self.values(algorithm, *h)
