@@ -29,6 +29,7 @@ LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 NEARLY = 1e-14  # means are known to so many digits
 HALVINGS = 120  # every second one halves what is left, beyond the digits of a double
 NEAR = 256.0  # fixed points within this factor of the start are not jumped over
+CRITICAL = 1e-6  # half of the digits, as for slopes that are square roots at their ends
 BASE = 0  # the field below the layer
 
 
@@ -163,7 +164,9 @@ def critical_value(
     for low, high, before, after in zip(places, places[1:], found, found[1:], strict=False):
         if before <= 0 <= after or after <= 0 <= before:
             value = _crossing(excess, low, high)
-            return layer_phase(layer, activation, {**values, name: value}, start=start)
+            there = layer_phase(layer, activation, {**values, name: value}, start=start)
+            if abs(there.chi_perp - 1) < CRITICAL:  # and no jump from one kernel to another
+                return there
     raise SolutionError(
         f"No {name} from {LEAST:g} to {MOST:g} makes chi_perp 1 for the layer {layer}. Without "
         "dimension it is of order one where there is one. Give other values."

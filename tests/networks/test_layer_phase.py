@@ -127,6 +127,15 @@ def test_what_cannot_be_solved_is_refused(layer, values, start, error, message):
         layer_phase(layer, "exp(-z**2)", values, start=start)
 
 
+def test_a_jump_is_no_critical_value():
+    """K' = C_W K <gelu^2> at K: below some C_W kernels from 1 vanish, above they grow."""
+    gate = "u = U z; v = V z; z' = W s(u) v"
+    with pytest.raises(SolutionError, match="makes chi_perp 1"):
+        critical_value(gate, "gelu", {"C_U": 1, "C_V": 1}, "C_W")
+    sigmoid_gate = critical_value(gate, "sigmoid", {"C_U": 1, "C_V": 1}, "C_W", start=1e-6)
+    assert sigmoid_gate.values["C_W"] == pytest.approx(4, rel=1e-4)
+
+
 def test_no_critical_value_is_said():
     with pytest.raises(SolutionError, match="makes chi_perp 1"):
         critical_value("z' = z + W s(z)", "relu", {}, "C_W")
