@@ -34,7 +34,8 @@ EXAMPLES = {
     'symdlt fixed-point gelu --layer "u = U z; v = V z; z\' = b + W s(u) v" --value C_U=1 '
     "--value C_V=1 --value C_b=0.1 --solve C_W",
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
-    "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex",
+    "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex\n"
+    "symdlt latex V F --numbered --width icml --notation mine.toml",
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from symdlt.cli.options import (
     Commands,
@@ -30,6 +32,9 @@ from symdlt.derivation import FORMS, Recursion, derive, explain, forward_equatio
 from symdlt.errors import OrderError
 from symdlt.formats import to_json
 
+if TYPE_CHECKING:
+    from symdlt.formats.latex import Conventions
+
 LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
 
 
@@ -48,9 +53,16 @@ def register(commands: Commands) -> None:
     )
     _tensor_options(command)
     command.add_argument("--term", type=int, help="one term, by its number from 1")
-    command = add_command(commands, "latex", _latex, "a recursion in LaTeX")
+    summary = "a recursion in LaTeX"
+    command = add_command(commands, "latex", _latex, summary, ("notation",))
     _tensor_options(command)
     command.add_argument("--document", action="store_true", help="a whole document")
+    what = "one number and one label an equation"
+    command.add_argument("--numbered", action="store_true", help=what)
+    what = "a TOML file: layers, kernel, frozen_ntk, sample, width, and a table of letters"
+    command.add_argument("--notation", metavar="FILE", help=what)
+    what = "of a line: points, or the name of a class such as icml, revtex, a4 (the default)"
+    command.add_argument("--width", metavar="X", help=what)
     command = add_command(commands, "list", _list, "the canonical names of all tensors of an order")
     command.add_argument("--order", type=int, default=1, help="the power of 1/n (default 1)")
     add_format(command, "text", "table", "json")
@@ -156,14 +168,28 @@ def _explain(options: argparse.Namespace) -> str:
 
 
 def _latex(options: argparse.Namespace) -> str:
-    recursions = _recursions(options)
-    if not options.document:
-        return _latex_of(recursions)
     from symdlt.derivation import RecursionSystem
-    from symdlt.formats.latex import document
+    from symdlt.formats.latex import document, to_latex
 
+    recursions, use = _recursions(options), _conventions(options)
+    if not options.document:
+        return "\n".join(
+            to_latex(recursion, conventions=use, numbered=options.numbered)
+            for recursion in recursions
+        )
     whole = recursions[0] if len(recursions) == 1 else RecursionSystem(tuple(recursions))
-    return document(whole).source
+    return document(whole, conventions=use).source
+
+
+def _conventions(options: argparse.Namespace) -> Conventions:
+    """The notation of a file, and the width of a line."""
+    from symdlt.formats.latex import Conventions
+
+    use = Conventions.read(options.notation) if options.notation else Conventions()
+    if options.width is None:
+        return use
+    text = options.width
+    return replace(use, width=float(text) if text.replace(".", "", 1).isdigit() else text)
 
 
 def _latex_of(recursions: list[Recursion]) -> str:

@@ -106,6 +106,19 @@ def test_several_tensors(capsys):
     assert capsys.readouterr().out == f"{expected}\n"
 
 
+def test_latex_in_ones_own_notation(tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    path.write_text("[letters]\nsigma = '\\phi'\n")
+    arguments = ["latex", "V", "F", "--numbered", "--notation", str(path), "--width", "icml"]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert text.count(r"\label{eq:") == 2
+    assert r"\phi" in text
+    assert r"\sigma" not in text
+    assert main(["latex", "V", "--width", "folio"]) == 1
+    assert "There is no width 'folio'" in capsys.readouterr().err
+
+
 def test_forward_equations(capsys):
     assert main(["forward", "NTK"]) == 0
     assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['NTK'])}\n"

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from symdlt import BOOK, Forest, derive, derive_system, forward_equation
+from symdlt.definitions import OBSERVABLES
 from symdlt.derivation import RecursionSystem
+from symdlt.errors import NotationError
 from symdlt.formats.latex import Conventions, document, golden_files, to_latex
 from symdlt.kernels import regenerate
 
@@ -21,7 +23,8 @@ def test_golden_files_are_what_is_generated():
 def test_a_recursion_in_the_shortest_notation():
     assert to_latex(derive("F", form="z", inputs="one"), conventions=PLAIN) == (
         "\\begin{align*}\n"
-        "F &= C_W^{2} \\left\\langle \\sigma\\sigma\\sigma'\\sigma'\\right\\rangle_{K} \\Theta "
+        "F^{\\prime} &= C_W^{2} "
+        "\\left\\langle \\sigma\\sigma\\sigma'\\sigma'\\right\\rangle_{K} \\Theta "
         "+ \\left(\\frac{n_{\\ell}}{n_{\\ell-1}}\\right) C_W^{2} "
         "\\left\\langle z\\sigma\\sigma'\\right\\rangle_{K}^{2} \\frac{F}{K^{2}}\n"
         "\\end{align*}"
@@ -93,14 +96,86 @@ def test_conventions():
     assert r"\rangle_{G^{(\ell)}}" in text
     assert "K" not in text
     assert "Theta" not in text
-    assert r"H_{12} &=" in to_latex(
+    assert r"H_{12}^{\prime} &=" in to_latex(
         recursion, conventions=Conventions(layers=False, sample="", frozen_ntk="H")
     )
 
 
+def test_without_layers_what_is_above_has_a_prime():
+    """V = … V would say two things."""
+    for name in ("V", "G.1", "X6"):
+        text = to_latex(derive(name, inputs="one"), conventions=Conventions(layers=False))
+        assert r"\prime}" in text.partition("&=")[0]
+        assert r"\prime" not in text.partition("&=")[2]
+
+
+def test_letters_of_ones_own():
+    letters = {
+        "sigma": r"\phi",
+        "C_W": r"\sigma_w^2",
+        "lambda_W": r"\eta_w",
+        "n": "N",
+        "V": r"\VEns",
+    }
+    plain = Conventions(layers=False, letters=letters)
+    text = to_latex(derive("V", inputs="one"), conventions=plain)
+    assert r"\left(\sigma_w^2\right)^{2} \Bigl[\left\langle \phi\phi\phi\phi" in text
+    assert text.startswith("\\begin{align*}\n\\VEns^{\\prime} &=")
+    assert r"\frac{N_{\ell}}{N_{\ell-1}}" in text
+    layered = to_latex(derive("H"), conventions=Conventions(letters=letters))
+    assert r"{\sigma_w^2}^{(\ell+1)}" in layered
+    assert r"{\eta_w}^{(\ell+1)}" in layered
+    source = document(derive("V"), conventions=Conventions(letters=letters)).source
+    assert r"$\phi$, $\phi'$" in source
+    assert r"\sigma" not in source.replace(r"\sigma_w", "")
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [{"V": r"\input x"}, {"V": "}{"}, {"V": ""}, {"V": 3}, {3: "V"}, {"V": "a\\\\b"}, {"V": "$x$"}],
+)
+def test_letters_that_would_do_more_are_refused(letters):
+    with pytest.raises(NotationError, match="cannot be the letter"):
+        Conventions(letters=letters)
+
+
+def test_equations_are_numbered_once_and_labelled():
+    text = to_latex(derive("V"), numbered=True)
+    rows = text.count("\\\\\n")
+    assert rows > 1
+    assert text.count(r"\nonumber") == rows
+    assert text.endswith("\\label{eq:V}\n\\end{align}")
+    assert (
+        to_latex(forward_equation(OBSERVABLES["NTK"]), numbered=True).count(r"\label{eq:forward}")
+        == 1
+    )
+
+
+def test_widths_by_the_name_of_a_class():
+    assert Conventions(width="revtex").points == 246.0
+    narrow, wide = (to_latex(derive("V"), conventions=Conventions(width=w)) for w in ("icml", "a4"))
+    assert narrow.count("\\\\\n") > wide.count("\\\\\n")
+    with pytest.raises(NotationError, match="There is no width 'folio'"):
+        Conventions(width="folio")
+
+
+def test_notation_is_read_from_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("layers = false\nwidth = \"icml\"\n[letters]\nsigma = '\\phi'\n")
+    assert Conventions.read(path) == Conventions(
+        layers=False, width="icml", letters={"sigma": r"\phi"}
+    )
+    path.write_text("colour = 1\n")
+    with pytest.raises(NotationError, match="has the keys colour"):
+        Conventions.read(path)
+    path.write_text("layers = \n")
+    with pytest.raises(NotationError, match="is no TOML"):
+        Conventions.read(path)
+
+
 def test_pieces_and_larger_tensors_have_readable_names():
     plain = Conventions(layers=False)
-    assert to_latex(derive("G.1", inputs="one"), conventions=plain).count(r"G^{\{1\}}") == 3
+    assert to_latex(derive("G.1", inputs="one"), conventions=plain).count(r"G^{\{1\}") == 3
     assert r"X_{6}^{[02,14]}" in to_latex(derive("X6_02_14", inputs="one"), conventions=plain)
 
 

@@ -37,7 +37,7 @@ def definition_latex(recursion: Recursion, use: Conventions) -> str:
     groups = [Group(False, _over_width(correlator.pairs - 1), (*products, rest))]
     if correlator.pairs == 1:
         groups = [Group(False, (), (product,)) for product in (*products, rest)]
-    return equation_lines(_expectation(recursion, use), groups, use.width)
+    return equation_lines(_expectation(recursion, use), groups, use.points)
 
 
 def _edge(labels: tuple[int, ...], edge: Edge) -> Edge:

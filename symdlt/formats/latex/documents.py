@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from symdlt.algebra import as_expression
@@ -17,7 +18,7 @@ from symdlt.derivation import (
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import definition_latex
 from symdlt.formats.latex.forward import forward_latex
-from symdlt.formats.latex.notation import Conventions, symbol_text, tensor_text
+from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_text
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation
@@ -90,7 +91,9 @@ class LatexDocument:
         return self.source
 
 
-def to_latex(what: Printable, *, conventions: Conventions | None = None) -> str:
+def to_latex(
+    what: Printable, *, conventions: Conventions | None = None, numbered: bool = False
+) -> str:
     r"""Recursions or forward equations as `align*` environments in the notation of PDLT.
 
     Terms with the same prefactors stand in one pair of brackets. Lines are broken by estimated
@@ -99,17 +102,21 @@ def to_latex(what: Printable, *, conventions: Conventions | None = None) -> str:
     Args:
         what: what `derive`, `derive_system` or `forward_equation` returned.
         conventions: choices of notation.
+        numbered: one number and one label an equation, as in `\eqref{eq:V}`.
 
     >>> from symdlt.derivation import derive
     >>> print(to_latex(derive("G", inputs="one"), conventions=Conventions(layers=False)))
     \begin{align*}
-    K &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
+    K^{\prime} &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
     \end{align*}
     """
     use = _checked(what, conventions)
     if isinstance(what, ForwardEquation):
-        return _display(forward_latex(what, use))
-    return "\n".join(_display(recursion_latex(recursion, use)) for recursion in _recursions(what))
+        return _display(forward_latex(what, use), use, "forward" if numbered else "")
+    return "\n".join(
+        _display(recursion_latex(recursion, use), use, recursion.name if numbered else "")
+        for recursion in _recursions(what)
+    )
 
 
 def document(what: Printable, *, conventions: Conventions | None = None) -> LatexDocument:
@@ -126,14 +133,17 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
     1
     """
     use = _checked(what, conventions)
-    preamble = _PREAMBLE % f"{use.width + 10:g}"
+    preamble = _PREAMBLE % f"{use.points + 10:g}"
     if isinstance(what, ForwardEquation):
         body = forward_latex(what, use)
         notation = _FORWARD_NOTATION + (_FORWARD_EDGES if r"\widehat{X}" in body else "")
-        return LatexDocument(f"{preamble}{notation}\n{_display(body)}\n{_END}")
+        notation = _prose(notation, use)
+        return LatexDocument(f"{preamble}{notation}\n{_display(body, use)}\n{_END}")
     recursions = _recursions(what)
     sections = [_section(recursion, use) for recursion in recursions]
-    return LatexDocument("".join([preamble, _notation(recursions, use), "\n", *sections, _END]))
+    return LatexDocument(
+        "".join([preamble, _prose(_notation(recursions, use), use), "\n", *sections, _END])
+    )
 
 
 def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
@@ -144,8 +154,17 @@ def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
     return conventions or Conventions()
 
 
-def _display(body: str) -> str:
-    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+def _display(body: str, use: Conventions, label: str = "") -> str:
+    body = renamed(body, use)
+    if not label:
+        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+    rows = body.replace(" \\\\\n", " \\nonumber \\\\\n")
+    return f"\\begin{{align}}\n{rows} \\label{{eq:{label}}}\n\\end{{align}}"
+
+
+def _prose(text: str, use: Conventions) -> str:
+    """A text with letters of the user in its formulas."""
+    return re.sub(r"\$[^$]+\$", lambda found: renamed(found[0], use), text)
 
 
 def _recursions(what: Recursion | RecursionSystem) -> tuple[Recursion, ...]:
@@ -193,14 +212,14 @@ def _layers(recursions: tuple[Recursion, ...]) -> str:
 
 def _section(recursion: Recursion, use: Conventions) -> str:
     plain = replace(use, layers=False)
-    title = tensor_text(recursion.correlator, recursion.piece, None, "", plain)
-    symbol = head_of(recursion, "1", use)
+    title = renamed(tensor_text(recursion.correlator, recursion.piece, None, "", plain), use)
+    symbol = renamed(head_of(recursion, "1", use), use)
     start = f"It vanishes in the first layer, ${symbol}=0$."
     if recursion.first_layer:
-        start = f"In the first layer\n{_display(first_layer_latex(recursion, use))}"
+        start = f"In the first layer\n{_display(first_layer_latex(recursion, use), use)}"
     return (
         f"\\subsection*{{The tensor ${title}$}}\nIt is defined by\n"
-        f"{_display(definition_latex(recursion, use))}\nand has the recursion\n"
+        f"{_display(definition_latex(recursion, use), use)}\nand has the recursion\n"
         f"{to_latex(recursion, conventions=use)}\n{start}\n\n"
     )
 

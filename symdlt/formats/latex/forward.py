@@ -33,7 +33,7 @@ def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None 
     )
     spelled = [one for term in equation.terms for one in spelled_out(equation.layer, term)]
     summands = [_summand(equation.layer, term, use) for term in spelled]
-    body = equation_lines(head, grouped(summands[:most]), use.width)
+    body = equation_lines(head, grouped(summands[:most]), use.points)
     return body if most is None else body + remaining_terms(len(summands) - most)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
+from os import PathLike, fspath
 from reprlib import repr as short_repr
 
 from symdlt.algebra.names import GREEK
@@ -30,17 +32,39 @@ _STYLED = re.compile(
 )
 
 
+# Lines in points: those of the classes of the same names, at their usual sizes.
+WIDTHS = {
+    "a4": 445.0,
+    "article": 345.0,
+    "neurips": 397.0,
+    "iclr": 397.0,
+    "icml": 234.0,
+    "revtex": 246.0,
+    "revtex-wide": 510.0,
+}
+# What users may write for a letter: symbols, macros, sub- and superscripts; nothing that acts.
+_LETTER = re.compile(r"(?:\\[A-Za-z]+|[A-Za-z0-9 ]|[_^{}'*])+")
+_ACTING = re.compile(
+    r"\\(?:input|include|write|immediate|openout|openin|read|csname|expandafter|[gex]?def|let|newcommand"
+    r"|renewcommand|catcode|special|usepackage|begin|end|par|loop|directlua|jobname)(?![A-Za-z])"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Conventions:
     r"""Choices of notation; the defaults are those of PDLT.
 
     Attributes:
-        layers: write the layer on every symbol, $V^{(\ell)}$ instead of $V$.
+        layers: write the layer on every symbol, $V^{(\ell)}$ instead of $V$; without, what is
+            of the layer above has a prime.
         kernel: the letter of the leading metric.
         frozen_ntk: the letter of the leading NTK mean.
         sample: the letter of samples; empty for $V_{(12)(34)}$ instead of
             $V_{(\delta_1\delta_2)(\delta_3\delta_4)}$.
-        width: how many points a line may take.
+        width: how many points a line may take, or the name of a class: a4, article, neurips, iclr,
+            icml, revtex (one column), revtex-wide.
+        letters: of your own, by the names of symbols: {"sigma": r"\phi", "C_W": r"\sigma_w^2"};
+            sigma, z, n, those of layers such as C_W or lambda_b, and tensors, V.
         at: the layer that ℓ+1 is, where a recursion holds for one layer alone.
 
     >>> Conventions(layers=False).layer("\\ell")
@@ -53,10 +77,44 @@ class Conventions:
     kernel: str = "K"
     frozen_ntk: str = r"\Theta"
     sample: str = r"\delta"
-    width: float = 445.0
+    width: float | str = 445.0
     at: int | None = None
+    letters: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Conventions:
+        """Read a TOML file, with the attributes as keys and letters as a table.
+
+        Raises:
+            NotationError: for a file that is none, or keys that are no attributes.
+            OSError: if it cannot be read.
+        """
+        with open(path, "rb") as file:
+            try:
+                given = tomllib.load(file)
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
+                raise NotationError(
+                    f"{fspath(path)!r:.80} is no TOML: {reason}. It was given as a file of "
+                    'notation. Write lines such as kernel = "K", and a table [letters].'
+                ) from reason
+        known = {field.name for field in fields(cls)} - {"at"}
+        unknown = sorted({*given} - known)
+        if unknown:
+            raise NotationError(
+                f"{fspath(path)!r:.80} has the keys {', '.join(unknown)}, which are no choices of "
+                f"notation. Known are {', '.join(sorted(known))}. Take the others out."
+            )
+        return cls(**given)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "letters", _checked_letters(self.letters))
+        if isinstance(self.width, str):
+            if self.width not in WIDTHS:
+                raise NotationError(
+                    f"There is no width {short_repr(self.width)}. It is the name of a class or a "
+                    f"number of points. Give one of {', '.join(WIDTHS)}, or a number."
+                )
+            object.__setattr__(self, "width", WIDTHS[self.width])
         for name in ("kernel", "frozen_ntk", "sample"):
             text = getattr(self, name)
             require(text, str, f"a text for `{name}`", "Write it in LaTeX.")
@@ -68,6 +126,12 @@ class Conventions:
                 )
         require(self.layers, bool, "True or False", "It says whether layers are written.")
         require(self.width, int | float, "the width of a line", "Give it in points.")
+
+    @property
+    def points(self) -> float:
+        """The width of a line in points."""
+        assert not isinstance(self.width, str)
+        return self.width
 
     def layer(self, layer: str) -> str:
         """The superscript of a layer."""
@@ -85,6 +149,62 @@ class Conventions:
         if self.sample:
             return "".join(f"{self.sample}_{{{text}}}" for text in texts)
         return ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
+
+
+def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:
+    """Letters of users by name, refused if they would do more than stand there."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    found = []
+    for name, text in pairs if isinstance(pairs, Iterable) else [(given, None)]:
+        usable = isinstance(text, str) and _LETTER.fullmatch(text) and not _ACTING.search(text)
+        balanced = usable and _is_balanced(str(text))
+        if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name) and balanced):
+            raise NotationError(
+                f"{short_repr(text)} cannot be the letter of {short_repr(name)}. It was given in "
+                "`letters`. Give symbols and macros of LaTeX by the names of what they stand for, "
+                r'such as {"sigma": r"\phi", "C_W": r"\sigma_w^2"}.'
+            )
+        found.append((name, str(text)))
+    return tuple(sorted(found))
+
+
+def _is_balanced(text: str) -> bool:
+    depth = 0
+    for letter in text:
+        depth += (letter == "{") - (letter == "}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def renamed(latex: str, use: Conventions) -> str:
+    r"""Formulas with the letters of the user.
+
+    >>> renamed(r"C_W^{2}\sigma", Conventions(letters={"C_W": r"\sigma_w^2"}))
+    '\\left(\\sigma_w^2\\right)^{2}\\sigma'
+    """
+    known = dict(use.letters)
+    if not known:
+        return latex
+    written = {_as_written(name): text for name, text in known.items()}
+    words = sorted(written, key=len, reverse=True)
+    starts = (r"" if word[0] == "\\" else r"(?<![A-Za-z\\])" for word in words)
+    ends = (rf"{start}{re.escape(word)}" for start, word in zip(starts, words, strict=True))
+    pattern = rf"(?:{'|'.join(ends)})(?![A-Za-z])"
+
+    def replaced(found: re.Match[str]) -> str:
+        text = written[found[1]]
+        if "^" not in text and "_" not in text:
+            return text + (found[2] or "")
+        return rf"\left({text}\right){found[2]}" if found[2] else f"{{{text}}}"
+
+    return re.sub(rf"({pattern})(\^\{{\d+\}})?", replaced, latex)
+
+
+def _as_written(name: str) -> str:
+    """A name as it stands in formulas without letters of the user."""
+    stem, mark, below = name.partition("_")
+    return (rf"\{stem}" if stem in _NAMED else stem) + mark + below
 
 
 def _is_symbol(text: str) -> bool:
@@ -124,7 +244,7 @@ def _superscript(correlator: Correlator, piece: int, layer: str, use: Convention
         edges = correlator.name.split("_")[1:]
         marks += f"[{','.join(edges)}]" if edges else ""
     marks += rf"\{{{piece}\}}" if piece else ""
-    marks += f"({use.number(layer)})" if use.layers else ""
+    marks += f"({use.number(layer)})" if use.layers else r"\prime" * (layer == r"\ell+1")
     return f"^{{{marks}}}" if marks else ""
 
 

@@ -42,7 +42,7 @@ def _equation(
     recursion: Recursion, terms: tuple[RecursionTerm, ...], layer: str, use: Conventions
 ) -> str:
     summands = [_summand(term, recursion, layer, use) for term in terms]
-    return equation_lines(head_of(recursion, layer, use), grouped(summands), use.width)
+    return equation_lines(head_of(recursion, layer, use), grouped(summands), use.points)
 
 
 def _summand(term: RecursionTerm, recursion: Recursion, layer: str, use: Conventions) -> Summand:
