@@ -77,6 +77,7 @@ class Fluctuations:
         self.samples = kernels.means.samples
         self.moves = Moves(kernels.program)
         self.widths = {field.site: field.width for field in self.program.fields}
+        self.centred = any(field.norm == LAYER_NORM for field in self.program.fields)
         self.reached = self._reached()
         self.known: dict[object, Array] = {}
         self.slopes: dict[SiteAverage, list[Slope]] = {}
@@ -247,6 +248,8 @@ class Fluctuations:
 
     def _shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
+        if not self.centred:
+            return []
         if self.program.fields[field].norm == LAYER_NORM:
             return [(-c, below) for c, below in self._kept(field, vertex)]
         kept = self._kept(field, vertex)

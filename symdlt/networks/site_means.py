@@ -71,6 +71,7 @@ class SiteMeans:
         self.kernels: dict[tuple[int, int], Array] = {}
         self.ntks: dict[tuple[int, int], Array] = {}
         self.planning = False
+        self.rows: dict[tuple[Vertex, Grid], NDArray[np.intp]] = {}
         self.tables: dict[tuple[Wanted, Positions], Array] = {}
         self.covered: defaultdict[tuple[Wanted, Positions], set[Positions]] = defaultdict(set)
         self.asked: defaultdict[Wanted, set[Places]] = defaultdict(set)
@@ -131,12 +132,13 @@ class SiteMeans:
 
     def labels(self, vertex: Vertex, field: int) -> NDArray[np.intp]:
         """The rows of samples and positions of a field, on the axes of a vertex."""
-        at = sums(self.grids[field])[vertex.offset]
-        samples = np.arange(self.samples) * len(at)
-        rows: NDArray[np.intp] = samples.reshape(_shape({vertex.leg: -1})) + at.reshape(
-            _shape({LEGS + vertex.side: -1})
-        )
-        return rows
+        key = vertex, self.grids[field]
+        if key not in self.rows:
+            at = sums(self.grids[field])[vertex.offset]
+            samples = np.arange(self.samples) * len(at)
+            on_side = at.reshape(_shape({LEGS + vertex.side: -1}))
+            self.rows[key] = samples.reshape(_shape({vertex.leg: -1})) + on_side
+        return self.rows[key]
 
     def on_axes(self, matrix: Array, u: Vertex, v: Vertex, field: int) -> Array:
         """A matrix over samples and positions of a field on the axes of two vertices."""
