@@ -6,7 +6,18 @@ from types import UnionType
 
 
 class SymdltError(Exception):
-    """Root of every error that symdlt raises on purpose."""
+    """Root of every error that symdlt raises on purpose; each has a built-in parent as well.
+
+    Attributes:
+        args: the message: what is wrong with the values, where, and what to try.
+
+    >>> from symdlt import derive
+    >>> try:
+    ...     derive("V", inputs="three")
+    ... except SymdltError as reason:
+    ...     print(type(reason).__name__, isinstance(reason, ValueError))
+    OrderError True
+    """
 
 
 class InputError(SymdltError, TypeError):

@@ -17,6 +17,12 @@ def to_derivative_form(recursion: Recursion) -> Recursion:
     $$\langle z^{\gamma} F\rangle_K\, X_{\ldots\gamma\ldots}
       = \sum_{\delta}\langle\partial_\delta F\rangle_K\, X_{\ldots\delta\ldots}$$
 
+    Args:
+        recursion: what `derive` returned.
+
+    Raises:
+        InputError: for what is no recursion.
+
     >>> from symdlt.derivation import derive
     >>> to_derivative_form(derive("T", form="z")) == derive("T")
     True
@@ -67,6 +73,12 @@ def to_z_form(recursion: Recursion) -> Recursion:
     """Trade the derivatives that came from cumulants for inserted z's and inverse kernels.
 
     Which derivatives these are is known from the provenance of the terms.
+
+    Args:
+        recursion: what `derive` returned.
+
+    Raises:
+        InputError: for what is no recursion.
 
     >>> from symdlt.derivation import derive
     >>> to_z_form(derive("V")) == derive("V", form="z")

@@ -47,6 +47,9 @@ class Recursion:
         first_layer: the value at layer 1, where the inputs are fixed.
         layer: how layer ℓ+1 is made of layer ℓ.
         at: the one layer that it holds for, or None for all.
+
+    >>> derive("B", inputs="one").terms[1]
+    RecursionTerm((n/n') C_W^2 <s' s'>^2 B)
     """
 
     correlator: Correlator

@@ -48,6 +48,13 @@ def plot_phase_plane(
     Raises:
         ActivationError: if the activation cannot be read, or is not finite somewhere.
         SolutionError: if its Gaussian means diverge, or it jumps, or a range is unusable.
+
+    >>> from symdlt.errors import SolutionError
+    >>> try:
+    ...     plot_phase_plane("tanh", C_W=(2.0, 1.0))
+    ... except SolutionError as reason:
+    ...     print("a range goes upwards")
+    a range goes upwards
     """
     for ends, name in ((C_W, "C_W"), (C_b, "C_b"), ((0, start), "start")):
         _check(ends, name)

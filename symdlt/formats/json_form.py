@@ -28,6 +28,13 @@ def to_json(recursion: Recursion, indent: int | None = 1) -> str:
 
     The schema is described in docs/json.md.
 
+    Args:
+        recursion: what `derive` returned.
+        indent: how many spaces, or None for a single line.
+
+    Raises:
+        InputError: for an indent that is no number.
+
     >>> from symdlt.derivation import derive
     >>> from_json(to_json(derive("F"))) == derive("F")
     True
@@ -119,6 +126,12 @@ def from_json(text: str) -> Recursion:
 
     Raises:
         SchemaError: if the text is not JSON, of another schema version, or not a recursion.
+
+    >>> from symdlt.derivation import derive
+    >>> print(from_json(to_json(derive("B", inputs="one"), indent=None)))
+    B[l+1] =
+      + C_W^2 <s' s' s' s'> H^2
+      + (n/n') C_W^2 <s' s'>^2 B
     """
     require(text, str, "JSON text", "Give what `to_json` wrote.")
     try:

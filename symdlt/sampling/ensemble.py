@@ -46,6 +46,10 @@ WEIGHT_LAWS: Mapping[str, Law] = MappingProxyType(
 class NetworkEnsemble(Network):
     r"""Dense networks of all widths $n_0, …, n_L$; the sampler is given their activation.
 
+    Attributes:
+        values: C_b, C_W, lambda_b and lambda_W of the layers 1, …, L; the others are those of
+            `Network`, and `of` makes one.
+
     >>> NetworkEnsemble.of((3, 8, 2), C_W=(1.0, 2.0))
     NetworkEnsemble(2 layers, widths=(8,), C_b=0.0, C_W=(1.0, 2.0), lambda_b=0.0, lambda_W=1.0,
                     n_0=3, n_L=2)

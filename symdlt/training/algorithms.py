@@ -170,6 +170,9 @@ class TwoStep:
     The step size of a mode is 1/h: the first update takes away all of its error to leading order,
     the second one what the curvature of the network left of it.
 
+    Attributes:
+        finished: that nothing of the training error is left, which is so.
+
     >>> from symdlt.training import projectors
     >>> projectors()["dNTK-B"].values(TwoStep(), 1.0, 2.0)
     0.25

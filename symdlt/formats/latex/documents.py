@@ -104,6 +104,9 @@ def to_latex(
         conventions: choices of notation.
         numbered: one number and one label an equation, as in `\eqref{eq:V}`.
 
+    Raises:
+        InputError: for what is none of these, or conventions that are none.
+
     >>> from symdlt.derivation import derive
     >>> print(to_latex(derive("G", inputs="one"), conventions=Conventions(layers=False)))
     \begin{align*}
@@ -127,6 +130,9 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
     Args:
         what: what `derive`, `derive_system` or `forward_equation` returned.
         conventions: choices of notation.
+
+    Raises:
+        InputError: for what is none of these, or conventions that are none.
 
     >>> from symdlt.derivation import derive
     >>> document(derive("B")).source.count("vanishes in the first layer")
