@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from reprlib import repr as short_repr
 
 from symdlt.activations import activation
 from symdlt.algebra import Head, Law, Polynomial, biases, symbol, weights
@@ -72,7 +73,14 @@ class Stack:
                 'Give one such as "h = U s(z); z\' = z + W s(h)".'
             )
         object.__setattr__(self, "rates", dict(self.rates or {}))
-        object.__setattr__(self, "laws", dict(self.laws or {}))
+        laws = self.laws or {}
+        if not isinstance(laws, Mapping) or not all(map(callable, laws.values())):
+            raise LayerError(
+                f"{short_repr(laws)} gives no laws to the weights of a layer. It was given as "
+                "`laws`: functions that make a law of a variance. Import one of "
+                "`symdlt.algebra`, as in laws={'W': orthogonal}."
+            )
+        object.__setattr__(self, "laws", dict(laws))
         self._check()
 
     @cached_property

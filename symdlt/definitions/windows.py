@@ -15,6 +15,7 @@ Grid: TypeAlias = tuple[int, ...]  # how many positions along each axis; () with
 Sources: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
 PADDINGS = ("circular", "zero", "valid")
 ALL, MEAN_OF_ALL = "all", "mean"
+LARGEST = 1000  # a bound: larger than windows that are used
 NOWHERE = -1  # the source of what is read beyond the edge: zero
 
 _KERNEL = re.compile(r"\d+(?:\s*x\s*\d+)*")
@@ -70,10 +71,11 @@ class Window:
                     "[3x3, stride 2, zero], [3, pool 2], [all] for weights of each position, or "
                     "[mean]; paddings are circular, zero and valid."
                 )
-        if not all((*found.kernel, found.stride, found.pool)) or (found.whole and "," in text):
+        sizes = (*found.kernel, found.stride, found.pool)
+        if not all(0 < size <= LARGEST for size in sizes) or (found.whole and "," in text):
             raise LayerError(
-                f"[{text}] is no window: sizes are positive, and all or mean stand alone. It says "
-                "which positions weights read. Write [3] or [all]."
+                f"[{text}] is no window: sizes are from 1 to {LARGEST}, and all or mean stand "
+                "alone. It says which positions weights read. Write [3] or [all]."
             )
         return found
 

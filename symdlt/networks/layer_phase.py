@@ -146,6 +146,7 @@ def critical_value(
     >>> round(found.values["C_W"], 6), round(found.K, 6)
     (1.049678, 0.45578)
     """
+    require(symbol, str, "a symbol", 'Give its name, such as "C_W".')
     name = ascii_name(symbol)
 
     def excess(value: float) -> float:

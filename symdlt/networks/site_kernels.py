@@ -13,6 +13,8 @@ from symdlt.networks.positions import read_covariance
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import LEGS, SIDES, Array, SiteMeans
 
+SHORTEST, LONGEST = 1e-100, 1e100  # variances whose squares and cubes are doubles
+
 
 class SiteKernels:
     r"""Kernels and NTKs of all fields, one after the other.
@@ -84,6 +86,12 @@ class SiteKernels:
             raise LayerError(
                 f"A layer applies {norm} to a field that is zero for input {sample}. Its length "
                 "cannot be made one. Give the inputs length, or the first layer biases."
+            )
+        if not (variances > SHORTEST).all() or not (variances < LONGEST).all():
+            raise LayerError(
+                f"A layer normalises a field whose variance is {float(variances.max()):.3g}. The "
+                f"fourth power of its length is taken, and is known from {SHORTEST:g} to "
+                f"{LONGEST:g} of the variance. Scale the inputs."
             )
         self.scales[field] = variances**-0.5
 

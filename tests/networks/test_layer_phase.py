@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symdlt import critical_value, criticality, layer_phase, phase
-from symdlt.errors import LayerError, SolutionError
+from symdlt.errors import InputError, LayerError, SolutionError
 
 GATE = "u = U z; v = V z; z' = b + W sigmoid(u) v"
 THREE = "u = U z; v = V z; w = T z; z' = W s(u) s(v) s(w)"
@@ -134,6 +134,11 @@ def test_a_jump_is_no_critical_value():
         critical_value(gate, "gelu", {"C_U": 1, "C_V": 1}, "C_W")
     sigmoid_gate = critical_value(gate, "sigmoid", {"C_U": 1, "C_V": 1}, "C_W", start=1e-6)
     assert sigmoid_gate.values["C_W"] == pytest.approx(4, rel=1e-4)
+
+
+def test_a_symbol_has_a_name():
+    with pytest.raises(InputError, match="is not a symbol"):
+        critical_value("z' = b + W s(z)", "tanh", {"C_b": 0}, 3)
 
 
 def test_no_critical_value_is_said():

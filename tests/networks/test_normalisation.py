@@ -92,6 +92,7 @@ def test_nested_statements_are_those_with_names():
     [
         (["z' = W s(rmsnorm(z))"] * 2, [[1.0]], "V", "applies rmsnorm to the input"),
         ([FIRST, "z' = W s(layernorm(z))"], [[1.0], [0.0]], "V", "is zero for input 1"),
+        ([FIRST, "z' = W s(rmsnorm(z))"], [[1e90]], "V", "Scale the inputs"),
         ([FIRST, "z' = W s(layernorm(z))"], [[1.0]], "G.1", "lengths of layernorm are expanded"),
     ],
 )

@@ -88,6 +88,9 @@ def test_what_is_not_known_of_orthogonal_weights_is_refused():
         propagate(network("tanh", [9], [ORTHOGONAL, DENSE]), X, "G")
     with pytest.raises(LayerError, match="orthogonal weights"):
         layer_equations("V", ORTHOGONAL)
+    for laws in (3, {"W": "haar"}):
+        with pytest.raises(LayerError, match="gives no laws"):
+            Stack("z' = W s(z)", laws=laws)
     with pytest.raises(LayerError, match="has no weights V, whose law was given"):
         Stack("z' = W s(z)", laws={"V": orthogonal})
     W = weights(2, law=orthogonal(symbol("v")))

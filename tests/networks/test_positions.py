@@ -167,7 +167,9 @@ def test_windows_that_do_not_fit_are_refused(layers, shape, message):
         propagate(network, np.ones(shape), "G")
 
 
-@pytest.mark.parametrize("text", ["", "0", "3, 0", "all, stride 2", "3x", "mirror", "stride 0"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "3, 0", "all, stride 2", "3x", "mirror", "stride 0", "1001"]
+)
 def test_what_is_no_window_is_refused(text):
     with pytest.raises(LayerError, match="is no window"):
         Window.read(text)
