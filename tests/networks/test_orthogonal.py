@@ -71,9 +71,8 @@ def test_all_tensors_of_orthogonal_networks():
 def test_uniform_weights_of_a_stack():
     """At leading order the law does not matter; G.1 counts its fourth cumulant."""
     gate = "u = U z; v = V z; z' = b + W s(u) v"
-    layers = [[FIRST, Stack(gate, laws={"W": law})] for law in (None, uniform)]
+    layers = [[FIRST, Stack(gate, laws=laws)] for laws in (None, {"W": uniform})]
     values = {name: 1.0 for name in ("C_U", "C_V", "C_W")} | {"C_b": 0.1}
-    layers[0][1] = Stack(gate)
     both = [Network("tanh", [9], values, each, n_L=3) for each in layers]
     found = [propagate(one, X, ["V", "G.1"]) for one in both]
     np.testing.assert_allclose(found[0]["V"], found[1]["V"], rtol=1e-12)
