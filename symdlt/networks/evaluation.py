@@ -11,12 +11,13 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import Network
+from symdlt.definitions import Network, program_of
 from symdlt.errors import KernelError, require
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
 from symdlt.networks.numbers import check_memory, real_numbers
+from symdlt.networks.one_position import one_position_kernels, stays_at_one_position
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
     Blocks,
@@ -111,7 +112,11 @@ def _of_streams(
     sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
     check_streams(sized, names)
     _check_size(sized, names, blocks, len(data))
-    found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+    program = program_of(sized, learning=not sized.missing_rates)
+    if {*names} <= {"G", "H"} and stays_at_one_position(program):
+        found = one_position_kernels(sized, program, data, names, tolerance, progress)
+    else:
+        found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
     layers = range(network.depth)
     chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in found.items()}
     return Propagation(chosen, network.widths, blocks)

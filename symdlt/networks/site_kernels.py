@@ -34,7 +34,7 @@ class SiteKernels:
         self.program = program
         self.overlap = overlap
         self.means = means
-        self.kept: list[list[tuple[Any, int]]] = [_linear(field) for field in program.fields]
+        self.kept: list[list[tuple[Any, int]]] = [linear_of(field) for field in program.fields]
         self.scales: dict[int, Array] = {}  # what a normalised field is multiplied with
         # Of a field and its branch what the weights make of the kernel, and of the NTK of others.
         self.drawn: dict[tuple[int, int], tuple[Array, Array]] = {}
@@ -80,20 +80,8 @@ class SiteKernels:
 
     def _add_scale(self, field: int, variances: Array) -> None:
         """What a normalised field is multiplied with."""
-        if not (variances > 0).all():
-            norm = self.program.fields[field].norm
-            sample = int(np.argmin(variances > 0)) * self.means.samples // len(variances)
-            raise LayerError(
-                f"A layer applies {norm} to a field that is zero for input {sample}. Its length "
-                "cannot be made one. Give the inputs length, or the first layer biases."
-            )
-        if not (variances > SHORTEST).all() or not (variances < LONGEST).all():
-            raise LayerError(
-                f"A layer normalises a field whose variance is {float(variances.max()):.3g}. The "
-                f"fourth power of its length is taken, and is known from {SHORTEST:g} to "
-                f"{LONGEST:g} of the variance. Scale the inputs."
-            )
-        self.scales[field] = variances**-0.5
+        samples = variances.reshape(self.means.samples, -1).T
+        self.scales[field] = scale_of(self.program.fields[field], samples).T.ravel()
 
     def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
         """⟨φφ⟩, and what the NTK of the fields that are read adds."""
@@ -121,7 +109,7 @@ class SiteKernels:
         return average, change
 
 
-def _linear(field: ProgramField) -> list[tuple[Any, int]]:
+def linear_of(field: ProgramField) -> list[tuple[Any, int]]:
     """What a field keeps: multiples of fields.
 
     Raises:
@@ -135,3 +123,29 @@ def _linear(field: ProgramField) -> list[tuple[Any, int]]:
                 "second layer with at=2."
             )
     return [(number, factors[0][0]) for number, factors in field.kept]
+
+
+def scale_of(field: ProgramField, variances: Array) -> Array:
+    """What a normalised field is multiplied with.
+
+    Args:
+        field: the field.
+        variances: of what it is made of, at each position and for each sample.
+
+    Raises:
+        LayerError: where they are zero, or cannot be computed with.
+    """
+    if not (variances > 0).all():
+        sample = int(np.argwhere(variances <= 0)[0, -1])
+        raise LayerError(
+            f"A layer applies {field.norm} to a field that is zero for input {sample}. Its length "
+            "cannot be made one. Give the inputs length, or the first layer biases."
+        )
+    if not (variances > SHORTEST).all() or not (variances < LONGEST).all():
+        raise LayerError(
+            f"A layer normalises a field whose variance is {float(variances.max()):.3g}. The "
+            f"fourth power of its length is taken, and is known from {SHORTEST:g} to "
+            f"{LONGEST:g} of the variance. Scale the inputs."
+        )
+    scale: Array = variances**-0.5
+    return scale

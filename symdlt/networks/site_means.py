@@ -176,7 +176,8 @@ class SiteMeans:
     def _by_parts(self, vertex: Vertex, field: int, rest: tuple[VertexFactor, ...]) -> Array:
         """⟨z F⟩ by Stein's lemma."""
         total = 0 * ONE
-        for u, g in dict.fromkeys((at, of) for at, of, _, _ in rest):
+        legs = dict.fromkeys((at, of) for at, of, _, _ in rest if self._joined(field, of))
+        for u, g in legs:
             for (left, _), number in derivative({(rest, ()): 1}, u, g).items():
                 mean = self._product(left)
                 joint = self.on_axes(self.kernel(field, g), vertex, u, field)

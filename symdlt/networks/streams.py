@@ -162,7 +162,9 @@ def stream_tensors(
     return found
 
 
-def site_means(network: Network, program: Program, samples: int, tolerance: float) -> SiteMeans:
+def site_means(
+    network: Network, program: Program, samples: int, tolerance: float, positions: bool = True
+) -> SiteMeans:
     """Means at one neuron of a network, before any kernel is known."""
     functions = {name: named_activation(network, name) for name in program.names}
 
@@ -174,7 +176,8 @@ def site_means(network: Network, program: Program, samples: int, tolerance: floa
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
         return functions_of(functions[name], derivatives)
 
-    return SiteMeans(samples, means, chain, [field.grid for field in program.fields])
+    grids = [field.grid if positions else () for field in program.fields]
+    return SiteMeans(samples, means, chain, grids)
 
 
 def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:

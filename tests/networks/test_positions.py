@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symdlt import Network, predict_infinite, propagate
-from symdlt.definitions import Stack, Window
+from symdlt.definitions import Stack, Window, ascii_name
 from symdlt.errors import LayerError
 from symdlt.means import SmoothMeans
 
@@ -104,6 +104,40 @@ def test_kernels_and_v_by_labels(windows):
     for depth, expected in enumerate(iterated(windows, x)):
         for name, one in zip("GHV", expected, strict=True):
             np.testing.assert_allclose(found[name][depth], one, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize(
+    "middle",
+    [
+        ["z' = b + W[3x3, stride 2] s(z)"],
+        ["z' = z + b + W[3x2, zero] s(layernorm(z))"],
+        ["u = U[3x3] z; v = V z; z' = b + W s(u) v", "z' = b + W[2x2, valid] s(z)"],
+        ["h = U[3x3] s(rmsnorm(z)); z' = z + W s(h)"],
+    ],
+)
+def test_kernels_at_one_position_are_those_of_all_pairs(activation, middle):
+    """K and Θ alone take pairs at one position; with V all pairs of positions are taken."""
+    layers = ["z' = b + W[3x3, zero] z", *middle, "z' = b + W[all] s(z)"]
+    values = VALUES | {"C_U": 1.2, "C_V": 0.9, "lambda_U": 0.4, "lambda_V": 0.3}
+    symbols = {ascii_name(name) for text in layers for name in Stack(text).symbols}
+    values = {name: value for name, value in values.items() if name in symbols}
+    network = Network(activation, [9] * (len(layers) - 1), values, layers)
+    x = np.random.default_rng(0).standard_normal((3, 2, 3, 4))
+    alone, whole = (propagate(network, x, names) for names in (["G", "H"], ["G", "H", "V"]))
+    for name in "GH":
+        np.testing.assert_allclose(alone[name], whole[name], rtol=1e-12)
+
+
+def test_kernels_of_images():
+    """(N P)² numbers would be 10 GB."""
+    layers = ["z' = b + W[3x3] z", "z' = b + W[3x3] s(z)", "z' = b + W[all] s(z)"]
+    network = Network("relu", [9, 9], VALUES, layers)
+    x = np.random.default_rng(0).standard_normal((100, 1, 18, 20))
+    K = propagate(network, x, "G")["G"][-1]
+    first = C_b + C_W * (x**2).mean(axis=(1, 2, 3))
+    expected = C_b + C_W / 2 * (C_b + C_W / 2 * first)
+    np.testing.assert_allclose(np.diag(K), expected, rtol=1e-12)
 
 
 def test_one_position_is_a_dense_network():

@@ -364,3 +364,17 @@ def test_a_law_that_does_not_tell_its_fourth_cumulant_gives_leading_orders():
         propagate(network, X, "G.1")
     with pytest.raises(LayerError, match="has no Gaussian law"):
         propagate(Network("tanh", [4], {"C_W": 1.0}, layer), X, "V")
+
+
+def test_v_of_a_gate_with_a_kink():
+    """z' = W relu(u) v: both fields read z, whose square fluctuates with 2 K²/n.
+
+    V = C_W² [⟨relu⁴⟩⟨v⁴⟩ - ⟨relu²⟩²⟨v²⟩² + 4 · 2 ⟨relu²⟩²⟨v²⟩²] with ⟨relu⁴⟩ = 3/2 K_u².
+    """
+    values = {"C_U": 1.3, "C_V": 0.8, "C_W": 1.7}
+    layers = ["z' = U z", "u = U z; v = V z; z' = W relu(u) v"]
+    network = Network("tanh", [7], values, layers, inner={"u": 7})
+    found = propagate(network, [[1.0, 0.5]], ["G", "V"], tolerance=1e-10)
+    K_u, K_v = (values[name] * found["G"][0].item() for name in ("C_U", "C_V"))
+    expected = 1.7**2 * K_u**2 * K_v**2 * (9 / 2 - 1 / 4 + 2)
+    assert found["V"][1].item() == pytest.approx(expected, rel=1e-8)
