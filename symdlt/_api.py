@@ -22,6 +22,7 @@ from symdlt.derivation import sensitivity as sensitivity
 from symdlt.derivation import to_derivative_form as to_derivative_form
 from symdlt.derivation import to_z_form as to_z_form
 from symdlt.errors import SymdltError as SymdltError
+from symdlt.formats import draw as draw
 from symdlt.formats import from_json as from_json
 from symdlt.formats import to_json as to_json
 

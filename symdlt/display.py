@@ -8,11 +8,18 @@ from typing import Any
 
 # An address, as an entry point is: what is printed lies below the room that prints it.
 PRINTER = "symdlt.formats.latex.notebook:notebook_latex"
+PEN = "symdlt.formats.drawings:draw"
 
 
 def latex_for_display(what: Any) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
     text: str = resolve_name(PRINTER)(what)
+    return text
+
+
+def drawing_for_display(what: Any) -> str:
+    """A forest or a tensor as SVG."""
+    text: str = resolve_name(PEN)(what).svg
     return text
 
 

@@ -90,6 +90,11 @@ class Forest:
     def __str__(self) -> str:
         return _edge_text(self.edges) or f"{self.vertices} isolated vertices"
 
+    def _repr_svg_(self) -> str:
+        from symdlt.display import drawing_for_display
+
+        return drawing_for_display(self)
+
     @property
     def degrees(self) -> tuple[int, ...]:
         """The number of derivatives at each vertex."""

@@ -86,6 +86,11 @@ class Correlator:
         pairs = ",".join(_digits(pair) for pair in self.matching)
         return f"Correlator({self.name}, edges={edges}, matching={pairs})"
 
+    def _repr_svg_(self) -> str:
+        from symdlt.display import drawing_for_display
+
+        return drawing_for_display(self)
+
     @property
     def name(self) -> str:
         """The canonical name: the book's letter, or X, the number of axes, and the edges."""
