@@ -24,6 +24,8 @@ from symdlt.algebra.laws import (
     gaussian,
     hazard_value,
     orthogonal,
+    signs,
+    sparse,
     truncated_normal,
     uniform,
 )
@@ -90,6 +92,8 @@ __all__ = [
     "replace",
     "sample",
     "samples",
+    "signs",
+    "sparse",
     "substitute",
     "sum_over",
     "symbol",

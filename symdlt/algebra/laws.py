@@ -10,14 +10,15 @@ from symdlt.algebra.polynomial import ONE, ZERO, Number, Polynomial, as_polynomi
 from symdlt.errors import IndexStructureError
 
 ORTHOGONAL = "orthogonal"
-_FAMILIES = ("gaussian", "uniform", "truncated normal", "listed", ORTHOGONAL)
+_FAMILIES = ("gaussian", "uniform", "truncated normal", "signs", "sparse", "listed", ORTHOGONAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """A symmetric law with mean zero; `cumulant(2)` is its variance.
 
-    Make one with `gaussian`, `from_cumulants`, `from_moments`, `uniform` or `truncated_normal`.
+    Make one with `gaussian`, `uniform`, `truncated_normal`, `signs`, `sparse`, `orthogonal`,
+    `from_cumulants` or `from_moments`.
 
     Attributes:
         name: which family the law belongs to.
@@ -26,6 +27,7 @@ class Law:
         cutoff: where a truncated normal is cut, in standard deviations.
         hazard: the symbol for twice the density at the cut over the mass inside it, or "" if its
             number is put in.
+        density: the part of a sparse law's draws that is not zero.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Law:
     listed: tuple[tuple[int, Polynomial], ...] = ()
     cutoff: Fraction = Fraction(0)
     hazard: str = ""
+    density: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         if self.name not in _FAMILIES or not isinstance(self.scale, Polynomial):
@@ -54,7 +57,8 @@ class Law:
     def sort_key(self) -> tuple[object, ...]:
         """Order laws by what they are made of."""
         listed = tuple((order, str(value)) for order, value in self.listed)
-        return (self.name, str(self.scale), listed, str(self.cutoff), self.hazard)
+        given = str(self.cutoff), self.hazard, str(self.density)
+        return (self.name, str(self.scale), listed, *given)
 
     def cumulant(self, order: int) -> Polynomial:
         """Return the cumulant of one order; odd ones vanish.
@@ -79,6 +83,10 @@ class Law:
             return cumulant_from_moments(self._uniform_moment, order)
         if self.name == ORTHOGONAL:
             return self._entry_of_orthogonal(order)
+        if self.name == "signs":
+            return cumulant_from_moments(lambda k: self.scale ** (k // 2), order)
+        if self.name == "sparse":
+            return cumulant_from_moments(self._sparse_moment, order)
         if self.name == "truncated normal":
             return cumulant_from_moments(self._truncated_moment, order)
         return self._listed_cumulant(order)
@@ -117,6 +125,10 @@ class Law:
             f"their own beyond the variance. That of order {order} was asked for. Tensors of "
             "networks with orthogonal weights come from `propagate`, for a `Stack`."
         )
+
+    def _sparse_moment(self, order: int) -> Polynomial:
+        half = order // 2
+        return self.scale**half * math.prod(range(1, order, 2)) / self.density ** (half - 1)
 
     def _uniform_moment(self, order: int) -> Polynomial:
         return (self.scale * 3) ** (order // 2) * Fraction(1, order + 1)
@@ -177,6 +189,32 @@ def orthogonal(variance: Polynomial | Number) -> Law:
 def uniform(variance: Polynomial | Number) -> Law:
     r"""Make the uniform law on $[-\sqrt{3v}, \sqrt{3v}]$, of variance v."""
     return Law("uniform", as_polynomial(variance))
+
+
+def signs(variance: Polynomial | Number) -> Law:
+    r"""Make the law of two values, $\pm\sqrt v$, of variance v.
+
+    >>> print(signs(Polynomial.symbol("v")).cumulant(4))
+    -2 v²
+    """
+    return Law("signs", as_polynomial(variance))
+
+
+def sparse(variance: Polynomial | Number, density: Number = Fraction(1, 2)) -> Law:
+    """Make a law of which a part is zero, and the others are Gaussian, of a given variance.
+
+    Raises:
+        IndexStructureError: for a density that is not above 0 and at most 1.
+
+    >>> print(sparse(Polynomial.symbol("v"), Fraction(1, 4)).cumulant(4))
+    9 v²
+    """
+    if not isinstance(density, int | float | Fraction) or not 0 < density <= 1:
+        raise IndexStructureError(
+            f"A law cannot have the density {density!r}. It was given to `sparse`, as the part of "
+            "draws that is not zero. Give a number above 0, and at most 1."
+        )
+    return Law("sparse", as_polynomial(variance), density=Fraction(density))
 
 
 def truncated_normal(scale: Polynomial | Number, cutoff: Number = 2, hazard: str = "q") -> Law:

@@ -161,13 +161,18 @@ def _draw_standard(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -
     """Numbers of variance one whose multiples have a law."""
     if law.name == "uniform":
         return rng.uniform(-math.sqrt(3.0), math.sqrt(3.0), shape)
+    if law.name == "signs":
+        return 2.0 * rng.integers(0, 2, shape) - 1.0
+    if law.name == "sparse":
+        chosen = rng.random(shape) < float(law.density)
+        return np.where(chosen, rng.standard_normal(shape), 0.0) / math.sqrt(law.density)
     if law.name == ORTHOGONAL:
         return _draw_orthogonal(shape, rng)
     if law.name not in ("gaussian", "truncated normal"):
         raise SamplingError(
             f"A {law.name} law is known by its cumulants alone, and cannot be drawn from. "
             "It is that of a tensor of a layer of the network. "
-            "Try a Gaussian, uniform, truncated normal or orthogonal law."
+            "Try a Gaussian, uniform, truncated normal, sparse or orthogonal law, or signs."
         )
     values = rng.standard_normal(shape)
     if law.name == "gaussian":

@@ -14,15 +14,18 @@ from symdlt.algebra import (
     neurons,
     preactivations,
     sample,
+    signs,
+    sparse,
     symbol,
     uniform,
     weights,
 )
-from symdlt.definitions import DENSE, Layer, Network, Stack
+from symdlt.definitions import DENSE, Layer, Network, Stack, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.networks import truncated_recursion
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
+from symdlt.sampling import draw_parameters
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 RATES = {"lambda_b": 0.3, "lambda_W": 0.7}
@@ -378,3 +381,24 @@ def test_v_of_a_gate_with_a_kink():
     K_u, K_v = (values[name] * found["G"][0].item() for name in ("C_U", "C_V"))
     expected = 1.7**2 * K_u**2 * K_v**2 * (9 / 2 - 1 / 4 + 2)
     assert found["V"][1].item() == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [signs, sparse, lambda v: sparse(v, Fraction(1, 10))])
+def test_fourth_cumulants_of_drawn_weights(law):
+    """Of draws, and of the law: kurtosis -2 of signs, 3 (1 - p)/p of sparse weights."""
+    stack = Stack("z' = W s(z) + 1/2 z", laws={"W": law})
+    network = Network("tanh", [60, 60], {"C_W": 1.3}, ["z' = W z", stack, "z' = W s(z)"], n_0=40)
+    drawn = draw_parameters(network, 40, np.random.default_rng(0)).weights[1] * 60**0.5
+    assert np.mean(drawn**2) == pytest.approx(1.3, rel=0.05)
+    known = program_of(network, False).fields[1].branches[0].entry_fourth * 60**2
+    measured = np.mean(drawn**4) - 3 * np.mean(drawn**2) ** 2
+    assert measured == pytest.approx(known, rel=0.1)
+
+
+def test_corrections_with_signs_agree_with_samples():
+    stack = Stack("z' = b + W s(z)", laws={"W": signs})
+    values = {"C_b": 0.1, "C_W": 1.5, **RATES}
+    layers = ["z' = b + W z", stack, "z' = b + W s(z)"]
+    network = Network("swish", [8, 8], values, layers, n_L=4)
+    comparison = check(network, X[:1], ["G", "G.1", "V"], networks=4000, seed=1)
+    assert comparison.agrees
