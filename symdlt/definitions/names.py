@@ -11,7 +11,7 @@ from symdlt.definitions.forests import OBSERVABLES, Edge, Forest, sorted_pairs
 from symdlt.definitions.tensors import BOOK, MOST_AXES, Correlator, identify
 from symdlt.errors import GraphError, UnknownTensorError, require
 
-_SYSTEMATIC = re.compile(r"X([1-9][0-9]?)((?:_[0-9a-z]{2})*)")
+_SYSTEMATIC = re.compile(r"x([1-9][0-9]?)((?:_[0-9a-z]{2})*)")
 _SUBLEADING = re.compile(r"([^.\[]+)(?:\.(\d{1,9})|\[(\d{1,9})\])")
 
 ALIASES = {"K": "G", "Theta": "H", "Θ": "H", "NTK": "H"}
@@ -22,9 +22,8 @@ def tensor(name: str) -> Correlator:
     """The tensor with that name.
 
     The thirteen of the book are G H V A B D F P Q R S T U; K is G, and Theta and NTK
-    are H. Any other one is X, the number of axes 2m, and the edges as pairs of base-36 digits,
-    axes 2k and 2k+1 sharing a neuron:
-    `X6_01_24` has six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
+    are H; small letters will do. Any other one is X, the number of axes 2m, and the edges as
+    pairs of base-36 digits, axes 2k and 2k+1 sharing a neuron: `X6_01_24` has six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
 
     Args:
         name: a letter or a systematic name, not necessarily in canonical numbering.
@@ -38,8 +37,8 @@ def tensor(name: str) -> Correlator:
     >>> tensor("X4_02_13").name
     'B'
     """
-    found = _SYSTEMATIC.fullmatch(name) if isinstance(name, str) else None
-    if isinstance(name, str) and (letter := ALIASES.get(name, name)) in BOOK:
+    found = _SYSTEMATIC.fullmatch(name.strip().lower()) if isinstance(name, str) else None
+    if isinstance(name, str) and (letter := letter_of(name)) in BOOK:
         return BOOK[letter]
     if not found or int(found[1]) % 2 or int(found[1]) > MOST_AXES:
         raise UnknownTensorError(
@@ -51,6 +50,16 @@ def tensor(name: str) -> Correlator:
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])
     size = int(found[1])
     return correlator_from(edges, [(2 * k, 2 * k + 1) for k in range(size // 2)])
+
+
+def letter_of(name: str) -> str:
+    """The letter of the book that a name stands for, in whatever case; or the name itself.
+
+    >>> letter_of("ntk"), letter_of("v"), letter_of("X6")
+    ('H', 'V', 'X6')
+    """
+    known = {one.casefold(): ALIASES.get(one, one) for one in (*BOOK, *ALIASES)}
+    return known.get(name.strip().casefold(), name)
 
 
 def _suggestion(name: object) -> str:

@@ -168,7 +168,7 @@ def test_the_same_names_under_two_hash_seeds():
         (lambda: Correlator(Forest(4), ((0, 1), (1, 2))), GraphError, "is not perfect"),
         (lambda: correlator_from([(0, 1)], [(0, 3)]), GraphError, "is not perfect on 2"),
         (lambda: tensor(""), UnknownTensorError, "There is no tensor ''."),
-        (lambda: tensor("g"), UnknownTensorError, "There is no tensor 'g'."),
+        (lambda: tensor("y"), UnknownTensorError, "There is no tensor 'y'."),
         (lambda: tensor("X4_05"), GraphError, "names a vertex outside"),
         (lambda: tensor("X4_01_01"), GraphError, "is given twice"),
         (lambda: tensor("X24"), OrderError, "relabellings"),
@@ -186,3 +186,11 @@ def test_names_with_pieces():
     assert split_subleading("X6_01.2") == ("X6_01", 2)
     assert split_subleading("V[1]") == ("V", 1)
     assert split_subleading("V") == ("V", 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("v", "V"), ("k", "G"), ("ntk", "H"), ("THETA", "H"), (" r ", "R"), ("x6_24_01", "X6_01_24")],
+)
+def test_names_in_any_case(name, known):
+    assert tensor(name).name == known
