@@ -23,7 +23,8 @@ def tensor(name: str) -> Correlator:
 
     The thirteen of the book are G H V A B D F P Q R S T U; K is G, and Theta and NTK
     are H; small letters will do. Any other one is X, the number of axes 2m, and the edges as
-    pairs of base-36 digits, axes 2k and 2k+1 sharing a neuron: `X6_01_24` has six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
+    pairs of base-36 digits, axes 2k and 2k+1 sharing a neuron: `X6_01_24` has
+    six axes, matched 01, 23, 45, and the edges 0-1 and 2-4.
 
     Args:
         name: a letter or a systematic name, not necessarily in canonical numbering.
