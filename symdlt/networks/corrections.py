@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations_with_replacement
-from math import factorial
+from math import factorial, prod
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,10 @@ class Corrections:
         r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
         pair = (field, Vertex(0)), (field, Vertex(1))
         found = self._shift(pair, frozenset(correlator.forest.edges))
-        samples = self.response.samples
-        return np.broadcast_to(found, (samples, samples, *ONE.shape[2:]))[:, :, 0, 0, 0, 0]
+        samples, positions = self.response.samples, prod(self.response.program.fields[field].grid)
+        shape = (samples, samples, *ONE.shape[2:LEGS], positions, 1)
+        whole: Array = np.broadcast_to(found, shape)[:, :, 0, 0, :, 0].mean(axis=-1)
+        return whole
 
     def _shift(self, pair: Pair, edges: Edges) -> Array:
         """The mean of a conditional covariance δQ at order 1/n."""
@@ -49,21 +52,37 @@ class Corrections:
         r"""The mean of an average at order 1/n, but for its response to means of δQ.
 
         Both δQ of a second derivative fluctuate together, $\frac18⟨∂∂∂∂F⟩\,\mathrm{cov}(δQ, δQ)$,
-        and the neuron itself is part of the δQ of its later fields.
+        and the neuron itself is part of the δQ of its later fields. Down a window the two go their
+        own ways over the positions, so that one is on the other side until both are known.
         """
-        pairs = self.response.pairs(average)
-        parts = [(c, self.response.noise(average.along(*pair), pair, edges)) for pair, c in pairs]
+        response, pairs = self.response, self.response.pairs(average)
+        parts = []
+        for pair, c in pairs:
+            own = partial(response.noise, average.along(*pair))
+            met = response.moves.of_pair(_on_other_side(pair), edges, own)
+            parts.append((c, _at_one_position(met)))
         for first, c in pairs:
             for second, d in pairs:
-                twice, _ = self.response.function(average.along(*first, *second))
+                twice, _ = response.function(average.along(*first, *second))
                 for inside in subsets(edges & average.inside):
                     changed = with_edges(twice, inside)
-                    both = self.response.both(first, second, edges - inside) if changed else ZERO
+                    both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
-                        parts.append(
-                            (self.response.half * c * d, self.response.means.mean(changed) * both)
-                        )
+                        factor = response.half * c * d
+                        parts.append((factor, response.means.mean(changed) * both))
         return total([*parts, *self._blocks(average, edges)])
+
+    def _both(self, first: Pair, second: Pair, edges: Edges) -> Array:
+        """The covariance of two δQ of neurons at the same position."""
+        moves, both = self.response.moves, self.response.both
+        found = moves.of_pair(
+            first,
+            edges,
+            lambda one, rest: moves.of_pair(
+                _on_other_side(second), rest, lambda other, last: both(one, other, last)
+            ),
+        )
+        return _at_one_position(found)
 
     def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[tuple[float, Array]]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
@@ -79,6 +98,12 @@ class Corrections:
                     raise LayerError(
                         f"The law of the weights {branch.tensor.name} has no fourth cumulant. It "
                         "enters G.1 and H.1. Give it one, or ask for leading orders."
+                    )
+                if branch.sources is not None:
+                    raise LayerError(
+                        f"The weights {branch.tensor.name} read a window, and have a fourth "
+                        "cumulant. Of these G.1 and H.1 are not known. Make them Gaussian, or ask "
+                        "for leading orders."
                     )
                 for chosen in combinations_with_replacement(legs, LEGS):
                     factor = branch.entry_fourth * branch.shape[1]
@@ -111,3 +136,19 @@ class Corrections:
                     own[stream] = own.get(stream, 0) + number * factor
             found.append(own)
         return found
+
+
+def _on_other_side(pair: Pair) -> Pair:
+    """A pair with a position of its own."""
+    (f, u), (g, v) = pair
+    return (f, u._replace(side=1)), (g, v._replace(side=1))
+
+
+def _at_one_position(found: Array) -> Array:
+    """What is known for two positions, where they are the same."""
+    if found is ZERO or found.shape[LEGS + 1] == 1:
+        return found
+    if found.shape[LEGS] == 1:
+        return found.swapaxes(LEGS, LEGS + 1)
+    together: Array = np.einsum("abcdpp->abcdp", found)[..., None]
+    return together

@@ -75,8 +75,6 @@ def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
     streams = [stream for layer in network.layers for stream in layer.streams]
     norms = sorted({stream.norm for stream in streams if stream.norm})
-    if network.positions:
-        return "a neuron would have to be followed at two positions"
     if norms:
         return f"lengths of {norms[0]} are expanded to first order, and corrections need the second"
     hidden = [drawn for layer in network.layers[1:-1] for s in layer.streams for drawn in s.drawn]

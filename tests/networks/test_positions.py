@@ -3,16 +3,23 @@
 import numpy as np
 import pytest
 
-from symdlt import Network, predict_infinite, propagate
+from symdlt import Network, predict, predict_infinite, propagate
+from symdlt.algebra import uniform
 from symdlt.definitions import Stack, Window, ascii_name
 from symdlt.errors import LayerError
 from symdlt.means import SmoothMeans
 
 VALUES = {"C_b": 0.1, "C_W": 1.3, "lambda_b": 0.2, "lambda_W": 0.7}
-MEANS = SmoothMeans(
-    (np.tanh, lambda z: 1 - np.tanh(z) ** 2, lambda z: -2 * np.tanh(z) * (1 - np.tanh(z) ** 2)),
-    1e-10,
-)
+
+
+def chain(z):
+    """tanh and its first four derivatives, as polynomials in tanh."""
+    t = np.tanh(z)
+    s = 1 - t**2
+    return t, s, -2 * t * s, s * (6 * t**2 - 2), s * t * (16 - 24 * t**2)
+
+
+MEANS = SmoothMeans(tuple(lambda z, k=k: chain(z)[k] for k in range(5)), 1e-10)
 C_b, C_W, lambda_b, lambda_W = 0.1, 1.3, 0.2, 0.7
 
 
@@ -44,20 +51,24 @@ def over_labels(matrix, samples):
 
 
 def iterated(windows, x):
-    """K, Θ and V of all labels, by the recursions of dense layers and means over windows."""
+    """K, Θ, V and G.1 of all labels, by the recursions of dense layers and means over windows.
+
+    That of G.1 has an eighth of all fourth derivatives of σσ with V.
+    """
     samples, n_0, positions = x.shape
     rows = x.transpose(0, 2, 1).reshape(samples * positions, n_0)
     K, H = rows @ rows.T / n_0, np.zeros((samples * positions,) * 2)
-    V = np.zeros((len(K),) * 4)
+    V, later = np.zeros((len(K),) * 4), 0 * K
     for depth, text in enumerate(windows):
         reads = [over_labels(m, samples) for m in matrices(text, positions)]
         positions = len(reads[0]) // samples
         if depth == 0:
-            squares, moved, spread = K, 0 * K, V
+            squares, moved, spread, shift = K, 0 * K, V, later
         else:
             squares, slopes, bent = MEANS(K, [(0, 0), (1, 1), (0, 2)])
             (four,) = MEANS(K, [(0, 0, 0, 0)])
             moved = slopes * H
+            shift = corrected(K, V, later)
             diagonal = np.einsum("aacd->acd", V)
             half = (
                 slopes[:, :, None, None] * V
@@ -75,6 +86,7 @@ def iterated(windows, x):
         count = len(reads)
         H = lambda_b + sum(A @ (lambda_W * squares + C_W * moved) @ A.T for A in reads) / count
         K = C_b + C_W * sum(A @ squares @ A.T for A in reads) / count
+        later = C_W * sum(A @ shift @ A.T for A in reads) / count
         V = sum(np.einsum("ax,by,xycd->abcd", A, A, spread) for A in reads)
         V = sum(np.einsum("cx,dy,abxy->abcd", A, A, V) for A in reads) * (C_W / count) ** 2
         shape = (samples, positions) * 2
@@ -82,7 +94,25 @@ def iterated(windows, x):
             np.einsum("apbp->ab", K.reshape(shape)) / positions,
             np.einsum("apbp->ab", H.reshape(shape)) / positions,
             np.einsum("apbpcqdq->abcd", V.reshape(shape * 2)) / positions**2,
+            np.einsum("apbp->ab", later.reshape(shape)) / positions,
         )
+
+
+def corrected(K, V, later):
+    """<σσ> at order 1/n: what it takes of G.1 and of V at its two labels."""
+    orders = [(j, k) for j in range(5) for k in range(5) if j + k in (2, 4)]
+    known = dict(zip(orders, MEANS(K, orders), strict=True))
+    found = np.zeros_like(K)
+    for a, b in np.ndindex(K.shape):
+        ends = a, b
+        for first, second in np.ndindex(2, 2):
+            count = first + second
+            mean = known[2 - count, count][a, b]
+            found[a, b] += 0.5 * mean * later[ends[first], ends[second]]
+        for legs in np.ndindex(2, 2, 2, 2):
+            mean = known[4 - sum(legs), sum(legs)][a, b]
+            found[a, b] += 0.125 * mean * V[tuple(ends[leg] for leg in legs)]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -100,9 +130,10 @@ def test_kernels_and_v_by_labels(windows):
     first, *others = windows
     layers = [f"z' = b + W[{first}] z", *map(layer, others)]
     network = Network("tanh", [20] * (len(layers) - 1), VALUES, layers)
-    found = propagate(network, x, ["G", "H", "V"], tolerance=1e-10)
+    names = ["G", "H", "V", "G.1"]
+    found = propagate(network, x, names, tolerance=1e-10)
     for depth, expected in enumerate(iterated(windows, x)):
-        for name, one in zip("GHV", expected, strict=True):
+        for name, one in zip(names, expected, strict=True):
             np.testing.assert_allclose(found[name][depth], one, atol=1e-9, err_msg=name)
 
 
@@ -123,7 +154,7 @@ def test_kernels_at_one_position_are_those_of_all_pairs(activation, middle):
     symbols = {ascii_name(name) for text in layers for name in Stack(text).symbols}
     values = {name: value for name, value in values.items() if name in symbols}
     network = Network(activation, [9] * (len(layers) - 1), values, layers)
-    x = np.random.default_rng(0).standard_normal((3, 2, 3, 4))
+    x = np.random.default_rng(0).standard_normal((2, 2, 2, 3))
     alone, whole = (propagate(network, x, names) for names in (["G", "H"], ["G", "H", "V"]))
     for name in "GH":
         np.testing.assert_allclose(alone[name], whole[name], rtol=1e-12)
@@ -209,7 +240,35 @@ def test_what_is_no_window_is_refused(text):
         Window.read(text)
 
 
-def test_corrections_of_networks_with_positions_are_refused():
-    network = Network("tanh", [5], VALUES, ["z' = b + W[3] z", "z' = b + W[all] s(z)"])
-    with pytest.raises(LayerError, match="followed at two positions"):
+def test_corrections_of_equal_positions_are_those_of_a_dense_network():
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    dense = ["z' = b + W z", "z' = b + W s(z)", "z' = b + W s(z)"]
+    same = ["z' = b + W[3] z", "z' = b + W[2] s(z)", "z' = b + W[mean] s(z)"]
+    for name in ("G.1", "H.1"):
+        found = [
+            propagate(Network("tanh", [9, 9], VALUES, layers), data, name)[name]
+            for layers, data in ((dense, x), (same, np.repeat(x[..., None], 4, axis=2)))
+        ]
+        np.testing.assert_allclose(found[0], found[1], atol=1e-12)
+
+
+def test_windows_of_weights_with_a_fourth_cumulant_have_no_corrections():
+    conv = Stack("z' = b + W[3] s(z)", laws={"W": uniform})
+    layers = ["z' = b + W[3] z", conv, "z' = b + W[all] s(z)"]
+    network = Network("tanh", [5, 5], VALUES, layers)
+    with pytest.raises(LayerError, match="read a window, and have a fourth cumulant"):
         propagate(network, np.ones((1, 2, 3)), "G.1")
+
+
+def test_training_of_convolutions_at_finite_width():
+    """The mean moves by what is of order 1/n; at a large width it is that of infinite width."""
+    layers = ["z' = b + W[2] z", "z' = b + W[2] s(z)", "z' = b + W[all] s(z)"]
+    rng = np.random.default_rng(0)
+    train, test = rng.standard_normal((2, 2, 2)), rng.standard_normal((1, 2, 2))
+    y = rng.standard_normal(2)
+    moved = []
+    for width in (50, 100):
+        network = Network("tanh", [width, width], VALUES, layers)
+        found = predict(network, train, y, test, covariance=False)
+        moved.append(found.mean - predict_infinite(network, train, y, test).mean)
+    np.testing.assert_allclose(moved[0], 2 * moved[1], rtol=1e-9)
