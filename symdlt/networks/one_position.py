@@ -58,7 +58,7 @@ def one_position_kernels(
     numbers = 3 * len(program.fields) * largest * len(data) ** 2
     check_memory(numbers, "Give fewer samples or positions.")
     overlap = np.einsum("acp,bcp->pab", flat, flat) / data.shape[1]
-    kernels = _Kernels(network, program, overlap, tolerance)
+    kernels = _PositionKernels(network, program, overlap, tolerance)
     tops = {field: layer for layer, field in enumerate(program.tops)}
     found = {name: np.empty((network.depth, len(data), len(data))) for name in names}
     for field in track(range(len(program.fields)), "fields", progress):
@@ -69,7 +69,7 @@ def one_position_kernels(
     return found
 
 
-class _Kernels:
+class _PositionKernels:
     """Kernels and NTKs of pairs of fields, of shape (P, N, N)."""
 
     def __init__(
