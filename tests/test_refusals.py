@@ -93,8 +93,7 @@ def test_tensors_by_the_names_people_use(name, letter):
         ("ddNTK", "R or S or T or U"),
         ("ddNTK_I", "R"),
         ("ddntk-ii", "S or T or U"),
-        ("v", "V"),
-        ("theta", "Theta"),
+        ("thet", "Theta"),
         ("Thta", "Theta"),
     ],
 )
