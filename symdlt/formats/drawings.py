@@ -6,7 +6,9 @@ parameter that both derivatives share, and a capsule around two a neuron that th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from symdlt.definitions import Correlator, Forest
 from symdlt.errors import require
@@ -43,9 +45,7 @@ class Drawing:
             f'viewBox="{-MARGIN - RADIUS / 2:g} {-MARGIN - RADIUS / 2:g} {width:g} {height:g}" '
             'fill="none" stroke="currentColor" font-family="serif" font-size="11">'
         ]
-        for u, v in self.pairs:
-            (x, top), (_, bottom) = sorted((self.places[u], self.places[v]), key=lambda p: p[1])
-            side = RADIUS + MARGIN / 4
+        for x, top, bottom, side in self._capsules():
             parts.append(
                 f'<rect x="{x - side:g}" y="{top - side:g}" width="{2 * side:g}" '
                 f'height="{bottom - top + 2 * side:g}" rx="{side:g}" stroke-dasharray="3 3"/>'
@@ -65,9 +65,7 @@ class Drawing:
     def tikz(self) -> str:
         r"""The drawing as a `tikzpicture`, for ``\usepackage{tikz}``."""
         lines = [r"\begin{tikzpicture}[x=1pt,y=-1pt,every node/.style={font=\small}]"]
-        for u, v in self.pairs:
-            (x, top), (_, bottom) = sorted((self.places[u], self.places[v]), key=lambda p: p[1])
-            side = RADIUS + MARGIN / 4
+        for x, top, bottom, side in self._capsules():
             lines.append(
                 rf"\draw[dashed,rounded corners={side:g}pt] ({x - side:g},{top - side:g}) "
                 rf"rectangle ({x + side:g},{bottom + side:g});"
@@ -83,6 +81,12 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _capsules(self) -> Iterator[tuple[float, float, float, float]]:
+        """Of each pair its column, its upper and lower vertex, and half the width around them."""
+        for u, v in self.pairs:
+            (x, top), (_, bottom) = sorted((self.places[u], self.places[v]), key=itemgetter(1))
+            yield x, top, bottom, RADIUS + MARGIN / 4
 
     def _curve(self, edge: Edge) -> tuple[Point, Point, Point]:
         """Both ends of an edge, and what it bends towards: straight unless others are between."""

@@ -175,15 +175,12 @@ class Fluctuations:
         if key not in self.known:
             ((field, u), (other, v)) = pair
             if self.function(average)[1] not in self.reached[field] | self.reached[other]:
+                self.known[key] = ZERO
                 return ZERO
-            below = [top for top in self.program.tops if top < other]
-            if (
-                below
-                and (average, later_first(((below[-1], u), (below[-1], v))), edges)
-                not in self.known
-            ):
-                for top in below:  # from below, so that calls are not nested over all layers
-                    self.noise(average, ((top, u), (top, v)), edges)
+            below = [later_first(((t, u), (t, v))) for t in self.program.tops if t < other]
+            if below and (average, below[-1], edges) not in self.known:
+                for lower in below:  # one after the other, so that calls are not nested L deep
+                    self.noise(average, lower, edges)
             self.known[key] = self.parts(
                 pair,
                 edges,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import INPUT, Program, ProgramBranch, ProgramField
+from symdlt.definitions import INPUT, Function, Program, ProgramBranch, ProgramField
 from symdlt.errors import LayerError
 from symdlt.networks.positions import read_covariance
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
@@ -45,8 +45,9 @@ class SiteKernels:
         one, kept = fields[field], self.kept[field]
         if one.norm:
             ((_, below),) = kept
-            self._add_scale(field, np.diagonal(means.kernel(below, below)))
-            kept = [(self.scales[field][:, None], below)]
+            variances = np.diagonal(means.kernel(below, below), axis1=-2, axis2=-1)
+            self.scales[field] = self._scale(one, variances)
+            kept = [(self.scales[field][..., None], below)]
         for g in (g for g in range(field) if fields[g].site == one.site and kept):
             zero = self._filled(field, 0)
             means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
@@ -55,7 +56,7 @@ class SiteKernels:
         ntk = self._filled(field, sum(bias.rate for bias in one.biases))
         for c, k in kept:
             for d, m in kept:
-                both = c * np.transpose(d)
+                both = c * _turned(d)
                 kernel += both * means.kernel(k, m)
                 ntk += both * means.ntk(k, m)
         for number, branch in enumerate(one.branches):
@@ -63,8 +64,8 @@ class SiteKernels:
             self.drawn[field, number] = branch.variance * average, branch.variance * moved
             kernel += branch.variance * average
             ntk += branch.rate * average + branch.variance * moved
-        means.kernels[field, field] = self.half * (kernel + kernel.T)
-        means.ntks[field, field] = self.half * (ntk + ntk.T)
+        means.kernels[field, field] = self.half * (kernel + _turned(kernel))
+        means.ntks[field, field] = self.half * (ntk + _turned(ntk))
 
     def _filled(self, field: int, number: Any) -> Array:
         """One number for all samples and positions of a field."""
@@ -78,18 +79,22 @@ class SiteKernels:
             return covariance
         return read_covariance(branch.sources, covariance, self.means.samples)
 
-    def _add_scale(self, field: int, variances: Array) -> None:
+    def _scale(self, field: ProgramField, variances: Array) -> Array:
         """What a normalised field is multiplied with."""
         samples = variances.reshape(self.means.samples, -1).T
-        self.scales[field] = scale_of(self.program.fields[field], samples).T.ravel()
+        return scale_of(field, samples).T.ravel()
 
     def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
         """⟨φφ⟩, and what the NTK of the fields that are read adds."""
         if branch.site == INPUT:
             number = sum(number for number, _ in branch.function)
             return number**2 * self.overlap, np.zeros_like(self.overlap)
+        return self._averaged(branch.function)
+
+    def _averaged(self, function: Function) -> tuple[Array, Array]:
+        """The mean of a function at two samples, for all pairs of positions, and with an edge."""
         u, v = Vertex(0, 0), Vertex(1, 1)
-        both = product_of(at_vertex(branch.function, u), at_vertex(branch.function, v))
+        both = product_of(at_vertex(function, u), at_vertex(function, v))
         moved = with_edges(both, [(0, 1)])
         self.means.planning = True
         self.means.mean(both), self.means.mean(moved)
@@ -107,6 +112,11 @@ class SiteKernels:
             for terms in (both, moved)
         )
         return average, change
+
+
+def _turned(factor: Any) -> Any:
+    """A matrix turned, rows for columns, and so a factor of the rows; of all that are stacked."""
+    return np.swapaxes(factor, -1, -2) if isinstance(factor, np.ndarray) else factor
 
 
 def linear_of(field: ProgramField) -> list[tuple[Any, int]]:

@@ -147,7 +147,7 @@ class SiteMeans:
 
     def _pair(self, known: Mapping[tuple[int, int], Array], f: int, g: int) -> Array:
         if f < g:
-            return self._pair(known, g, f).T
+            return self._pair(known, g, f).swapaxes(-1, -2)
         if (f, g) in known:
             return known[f, g]
         shape = [self.samples * prod(self.grids[field]) for field in (f, g)]
