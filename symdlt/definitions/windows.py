@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -79,6 +80,7 @@ class Window:
             )
         return found
 
+    @lru_cache(maxsize=64)  # a program asks for the grid, and then for the sources  # noqa: B019
     def sources(self, grid: Grid) -> tuple[Grid, Sources]:
         """The grid of the outputs, and what is read: of each offset, output, and mean over.
 

@@ -168,6 +168,8 @@ def test_notation_is_read_from_a_file(tmp_path):
     path.write_text("colour = 1\n")
     with pytest.raises(NotationError, match="has the keys colour"):
         Conventions.read(path)
+    with pytest.raises(NotationError, match="cannot be read: No such file"):
+        Conventions.read(tmp_path / "none.toml")
     path.write_text("layers = \n")
     with pytest.raises(NotationError, match="is no TOML"):
         Conventions.read(path)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from os import PathLike, fspath
+from pathlib import Path
 from reprlib import repr as short_repr
 
 from symdlt.algebra.names import GREEK
@@ -87,16 +88,19 @@ class Conventions:
 
         Raises:
             NotationError: for a file that is none, or keys that are no attributes.
-            OSError: if it cannot be read.
         """
-        with open(path, "rb") as file:
-            try:
-                given = tomllib.load(file)
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
-                raise NotationError(
-                    f"{fspath(path)!r:.80} is no TOML: {reason}. It was given as a file of "
-                    'notation. Write lines such as kernel = "K", and a table [letters].'
-                ) from reason
+        try:
+            given = tomllib.loads(Path(path).read_text("utf-8"))
+        except OSError as reason:
+            raise NotationError(
+                f"{fspath(path)!r:.80} cannot be read: {reason.strerror}. It was given as a file "
+                "of notation. Give the path of a TOML file."
+            ) from reason
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as reason:
+            raise NotationError(
+                f"{fspath(path)!r:.80} is no TOML: {reason}. It was given as a file of "
+                'notation. Write lines such as kernel = "K", and a table [letters].'
+            ) from reason
         known = {field.name for field in fields(cls)} - {"at"}
         unknown = sorted({*given} - known)
         if unknown:
