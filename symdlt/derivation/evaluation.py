@@ -12,7 +12,7 @@ from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, FIELD, Correlator, place
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.expansion import Diagram, LowerCumulant
-from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor
+from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor, reading_order
 
 Key = tuple[Hyperparameters, int, tuple[Bracket, ...], tuple[TensorFactor, ...], tuple[int, ...]]
 Slot = tuple[int, int]
@@ -167,7 +167,10 @@ def _in_z_form(
 def canonical_dummies(
     brackets: list[Bracket], tensors: list[TensorFactor]
 ) -> tuple[tuple[Bracket, ...], tuple[TensorFactor, ...]]:
-    """Number the dummy samples -1, -2, … so that equal terms become identical."""
+    """Number the dummy samples -1, -2, … so that equal terms become identical.
+
+    They count up as one reads the tensors, and where these leave a choice, the brackets.
+    """
     if all(sample >= 0 for tensor in tensors for sample in tensor.samples):
         return tuple(sorted(brackets)), tuple(sorted(tensors, key=lambda t: t.sort_key))
 
@@ -199,7 +202,7 @@ def _readings(correlator: Correlator) -> tuple[tuple[int, ...], ...]:
 def _renumbered(
     brackets: list[Bracket], tensors: list[TensorFactor], ways: tuple[tuple[int, ...], ...]
 ) -> tuple[
-    tuple[tuple[tuple[int, ...], ...], tuple[Bracket, ...]],
+    tuple[object, object],
     tuple[Bracket, ...],
     tuple[TensorFactor, ...],
 ]:
@@ -214,5 +217,8 @@ def _renumbered(
         renamed.append(TensorFactor(tensor.correlator, tensor.piece, samples))
     relabelled = tuple(sorted([b.at(numbers) if b.inserted else b for b in brackets]))
     ordered = tuple(sorted(renamed, key=lambda t: t.sort_key))
-    key = (tuple(t.samples for t in renamed), relabelled)
+    key = (
+        tuple(reading_order(t.samples) for t in renamed),
+        tuple((b.factors, reading_order(b.inserted)) for b in relabelled),
+    )
     return key, relabelled, ordered

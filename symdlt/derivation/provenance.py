@@ -51,7 +51,7 @@ def explain(recursion: Recursion, term: int | None = None) -> str:
 
 def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
     term = recursion.terms[number - 1]
-    yield f"{_head(recursion)}, term {number} of {len(recursion.terms)}: {term_text(term)}"
+    yield f"{recursion.head}, term {number} of {len(recursion.terms)}: {term_text(term)}"
     yield f"Definition: {_definition(recursion)}"
     for count, diagram in enumerate(term.origins, 1):
         contribution = replay(diagram, term, recursion.samples, recursion.form)
@@ -60,10 +60,6 @@ def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
         yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
     if len(term.origins) > 1:
         yield f"Sum of the contributions: {term.coefficient}"
-
-
-def _head(recursion: Recursion) -> str:
-    return str(recursion).partition(" =")[0]
 
 
 def _label(recursion: Recursion, vertex: int) -> str:

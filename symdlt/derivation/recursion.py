@@ -16,7 +16,7 @@ from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import RecursionTerm, piece_name, sample_text, term_text
+from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
 from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.memory import memory_of_machine
 from symdlt.progress import track
@@ -85,9 +85,14 @@ class Recursion:
             f"inputs={inputs}, form={self.form}, terms={len(self.terms)})"
         )
 
+    @property
+    def head(self) -> str:
+        """The tensor of the left side as text, with its samples and layer."""
+        name = self.name if self.single_input else tensor_at(self.name, self.samples)
+        return f"{name}[{self.at or 'l+1'}]"
+
     def __str__(self) -> str:
-        labels = "" if self.single_input else sample_text(self.samples)
-        lines = [f"{self.name}{labels}[{self.at or 'l+1'}] ="]
+        lines = [f"{self.head} ="]
         for text in map(term_text, self.terms):
             lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
         return "\n".join(lines if self.terms else [*lines, "  0"])
@@ -103,8 +108,7 @@ class Recursion:
         """
         import sympy as sp
 
-        labels = "" if self.single_input else sample_text(self.samples)
-        left = sp.Symbol(f"{self.name}{labels}[{self.at or 'l+1'}]", real=True)
+        left = sp.Symbol(self.head, real=True)
         return sp.Eq(left, sp.Add(*(term.to_sympy() for term in self.terms)), evaluate=False)
 
     def _repr_latex_(self) -> str:

@@ -26,7 +26,6 @@ from symdlt.derivation.terms import (
     TensorFactor,
     bracket_text,
     is_single,
-    sample_text,
     tensor_text,
     term_text,
 )
@@ -145,9 +144,7 @@ class Sensitivity(ShownAsText):
             yield f"  Term {place}, {term_text(self.recursion.terms[place - 1])}: {how}."
 
     def _head(self) -> str:
-        recursion = self.recursion
-        labels = "" if recursion.single_input else sample_text(recursion.samples)
-        return f"d{recursion.name}{labels}[{recursion.at or 'l+1'}]"
+        return f"d{self.recursion.head}"
 
     def __repr__(self) -> str:
         return f"Sensitivity({self.recursion.name}, terms={len(self.terms)})"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Factor = tuple[int, int]
 
+# Bound: no term has so many samples; forests of a thousand vertices are out of reach.
+_MOST_SAMPLES = 1000
 _DUMMIES = "abcdefghpqrstuvw"  # letters of dummy samples; those of neurons are left out
 
 
@@ -46,6 +48,15 @@ class Bracket:
         factors = tuple(sorted((samples.get(s, s), order) for s, order in self.factors))
         dummies_last = sorted((samples.get(s, s) for s in self.inserted), reverse=True)
         return Bracket(factors, tuple(dummies_last))
+
+
+def reading_order(samples: tuple[int, ...]) -> tuple[int, ...]:
+    """A key that puts dummies before samples, and both as they count: -1, -2, …, 0, 1, ….
+
+    >>> sorted([2, -2, 0, -1], key=lambda sample: reading_order((sample,)))
+    [-1, -2, 0, 2]
+    """
+    return tuple(s if s >= 0 else -_MOST_SAMPLES - s for s in samples)
 
 
 def piece_name(correlator: Correlator, piece: int) -> str:
@@ -78,9 +89,14 @@ class TensorFactor:
         return piece_name(self.correlator, self.piece)
 
     @property
-    def sort_key(self) -> tuple[int, str, int, tuple[int, ...]]:
+    def sort_key(self) -> tuple[object, ...]:
         """Few axes first, then by name, piece and samples."""
-        return self.correlator.axes, self.correlator.name, self.piece, self.samples
+        return (
+            self.correlator.axes,
+            self.correlator.name,
+            self.piece,
+            reading_order(self.samples),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +244,17 @@ def bracket_text(bracket: Bracket, single: bool) -> str:
 
 def tensor_text(factor: TensorFactor, single: bool) -> str:
     """The tensor with its samples."""
-    return factor.name + ("" if single else sample_text(factor.samples))
+    return factor.name if single else tensor_at(factor.name, factor.samples)
+
+
+def tensor_at(name: str, samples: tuple[int, ...]) -> str:
+    """A name and samples, in brackets where the name itself ends with digits.
+
+    >>> tensor_at("V", (0, 0, 1, 1)), tensor_at("X6_01_24", (1, 2, 3, 4, 5, 10))
+    ('V_0011', 'X6_01_24(1,2,3,4,5,10)')
+    """
+    text = sample_text(samples)
+    return f"{name}({text[1:]})" if name.startswith("X") else name + text
 
 
 def sample_text(samples: tuple[int, ...]) -> str:

@@ -48,7 +48,7 @@ def grouped(summands: Iterable[Summand]) -> tuple[Group, ...]:
 def _group(members: Sequence[Summand]) -> Group:
     """The group of a family, with its common number and common factors in front."""
     negative = all(member.number < 0 for member in members)
-    common = _common_number([abs(member.number) for member in members])
+    common = _number_in_front([abs(member.number) for member in members])
     if len(members) == 1:
         (only,) = members
         tail = (*only.middle, *powers(only.right))
@@ -64,19 +64,26 @@ def _group(members: Sequence[Summand]) -> Group:
     products = []
     for member in sorted(members, key=lambda m: (m.number < 0) != negative):
         rest = _without((*member.left, *member.right), shared)
-        quotient = abs(member.number.numerator) * common.denominator
-        number = quotient // (member.number.denominator * common.numerator)
-        factors = powers(rest) if number == 1 else (str(number), *powers(rest))
+        factors = (*rational(abs(member.number) / common), *powers(rest))
         products.append(Product((member.number < 0) != negative, factors))
     return Group(negative, front, tuple(products))
 
 
-def _common_number(numbers: Sequence[Fraction]) -> Fraction:
-    """The largest number of which all are integer multiples."""
-    return Fraction(
+def _number_in_front(numbers: Sequence[Fraction]) -> Fraction:
+    """The common factor of all, if less has to be written with it in front than without.
+
+    >>> _number_in_front([Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)])
+    Fraction(1, 4)
+    >>> _number_in_front([Fraction(1), Fraction(1, 8), Fraction(1)])
+    Fraction(1, 1)
+    """
+    common = Fraction(
         math.gcd(*(number.numerator for number in numbers)),
         math.lcm(*(number.denominator for number in numbers)),
     )
+    inside = sum(number != common for number in numbers)
+    without = sum(number != 1 for number in numbers)
+    return common if inside + 1 < without or inside == 0 else Fraction(1)
 
 
 def _shared(products: Sequence[tuple[str, ...]]) -> Counter[str]:

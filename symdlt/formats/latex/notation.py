@@ -148,11 +148,13 @@ class Conventions:
         return {r"\ell+1": str(self.at), r"\ell": str(self.at - 1)}.get(layer, layer)
 
     def samples(self, labels: Iterable[int]) -> str:
-        """Samples one after another."""
-        texts = [str(label) for label in labels]
+        """Samples one after another; those below zero are summed and need a letter."""
+        listed = list(labels)
         if self.sample:
-            return "".join(f"{self.sample}_{{{text}}}" for text in texts)
-        return ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
+            return "".join(f"{self.sample}_{{{label}}}" for label in listed)
+        texts = [rf"\beta_{{{-label}}}" if label < 0 else str(label) for label in listed]
+        apart = all(label < 0 for label in listed) or all(len(text) == 1 for text in texts)
+        return ("" if apart else ",").join(texts)
 
 
 def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:

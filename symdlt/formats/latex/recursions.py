@@ -47,13 +47,13 @@ def _equation(
 
 def _summand(term: RecursionTerm, recursion: Recursion, layer: str, use: Conventions) -> Summand:
     single = recursion.single_input
-    dummies = _dummies(term, recursion)
+    dummies = _dummies(term, recursion, use)
     inserted = sum(len(bracket.inserted) for bracket in term.brackets)
     prefix = _prefix(term.width_ratio, term.hyperparameters, layer, use)
     prefix += (_sum(dummies, use),) if dummies else ()
     return Summand(
         term.coefficient,
-        (term.width_ratio, term.hyperparameters, inserted),
+        (term.width_ratio, term.hyperparameters, inserted, term.tensors if single else ()),
         prefix,
         _inverse_kernels(dummies, use),
         tuple(_bracket(bracket, dummies, single, use) for bracket in term.brackets),
@@ -74,17 +74,23 @@ def _prefix(
     return tuple(power(name, exponent) for name, exponent in pairs if exponent)
 
 
-def _dummies(term: RecursionTerm, recursion: Recursion) -> Dummies:
-    """For each dummy the two summed samples of its inverse kernel, numbered after the others."""
+def _dummies(term: RecursionTerm, recursion: Recursion, use: Conventions) -> Dummies:
+    """For each dummy the two summed samples of its inverse kernel, numbered after the others.
+
+    Without a letter of samples they count down from -1: bare numbers cannot be summed over.
+    """
     if recursion.form == "derivative" or recursion.single_input:
         return {}
     found = list(dict.fromkeys(s for b in term.brackets for s in b.inserted))
-    start, count = max(recursion.samples) + 1, len(found)
+    count = len(found)
+    if not use.sample:
+        return {dummy: (-1 - k, -1 - count - k) for k, dummy in enumerate(found)}
+    start = max(recursion.samples) + 1
     return {dummy: (start + k, start + count + k) for k, dummy in enumerate(found)}
 
 
 def _sum(dummies: Dummies, use: Conventions) -> str:
-    labels = sorted(label for pair in dummies.values() for label in pair)
+    labels = sorted((label for pair in dummies.values() for label in pair), key=abs)
     first, last = (use.samples((label,)) for label in (labels[0], labels[-1]))
     between = r",\ldots," if len(labels) > 2 else ","
     return rf"\sum_{{{first}{between}{last}\in\mathcal{{D}}}}"
