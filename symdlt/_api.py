@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from symdlt.fixed_points import gain as gain
     from symdlt.fixed_points import nearby as nearby
     from symdlt.fixed_points import phase as phase
+    from symdlt.fixed_points import plot_criticality as plot_criticality
     from symdlt.fixed_points import plot_phase_plane as plot_phase_plane
     from symdlt.fixed_points import recipe as recipe
     from symdlt.formats.latex import document as document
@@ -47,12 +48,19 @@ if _typing.TYPE_CHECKING:
     from symdlt.networks import kernel_gradient as kernel_gradient
     from symdlt.networks import layer_equations as layer_equations
     from symdlt.networks import layer_phase as layer_phase
+    from symdlt.networks import plot_comparison as plot_comparison
+    from symdlt.networks import plot_correlations as plot_correlations
+    from symdlt.networks import plot_depth as plot_depth
+    from symdlt.networks import plot_exponents as plot_exponents
+    from symdlt.networks import plot_ratio as plot_ratio
     from symdlt.networks import propagate as propagate
     from symdlt.sampling import NetworkEnsemble as NetworkEnsemble
     from symdlt.sampling import measure as measure
     from symdlt.training import GradientDescent as GradientDescent
     from symdlt.training import GradientFlow as GradientFlow
     from symdlt.training import TwoStep as TwoStep
+    from symdlt.training import plot_ntk_ellipse as plot_ntk_ellipse
+    from symdlt.training import plot_prediction as plot_prediction
     from symdlt.training import posterior as posterior
     from symdlt.training import predict as predict
     from symdlt.training import predict_infinite as predict_infinite
@@ -82,7 +90,15 @@ _LATER = {
     "measure": "symdlt.sampling",
     "nearby": "symdlt.fixed_points",
     "phase": "symdlt.fixed_points",
+    "plot_comparison": "symdlt.networks",
+    "plot_correlations": "symdlt.networks",
+    "plot_criticality": "symdlt.fixed_points",
+    "plot_depth": "symdlt.networks",
+    "plot_exponents": "symdlt.networks",
+    "plot_ntk_ellipse": "symdlt.training",
     "plot_phase_plane": "symdlt.fixed_points",
+    "plot_prediction": "symdlt.training",
+    "plot_ratio": "symdlt.networks",
     "posterior": "symdlt.training",
     "predict": "symdlt.training",
     "predict_infinite": "symdlt.training",

@@ -63,11 +63,11 @@ def test_links_and_modes_are_kept(tmp_path):
 def test_output_that_is_an_input_is_refused(tmp_path, capsys):
     data = tmp_path / "x.csv"
     data.write_text("1,0\n")
-    options = ["--activation", "sin", "--widths", "4", "--inputs", str(data)]
+    options = ["--activation", "sin", "--widths", "4", "--data", str(data)]
     with pytest.raises(SystemExit) as stop:
         main(["check", *options, "-o", f"{tmp_path}/../{tmp_path.name}/x.csv"])
     assert stop.value.code == 2
-    assert "is also --inputs; name another file" in capsys.readouterr().err
+    assert "is also --data; name another file" in capsys.readouterr().err
     assert data.read_text() == "1,0\n"
 
 

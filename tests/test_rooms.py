@@ -22,11 +22,13 @@ ORDER = (
     "symbols",
     "combinatorics",
     "display",
+    "tables",
     "activations",
     "algebra",
     "definitions",
     "derivation",
     "formats",
+    "plotting",
     "means",
     "fixed_points",
     "asymptotics",
@@ -81,7 +83,7 @@ def test_heavy_libraries_stay_where_they_are_needed(path):
         return  # they write source, and load what they need when they do
     if path.stem == "layer_equations" or path.parts[-2:] in LAZY:
         found -= {"sympy"}  # loaded where an equation is asked for in SymPy
-    if here in ("means", "sampling", "kernels", "networks"):
+    if here in ("means", "sampling", "kernels", "networks", "plotting"):
         assert found <= {"numpy"}
     elif here == "training":
         assert found <= {"numpy", "sympy"}

@@ -10,13 +10,15 @@ import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
-from symdlt.errors import SolutionError, UnknownTensorError
+from symdlt.errors import SolutionError, UnknownTensorError, require
+from symdlt.formats.latex import Conventions
+from symdlt.tables import Tabular
 
 SCHEMA = {"schema": "symdlt.asymptotics", "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class AsymptoticSolution:
+class AsymptoticSolution(Tabular):
     """Exponents, leading coefficients and dimensionless ratios of a system of recursions.
 
     Attributes:
@@ -112,9 +114,33 @@ class AsymptoticSolution:
         lines += [f"{name} is not solved: {why}" for name, why in self.unsolved]
         return "\n".join(lines)
 
-    def latex(self) -> str:
-        """The same as LaTeX, an `align*` environment in the notation of the book."""
-        return latex(self.tensors)
+    def columns(self) -> dict[str, list[Any]]:
+        """A row for each tensor, in SymPy; `to_pandas` makes a DataFrame of them.
+
+        >>> from symdlt import exponents
+        >>> exponents("tanh", ["V"]).columns()["ratio"]
+        ['G/K', 'H/Theta', 'V/(n K^2)']
+        """
+        names = "name exponent log_power coefficient ratio ratio_power ratio_coefficient cutoff"
+        return {name: [getattr(tensor, name) for tensor in self.tensors] for name in names.split()}
+
+    def latex(self, conventions: Conventions | None = None, *, tabular: bool = False) -> str:
+        r"""The same as LaTeX in the notation of the book, or that of the user.
+
+        Args:
+            conventions: choices of notation.
+            tabular: a table, with a row for each tensor, instead of an `align*` environment.
+
+        Raises:
+            InputError: for conventions that are none.
+
+        >>> from symdlt import exponents
+        >>> print(exponents("tanh", ["V"]).latex(tabular=True).splitlines()[2])
+        $\displaystyle K$ & $\displaystyle 1$ & $\displaystyle \frac{1}{2}$ &  &  \\
+        """
+        use = Conventions() if conventions is None else conventions
+        require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
+        return latex(self.tensors, use, tabular=tabular)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex().replace('{align*}', '{aligned}')}$"

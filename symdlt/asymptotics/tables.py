@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
+from symdlt.definitions import tensor
+from symdlt.formats.latex import Conventions, renamed, tensor_name
 
 # Digits of a table, a convention.
 SHOWN = 10
@@ -71,28 +74,66 @@ def _short(expression: Any) -> Any:
     )
 
 
-def latex(tensors: Sequence[Asymptote]) -> str:
-    """A display: each tensor, and its dimensionless ratio if it is suppressed by 1/n."""
+def latex(tensors: Sequence[Asymptote], use: Conventions, *, tabular: bool = False) -> str:
+    """A display: each tensor, and its dimensionless ratio if it is suppressed by 1/n.
+
+    Or a table with a row for each tensor: exponent, coefficient, ratio.
+    """
     names = {
         symbol: LATEX_NAMES[symbol.name]
         for symbol in sorted(_symbols(tensors), key=str)
         if symbol.name in LATEX_NAMES
     }
-    rows = []
-    for a in tensors:
+    plain = replace(use, layers=False, letters=())
+    rows = [_LatexRow.of(asymptote, names, plain) for asymptote in tensors]
+    if not tabular:
+        lines = [line for row in rows for line in row.equations()]
+        body = " \\\\\n".join(lines)
+        return renamed(f"\\begin{{align*}}\n{body}\n\\end{{align*}}", use)
+    heads = r"tensor & exponent & coefficient & ratio & leading behaviour \\ \hline"
+    body = " \\\\\n".join(map(_LatexRow.cells, rows))
+    return renamed(f"\\begin{{tabular}}{{lrlll}}\n{heads}\n{body}\n\\end{{tabular}}", use)
+
+
+@dataclass(frozen=True, slots=True)
+class _LatexRow:
+    """What is written of one asymptote: the tensor, how it scales, its ratio, how that scales."""
+
+    letter: str
+    exponent: str
+    coefficient: str
+    scale: tuple[str, ...]
+    ratio: str
+    behaviour: tuple[str, ...]
+
+    @classmethod
+    def of(cls, a: Asymptote, names: dict[Any, str], use: Conventions) -> _LatexRow:
+        letter = tensor_name(tensor(a.name), 0, use)
         if a.coefficient == 0:
-            rows.append(rf"{_letter(a.name)}^{{(\ell)}} &= 0")
-            continue
-        logs = [_latex_power(r"\log", a.log_power) + r" \ell"] if a.log_power else []
+            return cls(letter, "", "0", (), "", ())
+        logs = (_latex_power(r"\log", a.log_power) + r" \ell",) if a.log_power else ()
         power = sp.latex(-_short(a.exponent), symbol_names=names)
-        depth = [_latex_power(r"\ell", power)] if a.exponent != 0 else []
+        depth = (_latex_power(r"\ell", power),) if a.exponent != 0 else ()
         value = _latex_factor(a.coefficient, names)
-        rows.append(_latex_row(rf"{_letter(a.name)}^{{(\ell)}}", [value, *depth, *logs]))
-        if a.order:
-            ratio = _latex_factor(a.ratio_coefficient, names)
-            rows.append(_latex_row(_latex_ratio(a), [ratio, _latex_scale(a), *logs]))
-    body = " \\\\\n".join(rows)
-    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+        shown = sp.latex(_short(a.exponent), symbol_names=names)
+        if not a.order:
+            return cls(letter, shown, value, (*depth, *logs), "", ())
+        ratio = _latex_factor(a.ratio_coefficient, names)
+        behaviour = (ratio, _latex_scale(a), *logs)
+        return cls(letter, shown, value, (*depth, *logs), _latex_ratio(a, letter, use), behaviour)
+
+    def equations(self) -> list[str]:
+        """The tensor at layer ℓ, and its ratio."""
+        if not self.exponent:
+            return [rf"{self.letter}^{{(\ell)}} &= 0"]
+        first = _latex_row(rf"{self.letter}^{{(\ell)}}", [self.coefficient, *self.scale])
+        return [first, *([_latex_row(self.ratio, list(self.behaviour))] if self.ratio else [])]
+
+    def cells(self) -> str:
+        """One row of a table; heights differ, so that fractions are set as in displays."""
+        behaviour = r"\,".join(self.behaviour)
+        shown = (self.letter, self.exponent, self.coefficient, self.ratio, behaviour)
+        return " & ".join(rf"$\displaystyle {text}$" if text else "" for text in shown)
 
 
 def _latex_factor(value: Any, names: dict[Any, str]) -> str:
@@ -113,15 +154,11 @@ def _symbols(tensors: Sequence[Asymptote]) -> set[Any]:
     return symbols
 
 
-def _letter(name: str) -> str:
-    """K and Θ for the leading metric and NTK, otherwise the tensor's own name."""
-    return {"G": "K", "H": r"\Theta"}.get(name, name if len(name) == 1 else rf"\text{{{name}}}")
-
-
-def _latex_ratio(a: Asymptote) -> str:
+def _latex_ratio(a: Asymptote, letter: str, use: Conventions) -> str:
     power = a.edges - a.pairs
-    above = [_letter(a.name), *_factor("K", power)]
-    below = [*_factor("n", a.order), *_factor("K", -power), *_factor(r"\Theta", a.edges)]
+    above = [letter, *_factor(use.kernel, power)]
+    frozen = _factor(use.frozen_ntk, a.edges)
+    below = [*_factor("n", a.order), *_factor(use.kernel, -power), *frozen]
     return rf"\frac{{{' '.join(above)}}}{{{' '.join(below)}}}"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from symdlt._version import VERSION
 from symdlt.cli import networks, recursions, solutions, sources
 from symdlt.cli.options import add_command, refuse_output_over_input, say
-from symdlt.errors import SymdltError
+from symdlt.errors import MissingLibraryError, SymdltError
 from symdlt.files import write_whole
 
 
@@ -49,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     for group in (recursions, solutions, sources, networks):
         group.register(commands)
     add_command(commands, "tour", _tour, "from definitions to results, in half a minute")
+    summary = "a script that makes a shell complete commands and options"
+    command = add_command(commands, "completion", _completion, summary)
+    command.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
     return parser
 
 
@@ -66,6 +69,22 @@ def _write(text: str | bytes, path: str | None) -> None:
         sys.stdout.reconfigure(encoding="utf-8")
     sys.stdout.write(str(text))
     sys.stdout.flush()
+
+
+def _completion(options: argparse.Namespace) -> str:
+    try:
+        import shtab
+    except ImportError as reason:
+        raise MissingLibraryError(
+            f"Completion needs shtab, which cannot be imported: {reason}. "
+            "Install it with pip install 'symdlt[completion]'."
+        ) from reason
+    parser = _parser()
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    for action in (action for one in commands.choices.values() for action in one._actions):
+        if action.metavar == "FILE":
+            action.complete = shtab.FILE
+    return str(shtab.complete(parser, options.shell))
 
 
 def _tour(options: argparse.Namespace) -> str:

@@ -31,11 +31,11 @@ OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 def register(commands: Commands) -> None:
     """Add propagate, check, predict and fixed-point."""
     summary = "the tensors of a network at all layers"
-    command = add_command(commands, "propagate", _propagate, summary, ("inputs",))
+    command = add_command(commands, "propagate", _propagate, summary, ("data",))
     _network_options(command)
     _data_options(command)
     add_format(command, "text", "json")
-    command = add_command(commands, "check", _check, "theory against sampled networks", ("inputs",))
+    command = add_command(commands, "check", _check, "theory against sampled networks", ("data",))
     _network_options(command)
     _data_options(command)
     _check_options(command)
@@ -75,7 +75,7 @@ def _network_options(command: argparse.ArgumentParser) -> None:
 
 def _data_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("--inputs", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
+    add("--data", required=True, metavar="FILE", help="data, one row a sample: npy, or text")
     add("--tensors", nargs="+", action="extend", metavar="TENSOR", help="as G V (default all)")
 
 
@@ -176,7 +176,7 @@ def _check(options: argparse.Namespace) -> str:
 
     compared = check(
         _network(options, options.outputs),
-        read_data(options.inputs),
+        read_data(options.data),
         tensor_names(options.tensors or ["all"]),
         networks=options.networks,
         error=options.error,
@@ -210,7 +210,7 @@ def _propagate(options: argparse.Namespace) -> str | bytes:
     archive = (options.output or "").endswith(ARCHIVE)
     if archive and options.format == "json":
         options.complain("--format json does not go into a npz; name the file out.json")
-    found = propagate(_network(options, 1), read_data(options.inputs), names)
+    found = propagate(_network(options, 1), read_data(options.data), names)
     if archive:
         return pack(found.arrays())
     if options.format == "json":

@@ -26,8 +26,10 @@ EXAMPLES = {
     "forward": "symdlt forward NTK\nsymdlt forward dNTK --format latex\n"
     'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"',
     "tour": "symdlt tour",
-    "propagate": "symdlt propagate --activation tanh --widths '9*64' --inputs data.csv\n"
-    "symdlt propagate --activation gelu --depth 10 --widths 64 --inputs images.npy --tensors G H "
+    "completion": "symdlt completion bash > ~/.local/share/bash-completion/completions/symdlt\n"
+    "symdlt completion zsh > ~/.zfunc/_symdlt",
+    "propagate": "symdlt propagate --activation tanh --widths '9*64' --data data.csv\n"
+    "symdlt propagate --activation gelu --depth 10 --widths 64 --data images.npy --tensors G H "
     "-o tensors.npz",
     "fixed-point": 'symdlt fixed-point tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8 '
     "--value C_b=0 --value C_W=0.4\n"
@@ -38,7 +40,8 @@ EXAMPLES = {
     "symdlt latex V F --numbered --width icml --notation mine.toml",
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
-    "symdlt exponents 'K*=0, odd' --order 2",
+    "symdlt exponents 'K*=0, odd' --order 2\n"
+    "symdlt exponents tanh --format tabular --notation mine.toml",
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
     "--format json\n"
     'symdlt criticality gelu --layer "z\' = b + W s(z) + U z" --value C_U=1/4',
@@ -52,9 +55,9 @@ EXAMPLES = {
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py\n"
     'symdlt kernel --layer "z\' = b + W s(z) + U s(z)" -o two_weights.py',
     "regenerate": "symdlt regenerate --check",
-    "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --inputs data.npy\n"
-    "symdlt check --activation 'sin(z)' --widths 50 --inputs data.csv --C-W 1 --tensors H,U\n"
-    "symdlt check --activation tanh --widths 16,16 --inputs data.csv --value xi=0.7 "
+    "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --data data.npy\n"
+    "symdlt check --activation 'sin(z)' --widths 50 --data data.csv --C-W 1 --tensors H,U\n"
+    "symdlt check --activation tanh --widths 16,16 --data data.csv --value xi=0.7 "
     '--layer "z\' = xi z + b + W s(z)" --last "z\' = b + W s(z)"',
     "predict": "symdlt predict --train train.npz --test test.npz --activation tanh "
     "--widths '3*100' --algorithm gd --eta 0.1\n"
@@ -63,6 +66,17 @@ EXAMPLES = {
     "symdlt predict --train train.npz --test test.npz --activation relu --C-W 2 "
     "--widths 3x100 --infinite --format json",
 }
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help that says what is taken where an option is left out."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        told = action.help or ""
+        silent = action.default in (None, False, 0, argparse.SUPPRESS) or action.default == []
+        if silent or "default" in told or action.required or not action.option_strings:
+            return told
+        return f"{told} (default %(default)s)"
 
 
 def add_command(
@@ -78,7 +92,7 @@ def add_command(
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
         epilog="examples:\n  " + EXAMPLES[name].replace("\n", "\n  "),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     written = "write to a file, in UTF-8; - is standard output"
     command.add_argument("-o", "--output", metavar="FILE", type=_file_name, help=written)
@@ -88,7 +102,19 @@ def add_command(
 
 def add_format(command: argparse.ArgumentParser, *formats: str) -> None:
     """Add the choice of a format; the first is the default."""
-    command.add_argument("--format", choices=formats, default=formats[0])
+    command.add_argument("--format", choices=formats, default=formats[0], help="of what is printed")
+
+
+def add_inputs(command: argparse.ArgumentParser) -> None:
+    """Add the choice of recursions for one input or for several."""
+    what = "recursions for one input, or for several"
+    command.add_argument("--inputs", choices=("one", "many"), default="many", help=what)
+
+
+def add_notation(command: argparse.ArgumentParser) -> None:
+    """Add a file with letters and the like, for LaTeX."""
+    what = "a TOML file: layers, kernel, frozen_ntk, sample, width, and a table of letters"
+    command.add_argument("--notation", metavar="FILE", help=what)
 
 
 def add_layer(command: argparse.ArgumentParser) -> None:

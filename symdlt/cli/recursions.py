@@ -11,7 +11,9 @@ from symdlt.cli.options import (
     Commands,
     add_command,
     add_format,
+    add_inputs,
     add_layer,
+    add_notation,
     say,
     tensor_names,
 )
@@ -45,7 +47,9 @@ def register(commands: Commands) -> None:
     add_format(command, *FORMATS)
     command = add_command(commands, "forward", _forward, "the forward equation of an observable")
     names = ", ".join(OBSERVABLES)
-    command.add_argument("observable", metavar="NAME", choices=OBSERVABLES, help=f"one of {names}")
+    command.add_argument(
+        "observable", metavar="NAME", choices=[*OBSERVABLES], help=f"one of {names}"
+    )
     add_layer(command)
     add_format(command, "text", "latex")
     command = add_command(
@@ -59,8 +63,7 @@ def register(commands: Commands) -> None:
     command.add_argument("--document", action="store_true", help="a whole document")
     what = "one number and one label an equation"
     command.add_argument("--numbered", action="store_true", help=what)
-    what = "a TOML file: layers, kernel, frozen_ntk, sample, width, and a table of letters"
-    command.add_argument("--notation", metavar="FILE", help=what)
+    add_notation(command)
     what = "of a line: points, or the name of a class such as icml, revtex, a4 (the default)"
     command.add_argument("--width", metavar="X", help=what)
     command = add_command(commands, "list", _list, "the canonical names of all tensors of an order")
@@ -73,12 +76,17 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("tensors", nargs="*", metavar="TENSOR", help=what)
     command.add_argument("--edges", help="edges of a forest instead of a name, as 0-1,0-2")
     command.add_argument("--match", help="the matching of its vertices, as 03,12")
-    command.add_argument("--inputs", choices=("one", "many"), default="many")
-    command.add_argument("--form", choices=FORMS, default="derivative")
+    add_inputs(command)
+    what = "derivatives of the activation, or inserted z with the inverse kernel"
+    command.add_argument("--form", choices=FORMS, default="derivative", help=what)
     add_layer(command)
     command.add_argument("--at", type=int, help="2 for the second layer alone")
     command.add_argument(
-        "--subleading", type=int, default=0, metavar="J", help="orders kept beyond the leading one"
+        "--subleading",
+        type=int,
+        default=0,
+        metavar="J",
+        help="orders kept beyond the leading one (default 0)",
     )
 
 

@@ -11,6 +11,7 @@ from symdlt.cli.options import (
     Commands,
     add_command,
     add_format,
+    add_notation,
     named_value,
     number,
     whole_numbers,
@@ -20,7 +21,11 @@ from symdlt.definitions import DENSE
 
 def register(commands: Commands) -> None:
     """Add exponents, criticality, critical-line, gain, mean, nearby, phase and recipe."""
-    command = _about(commands, "exponents", _exponents, "critical exponents and ratios", "latex")
+    about = "critical exponents and ratios"
+    command = _about(
+        commands, "exponents", _exponents, about, "latex", "tabular", reads=("notation",)
+    )
+    add_notation(command)
     command.add_argument(
         "--check", type=int, metavar="DEPTH", help="against the kernel, iterated to that layer"
     )
@@ -60,7 +65,9 @@ def register(commands: Commands) -> None:
 
     command = add_command(commands, "mean", _mean, "Gaussian mean, as a number or a formula")
     command.add_argument("activation", metavar="FUNCTION", help="a name or an expression in z")
-    command.add_argument("--mean", default="0", metavar="X", help="of z: a number or a letter")
+    command.add_argument(
+        "--mean", default="0", metavar="X", help="of z: a number or a letter (default 0)"
+    )
     command.add_argument("--variance", required=True, metavar="X", help="of z, likewise")
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
 
@@ -71,8 +78,9 @@ def _about(
     run: Callable[[argparse.Namespace], str],
     summary: str,
     *formats: str,
+    reads: tuple[str, ...] = (),
 ) -> argparse.ArgumentParser:
-    command = add_command(commands, name, run, summary)
+    command = add_command(commands, name, run, summary, reads)
     command.add_argument("activation", metavar="ACTIVATION", help="a name or an expression in z")
     add_format(command, "text", *formats, "json")
     return command
@@ -80,7 +88,10 @@ def _about(
 
 def _add_variance(command: argparse.ArgumentParser, symbol: str, *, required: bool) -> None:
     names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
-    command.add_argument(*names, type=number, required=required, default=0.0, metavar="X")
+    what = {"C_b": "the variance of biases", "C_W": "n times the variance of weights"}[symbol]
+    what += "" if required else " (default 0)"
+    add = command.add_argument
+    add(*names, type=number, required=required, default=0.0, metavar="X", help=what)
 
 
 def _exponents(options: argparse.Namespace) -> str:
@@ -94,7 +105,12 @@ def _exponents(options: argparse.Namespace) -> str:
         from symdlt.networks import check_exponents
 
         return _shown(check_exponents(solution, options.check), options)
-    return solution.latex() if options.format == "latex" else _shown(solution, options)
+    if options.format in ("latex", "tabular"):
+        from symdlt.formats.latex import Conventions
+
+        use = Conventions.read(options.notation) if options.notation else None
+        return solution.latex(use, tabular=options.format == "tabular")
+    return _shown(solution, options)
 
 
 def _criticality(options: argparse.Namespace) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from symdlt.cli.options import Commands, add_command, add_layer, tensor_names
+from symdlt.cli.options import Commands, add_command, add_inputs, add_layer, tensor_names
 from symdlt.definitions import BOOK
 
 
@@ -22,7 +22,7 @@ def register(commands: Commands) -> None:
         metavar="TENSOR",
         help="the same as an option; all is all thirteen",
     )
-    command.add_argument("--inputs", choices=("one", "many"), default="many")
+    add_inputs(command)
     add_layer(command)
     command.add_argument("--activation", help="a name or an expression, to be written into it")
     command.add_argument("--target", default="numpy", help="what it is written for (default numpy)")

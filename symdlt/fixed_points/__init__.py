@@ -13,10 +13,11 @@ from symdlt.fixed_points.gains import gain as gain
 from symdlt.fixed_points.nearby_inputs import DepthPower as DepthPower
 from symdlt.fixed_points.nearby_inputs import Nearby as Nearby
 from symdlt.fixed_points.nearby_inputs import nearby as nearby
-from symdlt.fixed_points.phase_plane import plot_phase_plane as plot_phase_plane
 from symdlt.fixed_points.phase_result import FixedKernel as FixedKernel
 from symdlt.fixed_points.phase_result import Phase as Phase
 from symdlt.fixed_points.phases import phase as phase
+from symdlt.fixed_points.plots import plot_criticality as plot_criticality
+from symdlt.fixed_points.plots import plot_phase_plane as plot_phase_plane
 from symdlt.fixed_points.recipes import LayerRecipe as LayerRecipe
 from symdlt.fixed_points.recipes import Recipe as Recipe
 from symdlt.fixed_points.recipes import recipe as recipe

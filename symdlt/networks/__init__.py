@@ -29,6 +29,7 @@ from symdlt.networks.parametrisations import from_framework as from_framework
 from symdlt.networks.parametrisations import network_parameters as network_parameters
 from symdlt.networks.parametrisations import to_framework as to_framework
 from symdlt.networks.plots import plot_comparison as plot_comparison
+from symdlt.networks.plots import plot_correlations as plot_correlations
 from symdlt.networks.plots import plot_depth as plot_depth
 from symdlt.networks.plots import plot_exponents as plot_exponents
 from symdlt.networks.plots import plot_ratio as plot_ratio

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 from symdlt.networks.streams import named_activation, without_corrections
+from symdlt.tables import Tabular
 
 if TYPE_CHECKING:
     from symdlt.sampling import Measurement, TensorName
@@ -38,7 +39,7 @@ AGREEMENT = 5.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison(ShownAsText, EqualByFields):
+class Comparison(ShownAsText, Tabular, EqualByFields):
     """Tensors of the output layer: of the theory, measured, and with which standard error.
 
     Attributes:
@@ -86,6 +87,20 @@ class Comparison(ShownAsText, EqualByFields):
         )
         scores: Array = measured.z_scores(theory)
         return scores
+
+    def columns(self) -> dict[str, list[Any]]:
+        """One row for each entry of each tensor; `to_pandas` makes a DataFrame of them."""
+        found: dict[str, list[Any]] = {
+            name: [] for name in ("tensor", "samples", "theory", "measured", "error", "z")
+        }
+        for name in self.names:
+            scores = self.z_scores(name)
+            for entry in np.ndindex(scores.shape):
+                sources = (self.theory[name], self.measured[name], self.errors[name], scores)
+                numbers = [float(source[entry]) for source in sources]
+                for column, value in zip(found.values(), [name, entry, *numbers], strict=True):
+                    column.append(value)
+        return found
 
     def table(self) -> str:
         """One line a tensor, with the entry that deviates most, and what to make of it."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.asymptotics import AsymptoticSolution
 from symdlt.definitions import BOOK
-from symdlt.errors import KernelError, MissingLibraryError, require
+from symdlt.errors import KernelError, SolutionError, require
+from symdlt.formats.latex import Conventions, powers
 from symdlt.networks.comparison import Comparison
 from symdlt.networks.exponent_check import ExponentCheck
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import asked_tensors, axes
+from symdlt.plotting import drawing_axes, finish, legend_beside, mark_of, symbol_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -26,6 +30,9 @@ Array = NDArray[np.float64]
 MOST_LABELS = 24
 # Convention: more points do not show on a logarithmic axis.
 MOST_POINTS = 200
+# Convention: of so many points one has a marker.
+MARKED = 16
+LAYERS = r"layer $\ell$"
 
 
 def plot_depth(
@@ -35,8 +42,11 @@ def plot_depth(
     *,
     samples: Sequence[int] = (0, 0, 0, 0),
     measured: Iterable[Comparison] = (),
+    conventions: Conventions | None = None,
 ) -> Axes:
-    """Draw tensors against depth, and measured values with their standard errors.
+    """Draw tensors against depth: lines, and what was measured as points with standard errors.
+
+    Where they differ by more than a factor of a hundred, the scale is logarithmic.
 
     Args:
         result: what `propagate` returned.
@@ -44,9 +54,17 @@ def plot_depth(
         ax: where to draw; a new figure if left out.
         samples: the entry that is drawn, one position along each axis.
         measured: comparisons of networks of different depths, each drawn at its depth.
+        conventions: letters of tensors.
 
     Raises:
         MissingLibraryError: if matplotlib is not installed.
+
+    >>> from symdlt.networks import MLP
+    >>> mlp = MLP(activation="sin", widths=[20, 50], C_b=0.0, C_W=1.0)
+    >>> result = mlp.propagate([[1.0, 0.5], [0.2, 1.0]], ["G", "V"])
+    >>> ax = plot_depth(result)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['$K$', '$V$']
     """
     require(result, Propagation, "a result of propagate", "Give one.")
     names = result.names if tensors is None else asked_tensors(tensors)
@@ -56,21 +74,23 @@ def plot_depth(
         require(comparison, Comparison, "a result of check", "Give results of check.")
     drawn = drawing_axes(ax)
     layers = np.arange(1, result.depth + 1)
-    for name in names:
+    for place, name in enumerate(names):
         entry, values = _along_depth(result, name, samples)
-        (line,) = drawn.plot(layers, values, ".-", label=_label(name, entry))
+        mark = mark_of(name, place)
         points = [found for found in compared if name in found.names]
+        label = _label(symbol_of(name, conventions), entry)
+        drawn.plot(layers, values, label=label, **(mark | {"marker": ""} if points else mark))
         if points:
             drawn.errorbar(
                 [found.mlp.depth for found in points],
                 [found.measured[name][entry] for found in points],
                 [found.errors[name][entry] for found in points],
-                fmt="o",
+                fmt=mark["marker"],
                 capsize=3,
                 mfc="none",
-                color=line.get_color(),
+                color=mark["color"],
             )
-    return _described(drawn, "tensor")
+    return finish(drawn, LAYERS, "tensor")
 
 
 def plot_ratio(
@@ -80,8 +100,10 @@ def plot_ratio(
     ax: Axes | None = None,
     *,
     samples: Sequence[int] = (0, 0, 0, 0),
+    solution: AsymptoticSolution | None = None,
+    conventions: Conventions | None = None,
 ) -> Axes:
-    """Draw a tensor over a product of others against depth, as V over G and G.
+    """Draw a tensor over a product of others against depth, as V over G and G, and its asymptote.
 
     Args:
         result: what `propagate` returned.
@@ -89,9 +111,20 @@ def plot_ratio(
         denominator: one name, or several, a name for each factor.
         ax: where to draw; a new figure if left out.
         samples: the entry that is drawn; tensors with two axes take its first two positions.
+        solution: what `exponents` returned, in numbers (`at`); the leading asymptote of the ratio
+            is then drawn, dashed.
+        conventions: letters of tensors.
 
     Raises:
         MissingLibraryError: if matplotlib is not installed.
+        SolutionError: if the solution has symbols that are no numbers yet.
+
+    >>> from symdlt.networks import MLP
+    >>> mlp = MLP(activation="sin", widths=[20, 50], C_b=0.0, C_W=1.0)
+    >>> result = mlp.propagate([[1.0, 0.5], [0.2, 1.0]], ["G", "V"])
+    >>> ax = plot_ratio(result, "V", ["G", "G"])
+    >>> ax.lines[0].get_label()
+    '$V / K^{2}$'
     """
     require(result, Propagation, "a result of propagate", "Give one.")
     require(denominator, Iterable, "a name or names of tensors", "Give 'G', or ['G', 'G'].")
@@ -100,13 +133,69 @@ def plot_ratio(
     below = np.prod([_along_depth(result, name, samples)[1] for name in factors], axis=0)
     ratio = np.divide(above, below, out=np.full(result.depth, np.nan), where=below != 0.0)
     drawn = drawing_axes(ax)
-    divisor = " ".join(map(_symbol, factors))
-    label = f"{_symbol(numerator)} / {divisor if len(factors) == 1 else f'({divisor})'}"
-    drawn.plot(np.arange(1, result.depth + 1), ratio, ".-", label=label)
-    return _described(drawn, "ratio")
+    counted = Counter(symbol_of(name, conventions)[1:-1] for name in factors)
+    divisor = r"\,".join(powers(tuple(counted.elements())))
+    above_text = symbol_of(numerator, conventions)[1:-1]
+    label = f"${above_text} / {divisor if len(counted) == 1 else f'({divisor})'}$"
+    layers = np.arange(1, result.depth + 1)
+    mark = mark_of(numerator)
+    drawn.plot(layers, ratio, label=label, **mark)
+    if solution is not None:
+        require(solution, AsymptoticSolution, "exponents", "Give what `exponents` returned.")
+        expected = _expected(solution, numerator, layers)
+        for name in factors:
+            expected = expected / _expected(solution, name, layers)
+        drawn.plot(layers, expected, "--", color=mark["color"], label="asymptote")
+    return finish(drawn, LAYERS, "ratio")
 
 
-def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None) -> Axes:
+def plot_correlations(
+    result: Propagation,
+    pairs: Iterable[tuple[int, int]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    r"""Draw the correlations $K_{ab}/\sqrt{K_{aa} K_{bb}}$ of samples against depth.
+
+    They run to 1 where networks are ordered, and to less where they are chaotic.
+
+    Args:
+        result: what `propagate` returned, with G.
+        pairs: of samples; all different ones if left out, as far as colours go.
+        ax: where to draw; a new figure if left out.
+
+    Raises:
+        MissingLibraryError: if matplotlib is not installed.
+        KernelError: for samples that are not there.
+
+    >>> from symdlt.networks import MLP
+    >>> mlp = MLP(activation="sin", widths=[20, 50], C_b=0.0, C_W=1.0)
+    >>> result = mlp.propagate([[1.0, 0.5], [0.2, 1.0]], ["G", "V"])
+    >>> ax = plot_correlations(result)
+    >>> ax.lines[0].get_ydata().round(3).tolist()
+    [0.614, 0.593, 0.586]
+    """
+    require(result, Propagation, "a result of propagate", "Give one.")
+    count = result["G"].shape[-1]
+    require(pairs, Iterable | None, "pairs of samples", "Give pairs such as [(0, 1)].")
+    drawn = drawing_axes(ax)
+    layers = np.arange(1, result.depth + 1)
+    shown = list(pairs) if pairs is not None else [*combinations(range(count), 2)][:10]
+    for place, pair in enumerate(shown):
+        a, b = (_along_depth(result, "G", (sample, sample))[1] for sample in pair)
+        both = _along_depth(result, "G", pair)[1]
+        text = "".join(map(str, pair)) if count <= 10 else ",".join(map(str, pair))
+        drawn.plot(layers, both / np.sqrt(a * b), label=f"samples {text}", **mark_of("", place))
+    drawn.axhline(1.0, color="0.6", lw=0.8, zorder=0)
+    return finish(drawn, LAYERS, r"$K_{ab}/\sqrt{K_{aa} K_{bb}}$")
+
+
+def plot_comparison(
+    comparison: Comparison,
+    tensor: str,
+    ax: Axes | None = None,
+    *,
+    conventions: Conventions | None = None,
+) -> Axes:
     """Draw every entry of a tensor: theory, and what was measured with its standard error.
 
     Of entries that are equal by symmetry, one is drawn.
@@ -115,9 +204,16 @@ def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None)
         comparison: what `check` returned.
         tensor: one of its tensors.
         ax: where to draw; a new figure if left out.
+        conventions: letters of tensors.
 
     Raises:
         MissingLibraryError: if matplotlib is not installed.
+
+    >>> from symdlt import MLP, check
+    >>> mlp = MLP(activation="sin", widths=[20], C_b=0.0, C_W=1.0)
+    >>> ax = plot_comparison(check(mlp, [[1.0], [0.5]], ["G"], networks=200, seed=0), "G")
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['00', '01', '11']
     """
     require(comparison, Comparison, "a result of check", "Give one.")
     (name,) = asked_tensors([tensor])
@@ -128,12 +224,15 @@ def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None)
     entries = _different_entries(name, len(comparison.theory[name]))
     places, columns = np.arange(len(entries)), tuple(np.array(entries).T)
     drawn = drawing_axes(ax)
-    drawn.plot(places, comparison.theory[name][columns], "_", ms=14, mew=2, label="theory")
+    mark = mark_of(name)
+    drawn.plot(places, comparison.theory[name][columns], "_k", ms=14, mew=1.5, label="theory")
     drawn.errorbar(
         places,
         comparison.measured[name][columns],
         comparison.errors[name][columns],
-        fmt="o",
+        fmt=mark["marker"],
+        color=mark["color"],
+        mfc="none",
         ms=4,
         capsize=3,
         label="measured",
@@ -141,13 +240,17 @@ def plot_comparison(comparison: Comparison, tensor: str, ax: Axes | None = None)
     if len(entries) <= MOST_LABELS:
         drawn.set_xticks(places, ["".join(map(str, entry)) for entry in entries], rotation=90)
     drawn.set_xlabel("samples")
-    drawn.set_ylabel(_symbol(name))
-    drawn.legend()
+    drawn.set_ylabel(symbol_of(name, conventions))
+    legend_beside(drawn)
     return drawn
 
 
 def plot_exponents(
-    check: ExponentCheck, tensors: str | Iterable[str] | None = None, ax: Axes | None = None
+    check: ExponentCheck,
+    tensors: str | Iterable[str] | None = None,
+    ax: Axes | None = None,
+    *,
+    conventions: Conventions | None = None,
 ) -> Axes:
     """Draw iterated tensors against depth on logarithmic scales, and their asymptotes dashed.
 
@@ -155,47 +258,34 @@ def plot_exponents(
         check: what `check_exponents` returned.
         tensors: names; all that were iterated if left out. Negative tensors are drawn as -X.
         ax: where to draw; a new figure if left out.
+        conventions: letters of tensors.
 
     Raises:
         MissingLibraryError: if matplotlib is not installed.
         UnknownTensorError: for a tensor that was not iterated.
+
+    >>> from symdlt import check_exponents, exponents
+    >>> ax = plot_exponents(check_exponents(exponents("tanh", ["V"]), 1000))
+    >>> ax.get_xscale(), ax.get_yscale()
+    ('log', 'log')
     """
     require(check, ExponentCheck, "a result of check_exponents", "Give one.")
     names = [tensors] if isinstance(tensors, str) else tensors
     shown = check.tensors if names is None else [check[name] for name in names]
     drawn = drawing_axes(ax)
     layers = np.unique(np.geomspace(1, check.depth, MOST_POINTS).round())
-    for found in shown:
+    for place, found in enumerate(shown):
         sign = 1.0 if found.coefficient > 0 else -1.0
         values = sign * found.values[layers.astype(int) - 1]
         values[values <= 0.0] = np.nan
-        label = f"{'' if sign > 0 else '-'}{_symbol(found.name)}"
-        (line,) = drawn.plot(layers, values, label=label)
-        drawn.plot(layers[1:], sign * found.expected(layers[1:]), "--", color=line.get_color())
+        symbol = symbol_of(found.name, conventions)
+        label = symbol if sign > 0 else f"$-{symbol[1:]}"
+        mark = mark_of(found.name, place)
+        drawn.plot(layers, values, label=label, markevery=MARKED, **mark)
+        drawn.plot(layers[1:], sign * found.expected(layers[1:]), "--", color=mark["color"])
     drawn.set_xscale("log")
     drawn.set_yscale("log")
-    drawn.set_xlabel("layer")
-    drawn.set_ylabel("tensor")
-    drawn.legend()
-    return drawn
-
-
-def drawing_axes(ax: Axes | None) -> Axes:
-    """The Axes that was given, or one in a new figure.
-
-    Raises:
-        MissingLibraryError: if matplotlib is not installed.
-    """
-    try:
-        from matplotlib import pyplot
-        from matplotlib.axes import Axes
-    except ImportError as reason:
-        raise MissingLibraryError(
-            f"Plots need matplotlib, which cannot be imported: {reason}. "
-            "Install it with pip install 'symdlt[plot]'."
-        ) from reason
-    require(ax, Axes | None, "an Axes of matplotlib", "Give one, or none for a new figure.")
-    return pyplot.subplots(layout="constrained")[1] if ax is None else ax
+    return finish(drawn, LAYERS, "tensor, and its asymptote dashed")
 
 
 def _along_depth(
@@ -224,20 +314,20 @@ def _different_entries(name: str, count: int) -> list[tuple[int, ...]]:
     ]
 
 
-def _symbol(name: str) -> str:
-    base, _, piece = name.partition(".")
-    return f"${base}^{{({piece})}}$" if piece else f"${base}$"
+def _label(symbol: str, entry: tuple[int, ...]) -> str:
+    return f"{symbol}  {''.join(map(str, entry))}" if any(entry) else symbol
 
 
-def _label(name: str, entry: tuple[int, ...]) -> str:
-    return f"{_symbol(name)}  {''.join(map(str, entry))}" if any(entry) else _symbol(name)
-
-
-def _described(drawn: Axes, what: str) -> Axes:
-    from matplotlib.ticker import MaxNLocator
-
-    drawn.set_xlabel("layer")
-    drawn.set_ylabel(what)
-    drawn.xaxis.set_major_locator(MaxNLocator(integer=True))
-    drawn.legend()
-    return drawn
+def _expected(solution: AsymptoticSolution, name: str, layers: NDArray[Any]) -> Array:
+    """The leading asymptote of a tensor at some layers."""
+    found = solution[name]
+    if found.coefficient.free_symbols or found.exponent.free_symbols:
+        free = sorted(map(str, found.coefficient.free_symbols | found.exponent.free_symbols))
+        raise SolutionError(
+            f"The asymptote of {name} has the symbols {', '.join(free)}. It is drawn in numbers. "
+            f"Give them values, as in solution.at({free[0]}=1)."
+        )
+    with np.errstate(divide="ignore"):
+        logs = np.log(layers) ** found.log_power
+    scaled: Array = float(found.coefficient) * layers ** -float(found.exponent) * logs
+    return scaled

@@ -18,6 +18,7 @@ from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
 from symdlt.networks.files import arrays_of, read, write
 from symdlt.networks.requests import TENSORS, Blocks, axes
+from symdlt.tables import library
 
 Array = NDArray[np.float64]
 
@@ -158,6 +159,26 @@ class Propagation(ShownAsText, EqualByFields):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of the file that `save` writes, by their names."""
         return arrays_of(self.tensors, self.widths, self.blocks)
+
+    def to_xarray(self) -> Any:
+        """The tensors as a Dataset of xarray, with named axes: layer, sample_1, sample_2, ….
+
+        Raises:
+            MissingLibraryError: if xarray is not installed.
+
+        >>> from symdlt import MLP
+        >>> mlp = MLP(activation="sin", widths=[50, 40], C_b=0.0, C_W=1.0)
+        >>> data = mlp.propagate([[1.0], [0.5]], ["G", "V"]).to_xarray()
+        >>> data["V"].sel(layer=3).mean("sample_4").dims
+        ('sample_1', 'sample_2', 'sample_3')
+        """
+        coordinates: dict[str, Any] = {"layer": np.arange(1, self.depth + 1)}
+        coordinates |= {f"sample_{k}": list(block) for k, block in enumerate(self.blocks, 1)}
+        named = {
+            name: (["layer", *(f"sample_{k}" for k in range(1, array.ndim))], array)
+            for name, array in self.tensors.items()
+        }
+        return library("xarray").Dataset(named, coordinates, {"widths": list(self.widths)})
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file, which `Propagation.load` reads and `numpy.load` as well.

@@ -14,6 +14,7 @@ from symdlt.training.infinite import predict_infinite as predict_infinite
 from symdlt.training.infinite import predict_kernel as predict_kernel
 from symdlt.training.particular import train_network as train_network
 from symdlt.training.plots import plot_ntk_ellipse as plot_ntk_ellipse
+from symdlt.training.plots import plot_prediction as plot_prediction
 from symdlt.training.prediction import GaussianPrediction as GaussianPrediction
 from symdlt.training.prediction import Prediction as Prediction
 from symdlt.training.prediction_at_finite_width import predict as predict

@@ -1,4 +1,4 @@
-"""The NTK of two samples in the course of training, drawn. This needs matplotlib."""
+"""Trained outputs, and the NTK of two samples during training, drawn. They need matplotlib."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt.errors import TrainingError, require
 from symdlt.networks.numbers import real_numbers
-from symdlt.networks.plots import drawing_axes
+from symdlt.plotting import COLORS, drawing_axes, legend_beside
 from symdlt.training.data import check_square
+from symdlt.training.prediction import GaussianPrediction, Prediction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -23,6 +24,111 @@ Array = NDArray[Any]
 POINTS = 201
 # Convention: the faintest of several curves is still seen.
 PALEST = 0.25
+
+
+def plot_prediction(
+    prediction: Prediction | GaussianPrediction,
+    x: ArrayLike | None = None,
+    ax: Axes | None = None,
+    *,
+    output: int = 0,
+    measured: ArrayLike | None = None,
+    train: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Axes:
+    """Draw trained outputs: their mean, and a band of one standard deviation to each side.
+
+    At finite width the mean at infinite width is dashed.
+
+    Args:
+        prediction: what `predict`, `predict_infinite` or `posterior` returned.
+        x: where the test samples are on the axis, of shape (N,); their numbers if left out.
+        ax: where to draw; a new figure if left out.
+        output: which neuron of the last layer.
+        measured: outputs of trained networks, of shape (networks, N) or (networks, N, n_L); their
+            mean and standard deviation are drawn as points with bars.
+        train: places and targets of the training samples, drawn as crosses.
+
+    Raises:
+        InputError: for what are no real numbers.
+        TrainingError: for other shapes, or an output that is not there.
+        MissingLibraryError: if matplotlib is not installed.
+
+    >>> from symdlt import MLP, predict_infinite
+    >>> mlp = MLP(activation="erf", widths=[1], C_b=0.1, C_W=1.0, lambda_b=0.1, lambda_W=1.0)
+    >>> found = predict_infinite(mlp, [[1.0], [-1.0]], [1.0, -1.0], [[-0.5], [0.5]])
+    >>> ax = plot_prediction(found, x=[-0.5, 0.5])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('$x$', 'output')
+    """
+    advice = "Give what `predict`, `predict_infinite` or `posterior` returned."
+    require(prediction, Prediction | GaussianPrediction, "a prediction", advice)
+    samples, outputs = prediction.mean.shape
+    if not (isinstance(output, int) and 0 <= output < outputs):
+        raise TrainingError(
+            f"There is no output {output!r}. It was asked for in a plot of {outputs} outputs. "
+            "Give a number from 0."
+        )
+    places = np.arange(samples) if x is None else _line_of("x", x, samples)
+    order = np.argsort(places)
+    drawn, blue = drawing_axes(ax), COLORS[0]
+    mean, deviation = prediction.mean[:, output], _deviation(prediction, output)
+    band = (mean - deviation)[order], (mean + deviation)[order]
+    drawn.fill_between(places[order], *band, color=blue, alpha=0.2, lw=0, label="one deviation")
+    drawn.plot(places[order], mean[order], color=blue, label="mean")
+    if isinstance(prediction, Prediction):
+        infinite = prediction.infinite.mean[order, output]
+        drawn.plot(places[order], infinite, "--", color=blue, lw=0.9, label="infinite width")
+    if measured is not None:
+        networks = real_numbers("measured", measured, "an array of shape (networks, N)")
+        networks = networks[..., None] if networks.ndim == 2 else networks
+        if networks.ndim != 3 or networks.shape[1] != samples or networks.shape[2] <= output:
+            raise TrainingError(
+                f"measured has the shape {networks.shape}. It has an output of each network for "
+                f"each of the {samples} samples: (networks, N), or (networks, N, n_L). "
+                "Give for instance what `train_network` returns for each, stacked."
+            )
+        found = networks[:, :, output]
+        drawn.errorbar(
+            places,
+            found.mean(axis=0),
+            found.std(axis=0),
+            fmt="o",
+            mfc="none",
+            color=COLORS[1],
+            capsize=2,
+            label="networks",
+        )
+    if train is not None:
+        where, targets = (real_numbers("train", part, "places and targets") for part in train)
+        if where.size != targets.size:
+            raise TrainingError(
+                f"train has {where.size} places and {targets.size} targets. One cross is drawn "
+                "for each. Give as many of both, those of one output."
+            )
+        drawn.plot(where.reshape(-1), targets.reshape(-1), "kx", label="training samples")
+    drawn.set_xlabel("sample" if x is None else "$x$")
+    drawn.set_ylabel(f"output {output}" if outputs > 1 else "output")
+    legend_beside(drawn)
+    return drawn
+
+
+def _line_of(name: str, value: ArrayLike, count: int) -> Array:
+    places = real_numbers(name, value, f"an array of shape ({count},)").reshape(-1)
+    if places.size != count:
+        raise TrainingError(
+            f"{name} has {places.size} entries. It places {count} samples on an axis. "
+            "Give one number for each."
+        )
+    return places
+
+
+def _deviation(prediction: Prediction | GaussianPrediction, output: int) -> Array:
+    """Standard deviations of one output; 0 where 1/n makes a variance negative."""
+    if isinstance(prediction, GaussianPrediction):
+        return prediction.deviation
+    variances = prediction.covariance[:, :, output, output].diagonal()
+    deviation: Array = np.sqrt(np.maximum(variances, 0.0))
+    return deviation
 
 
 def plot_ntk_ellipse(
@@ -51,6 +157,10 @@ def plot_ntk_ellipse(
         InputError: for what are no real numbers.
         TrainingError: for other shapes, matrices that are not symmetric, or infinite entries.
         MissingLibraryError: if matplotlib is not installed.
+
+    >>> ax = plot_ntk_ellipse([[2.0, 1.0], [1.0, 2.0]])
+    >>> len(ax.lines), ax.get_xlabel()
+    (1, 'sample 0')
     """
     require(label, str | None, "a text for the legend", "Give one such as 'n = 100'.")
     theory = _check_ntks("ntks", ntks, "(times, 2, 2)", 3)

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
+from symdlt.tables import Tabular
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianPrediction(ShownAsText, EqualByFields):
+class GaussianPrediction(ShownAsText, Tabular, EqualByFields):
     """The distribution of trained outputs for test samples; independent neurons, all alike.
 
     Attributes:
@@ -37,8 +38,12 @@ class GaussianPrediction(ShownAsText, EqualByFields):
 
     def __str__(self) -> str:
         """A table with a line for each test output."""
+        return _table(self.columns())
+
+    def columns(self) -> dict[str, Array]:
+        """A row for each test output; `to_pandas` makes a DataFrame of them."""
         variance = np.broadcast_to(self.covariance.diagonal()[:, None], self.mean.shape)
-        return _table({"infinite": self.mean}, variance)
+        return _columns({"infinite": self.mean}, variance)
 
     def arrays(self) -> dict[str, Array]:
         """Both as arrays with names, for `numpy.savez`."""
@@ -46,7 +51,7 @@ class GaussianPrediction(ShownAsText, EqualByFields):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prediction(ShownAsText, EqualByFields):
+class Prediction(ShownAsText, Tabular, EqualByFields):
     """Mean and covariance of the trained outputs for test samples, to order 1/n.
 
     Attributes:
@@ -93,10 +98,17 @@ class Prediction(ShownAsText, EqualByFields):
 
     def __str__(self) -> str:
         """A table with a line for each test output; - for a variance that 1/n makes negative."""
-        columns = {"infinite": self.infinite.mean, **self.parts, "mean": self.mean}
+        return _table(self.columns())
+
+    def columns(self) -> dict[str, Array]:
+        """A row for each test output; `to_pandas` makes a DataFrame of them.
+
+        A deviation is not a number where 1/n makes a variance negative.
+        """
+        means = {"infinite": self.infinite.mean, **self.parts, "mean": self.mean}
         if not self.covariance_parts:
-            return _table(columns)
-        return _table(columns, np.einsum("bbii->bi", self.covariance))
+            return _columns(means)
+        return _columns(means, np.einsum("bbii->bi", self.covariance))
 
     def arrays(self) -> dict[str, Array]:
         """Everything as arrays with names, for `numpy.savez`."""
@@ -108,20 +120,22 @@ class Prediction(ShownAsText, EqualByFields):
         return named
 
 
-def _table(columns: Mapping[str, Array], variance: Array | None = None) -> str:
-    """A line for each sample and output, and if its variance is known a standard deviation."""
-    shown = {
-        name: np.vectorize(lambda number: f"{number:.6g}")(column)
-        for name, column in columns.items()
-    }
+def _columns(means: Mapping[str, Array], variance: Array | None = None) -> dict[str, Array]:
+    """Numbers of each sample and output, and if its variance is known a standard deviation."""
+    places = np.indices(next(iter(means.values())).shape)
+    named = {"sample": places[0], "output": places[1], **means}
     if variance is not None:
         rounding = 1e-9 * max(1e-300, np.abs(variance).max())
-        shown["deviation"] = np.vectorize(
-            lambda number: f"{max(number, 0.0) ** 0.5:.6g}" if number > -rounding else "-"
-        )(variance)
-    rows = [["sample", "output", *shown]]
-    for place in np.ndindex(*next(iter(columns.values())).shape):
-        rows.append([*map(str, place), *(str(column[place]) for column in shown.values())])
+        known = np.where(variance > -rounding, np.maximum(variance, 0.0), np.nan)
+        named["deviation"] = np.sqrt(known)
+    return {name: column.reshape(-1) for name, column in named.items()}
+
+
+def _table(columns: Mapping[str, Array]) -> str:
+    """The columns as text, - for what is no number."""
+    rows = [[*columns]]
+    for row in zip(*columns.values(), strict=True):
+        rows.append([f"{number:.6g}" if number == number else "-" for number in row])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))

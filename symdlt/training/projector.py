@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symdlt.errors import TrainingError
+from symdlt.errors import TrainingError, require
+from symdlt.formats.latex import Conventions, renamed
 from symdlt.networks.numbers import real_numbers
 from symdlt.symbols import eta
 from symdlt.training.algorithms import Algorithm, check_algorithm
@@ -81,8 +82,17 @@ class Projector:
             value = self.values(algorithm, *h)
         return sp.factor(sp.nsimplify(value, rational=True))
 
-    def latex(self, algorithm: Algorithm | None = None) -> str:
+    def latex(
+        self, algorithm: Algorithm | None = None, conventions: Conventions | None = None
+    ) -> str:
         r"""The projector as an equation in LaTeX.
+
+        Args:
+            algorithm: gradient descent with a symbol for its step size if left out.
+            conventions: letters of Z, h and eta.
+
+        Raises:
+            InputError: for conventions that are none.
 
         >>> from symdlt.training import TwoStep
         >>> print(projectors()["dNTK-B"].latex(TwoStep()))
@@ -90,9 +100,11 @@ class Projector:
         """
         import sympy as sp
 
+        use = Conventions() if conventions is None else conventions
+        require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
         label = self.name.partition("-")[2]
         value = sp.latex(self.expression(algorithm))
-        return rf"Z_{{\mathrm{{{label}}}}} = {value}"
+        return renamed(rf"Z_{{\mathrm{{{label}}}}} = {value}", use)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

@@ -55,7 +55,7 @@ def test_tensors_may_have_blanks_or_commas_between_them(capsys, tmp_path):
     data.write_text("1,0\n0,1\n")
     tables = []
     for names in (["G,H"], ["G", "H"], ["G", "--tensors", "H"]):
-        fixed = ["--widths", "8", "--networks", "50", "--inputs", str(data)]
+        fixed = ["--widths", "8", "--networks", "50", "--data", str(data)]
         main(["check", "--activation", "tanh", *fixed, "--tensors", *names])
         tables.append(capsys.readouterr().out)
     assert len(set(tables)) == 1
@@ -135,7 +135,7 @@ def test_the_tour_is_a_command(capsys, monkeypatch):
 def test_propagate(tmp_path, capsys):
     data, out = tmp_path / "x.csv", tmp_path / "t.npz"
     data.write_text("1,0.5\n0.2,0.3\n")
-    arguments = ["propagate", "--activation", "tanh", "--widths", "8,8", "--inputs", str(data)]
+    arguments = ["propagate", "--activation", "tanh", "--widths", "8,8", "--data", str(data)]
     assert main([*arguments, "--tensors", "G", "V"]) == 0
     expected = MLP(activation="tanh", widths=[8, 8], C_b=0.0, C_W=1.0).propagate(
         [[1, 0.5], [0.2, 0.3]], ["G", "V"]
@@ -151,7 +151,7 @@ def test_propagate(tmp_path, capsys):
 def test_check_says_whether_they_agree(tmp_path, capsys):
     data = tmp_path / "x.csv"
     data.write_text("1,0.5\n")
-    arguments = ["check", "--activation", "tanh", "--widths", "8", "--inputs", str(data)]
+    arguments = ["check", "--activation", "tanh", "--widths", "8", "--data", str(data)]
     arguments += ["--tensors", "G", "--networks", "50"]
     assert main(arguments) == 0
     assert "Theory and networks agree" in capsys.readouterr().out

@@ -16,7 +16,7 @@ from symdlt.activations import activation
 from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.cli import main
 from symdlt.errors import SolutionError
-from symdlt.fixed_points import critical_line, gain, plot_phase_plane
+from symdlt.fixed_points import critical_line, gain, plot_criticality, plot_phase_plane
 from symdlt.means.precise.discs import ARRAYS, Discs
 from symdlt.means.precise.gaussian import GaussianMeans, gauss_rule
 from symdlt.precision import mp
@@ -157,6 +157,18 @@ def test_the_phase_plane_is_drawn():
     assert pytest.approx(float(point.C_W), rel=2e-2) == C_W
     with pytest.raises(SolutionError, match="not a range of C_W"):
         plot_phase_plane("sin", C_W=(2, 1))
+
+
+def test_criticality_of_several_activations_is_drawn():
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = plot_criticality(["tanh", "gelu", "relu"], C_b=(0, 0.4))
+    lines = {line.get_label(): line for line in ax.get_lines() if line.get_label()[0] != "_"}
+    weights, biases = lines["tanh"].get_data()
+    place = int(np.nanargmin(abs(biases - 0.05)))
+    (point,) = critical_line("tanh", float(biases[place]))
+    assert weights[place] == pytest.approx(float(point.C_W), rel=1e-9)
+    assert [[2.0], [0.0]] in [[*map(list, line.get_data())] for line in ax.get_lines()]
+    assert np.nanmax(biases) > 0.37
 
 
 def test_threads_do_not_spoil_each_others_digits():

@@ -81,7 +81,7 @@ COMMAND = ["check", "--activation", "tanh", "--tensors", "H,U", "--networks", "2
 
 def test_command(tmp_path, capsys):
     np.save(tmp_path / "data.npy", np.array(X))
-    arguments = ["--widths", "8", "--depth", "3", "--inputs", str(tmp_path / "data.npy")]
+    arguments = ["--widths", "8", "--depth", "3", "--data", str(tmp_path / "data.npy")]
     assert main([*COMMAND, *arguments, "--C-W", "1,1.5,2"]) == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("tensor  samples")
@@ -91,14 +91,14 @@ def test_command(tmp_path, capsys):
 
 def test_command_for_one_layer(tmp_path, capsys):
     np.savetxt(tmp_path / "data.txt", X)
-    arguments = ["--depth", "1", "--inputs", str(tmp_path / "data.txt"), "--tensors", "G,H"]
+    arguments = ["--depth", "1", "--data", str(tmp_path / "data.txt"), "--tensors", "G,H"]
     assert main([*COMMAND, *arguments]) == 0
     assert "Layer 1, hidden widths none; 200 networks" in capsys.readouterr().out
 
 
 def test_command_says_by_its_exit_code_that_theory_and_networks_differ(tmp_path, capsys):
     np.savetxt(tmp_path / "data.txt", X)
-    arguments = ["--widths", "1,1,1", "--inputs", str(tmp_path / "data.txt")]
+    arguments = ["--widths", "1,1,1", "--data", str(tmp_path / "data.txt")]
     more = ["--networks", "20000", "--no-extrapolation", "--tensors", "U"]
     assert main([*COMMAND, *arguments, *more]) == 1
     assert "deviations of relative order 1/n = 1" in capsys.readouterr().out
@@ -108,19 +108,19 @@ def test_command_says_by_its_exit_code_that_theory_and_networks_differ(tmp_path,
     ("arguments", "code", "message"),
     [
         (
-            ["--widths", "8,9", "--depth", "4", "--inputs", "x"],
+            ["--widths", "8,9", "--depth", "4", "--data", "x"],
             2,
             "--depth 4 does not fit 2 hidden",
         ),
-        (["--widths", "8", "--depth", "0", "--inputs", "x"], 2, "--depth 0 does not fit 1 hidden"),
-        (["--widths", "8,a", "--inputs", "x"], 2, "'8,a' are no whole numbers; give them as 32,64"),
-        (["--widths", "8", "--inputs", "x", "--C-W", "1,"], 2, "'1,' are no numbers; give one"),
-        (["--widths", "0", "--inputs", "x"], 1, "widths[0] is 0"),
-        (["--inputs", "x"], 2, "give --widths, one for each layer but the last, or --depth 1"),
-        (["--depth", "3", "--inputs", "x"], 2, "give --widths"),
-        (["--depth", "1", "--widths", "8", "--inputs", "x"], 2, "does not fit 1 hidden widths"),
+        (["--widths", "8", "--depth", "0", "--data", "x"], 2, "--depth 0 does not fit 1 hidden"),
+        (["--widths", "8,a", "--data", "x"], 2, "'8,a' are no whole numbers; give them as 32,64"),
+        (["--widths", "8", "--data", "x", "--C-W", "1,"], 2, "'1,' are no numbers; give one"),
+        (["--widths", "0", "--data", "x"], 1, "widths[0] is 0"),
+        (["--data", "x"], 2, "give --widths, one for each layer but the last, or --depth 1"),
+        (["--depth", "3", "--data", "x"], 2, "give --widths"),
+        (["--depth", "1", "--widths", "8", "--data", "x"], 2, "does not fit 1 hidden widths"),
         (
-            ["--widths", "8", "--inputs", "/nowhere/x"],
+            ["--widths", "8", "--data", "/nowhere/x"],
             1,
             "No data can be read from '/nowhere/x': No such",
         ),

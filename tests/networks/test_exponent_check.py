@@ -75,7 +75,7 @@ def test_plot():
     assert drawn[-1].tolist() == [1000, found["V"].values[-1]]
     assert dashed[-1][1] == pytest.approx(1 / 6000)
     assert negative[-1][1] == -found["D"].values[-1]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$V$", "-$D$"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$V$", "$-D$"]
     with pytest.raises(UnknownTensorError):
         plot_exponents(found, "R", ax)
     with pytest.raises(InputError, match="result of check_exponents"):

@@ -5,9 +5,22 @@ import sys
 import numpy as np
 import pytest
 
-from symdlt import MLP
-from symdlt.errors import InputError, KernelError, MissingLibraryError, UnknownTensorError
-from symdlt.networks import Comparison, plot_comparison, plot_depth, plot_ratio
+from symdlt import MLP, exponents
+from symdlt.errors import (
+    InputError,
+    KernelError,
+    MissingLibraryError,
+    SolutionError,
+    UnknownTensorError,
+)
+from symdlt.formats.latex import Conventions
+from symdlt.networks import (
+    Comparison,
+    plot_comparison,
+    plot_correlations,
+    plot_depth,
+    plot_ratio,
+)
 
 HYPER = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
 NETWORK = MLP(activation="sin", widths=[20, 50], **HYPER)
@@ -29,20 +42,65 @@ def ax():
 def test_depth(ax):
     assert plot_depth(RESULT, ["V", "G"], ax, measured=[COMPARISON]) is ax
     lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}
-    np.testing.assert_array_equal(lines["$G$"], np.c_[[1, 2, 3], RESULT["G"].ravel()])
+    np.testing.assert_array_equal(lines["$K$"], np.c_[[1, 2, 3], RESULT["G"].ravel()])
     np.testing.assert_array_equal(lines["$V$"], np.c_[[1, 2, 3], RESULT["V"].ravel()])
     (points,) = ax.containers
     assert points.lines[0].get_xydata().tolist() == [[3, 1]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$G$", "$V$"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$K$", "$V$"]
 
 
 def test_ratio(ax):
     plot_ratio(RESULT, "V", ["G", "G"], ax)
     (line,) = ax.get_lines()
     np.testing.assert_allclose(line.get_ydata(), (RESULT["V"].ravel() / RESULT["G"].ravel() ** 2))
-    assert line.get_label() == "$V$ / ($G$ $G$)"
+    assert line.get_label() == "$V / K^{2}$"
     plot_ratio(RESULT, "H", "V", ax)
     assert np.isnan(ax.get_lines()[1].get_ydata()).tolist() == [True, False, False]
+
+
+def test_ratio_with_its_asymptote(ax):
+    critical = MLP(activation="tanh", widths=[100] * 199, C_b=0.0, C_W=1.0)
+    result = critical.propagate([[1.0, 0.5]], ["G", "V"])
+    solution = exponents("tanh").at(lambda_b=0, lambda_W=1)
+    plot_ratio(result, "V", ["G", "G"], ax, solution=solution)
+    measured, asymptote = (line.get_ydata() for line in ax.get_lines())
+    assert measured[-1] == pytest.approx(asymptote[-1], rel=0.05)
+    with pytest.raises(SolutionError, match=r"solution.at\(lambda_"):
+        plot_ratio(RESULT, "H", "G", ax, solution=exponents("tanh"))
+
+
+def test_correlations_of_samples(ax):
+    result = NETWORK.propagate([[1.0, 0.5], [0.2, -1.0], [2.0, 1.0]], "G")
+    plot_correlations(result, ax=ax)
+    lines = {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+    K = result["G"]
+    expected = K[:, 0, 1] / np.sqrt(K[:, 0, 0] * K[:, 1, 1])
+    np.testing.assert_allclose(lines["samples 01"], expected)
+    with pytest.raises(KernelError, match="G has no entry"):
+        plot_correlations(result, [(0, 3)], ax)
+
+
+def test_letters_are_the_users(ax):
+    letters = Conventions(kernel=r"\Gamma", letters={"V": r"\nu"})
+    plot_depth(RESULT, ["G", "V"], ax, conventions=letters)
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == [r"$\Gamma$", r"$\nu$"]
+
+
+def test_marks_of_tensors_differ_and_wide_ranges_are_logarithmic(ax):
+    critical = MLP(
+        activation="tanh", widths=[100] * 29, C_b=0.0, C_W=1.0, lambda_b=0.0, lambda_W=1.0
+    )
+    plot_depth(critical.propagate([[1.0, 0.5]], "all"), None, ax)
+    marks = [(line.get_color(), line.get_marker(), line.get_mfc()) for line in ax.get_lines()]
+    assert len(set(marks)) == len(marks) == 15
+    assert ax.get_yscale() == "symlog"
+
+
+def test_the_style_for_papers_has_no_bitmaps():
+    style = pytest.importorskip("matplotlib.style")
+    with style.context("symdlt.paper"):
+        assert sys.modules["matplotlib"].rcParams["pdf.fonttype"] == 42
 
 
 def test_comparison_draws_different_entries_only(ax):
@@ -54,7 +112,7 @@ def test_comparison_draws_different_entries_only(ax):
 
 @pytest.mark.usefixtures("ax")
 def test_a_new_figure_is_made_if_no_axes_are_given():
-    assert plot_depth(RESULT).get_xlabel() == "layer"
+    assert plot_depth(RESULT).get_xlabel() == r"layer $\ell$"
 
 
 @pytest.mark.usefixtures("ax")

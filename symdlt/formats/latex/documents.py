@@ -18,7 +18,7 @@ from symdlt.derivation import (
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import definition_latex
 from symdlt.formats.latex.forward import forward_latex
-from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_text
+from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation
@@ -217,8 +217,7 @@ def _layers(recursions: tuple[Recursion, ...]) -> str:
 
 
 def _section(recursion: Recursion, use: Conventions) -> str:
-    plain = replace(use, layers=False)
-    title = renamed(tensor_text(recursion.correlator, recursion.piece, None, "", plain), use)
+    title = tensor_name(recursion.correlator, recursion.piece, replace(use, layers=False))
     symbol = renamed(head_of(recursion, "1", use), use)
     start = f"It vanishes in the first layer, ${symbol}=0$."
     if recursion.first_layer:

@@ -238,6 +238,11 @@ def tensor_text(
     return _letter(correlator, piece, use) + below + _superscript(correlator, piece, layer, use)
 
 
+def tensor_name(correlator: Correlator, piece: int, use: Conventions) -> str:
+    """A tensor without its samples, in the letters of the user."""
+    return renamed(tensor_text(correlator, piece, None, "", use), use)
+
+
 def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
     if piece == 0:
         return {"G": use.kernel, "H": use.frozen_ntk}.get(correlator.symbol, correlator.symbol)

@@ -1,4 +1,4 @@
-"""The ellipses of NTKs carry their eigenvalues, and Axes are given back."""
+"""Plots carry the numbers they are made of, and Axes are given back."""
 
 import sys
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from symdlt.errors import InputError, MissingLibraryError, TrainingError
-from symdlt.training import plot_ntk_ellipse
+from symdlt.training import GaussianPrediction, Prediction, plot_ntk_ellipse, plot_prediction
 
 H = np.array([[[1.0, 0.5], [0.5, 1.0]], [[2.0, 0.0], [0.0, 3.0]]])
 
@@ -78,3 +78,43 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingLibraryError, match=r"pip install 'symdlt\[plot\]'"):
         plot_ntk_ellipse(H)
+
+
+INFINITE = GaussianPrediction(np.array([[1.0], [2.0], [3.0]]), np.diag([1.0, 4.0, 9.0]))
+PART = np.array([[0.5], [0.0], [-0.5]])
+FINITE = Prediction(INFINITE, {"NTK": PART}, {"output": -np.ones((3, 3, 1, 1))})
+
+
+def test_means_with_a_band(ax):
+    assert plot_prediction(FINITE, [2.0, 0.0, 1.0], ax, train=([0.5], [[2.5]])) is ax
+    mean, infinite, crosses = (line.get_xydata() for line in ax.get_lines())
+    assert mean.tolist() == [[0, 2], [1, 2.5], [2, 1.5]]
+    assert infinite[:, 1].tolist() == [2, 3, 1]
+    assert crosses.tolist() == [[0.5, 2.5]]
+    (band,) = ax.collections
+    heights = band.get_paths()[0].vertices
+    assert heights[:, 1].max() == pytest.approx(2.5 + 8**0.5)
+
+
+def test_trained_networks_are_points_with_their_scatter(ax):
+    networks = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    plot_prediction(INFINITE, ax=ax, measured=networks)
+    (points,) = ax.containers
+    assert points.lines[0].get_ydata().tolist() == [2.0, 2.0, 2.0]
+    assert points.lines[1][1].get_ydata().tolist() == [3.0, 2.0, 3.0]
+
+
+@pytest.mark.usefixtures("ax")
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"prediction": 3}, InputError, "3 is not a prediction"),
+        ({"output": 1}, TrainingError, "There is no output 1"),
+        ({"x": [1.0]}, TrainingError, "x has 1 entries"),
+        ({"measured": [[1.0, 2.0]]}, TrainingError, r"measured has the shape \(1, 2, 1\)"),
+        ({"train": ([1.0], [1.0, 2.0])}, TrainingError, "train has 1 places and 2 targets"),
+    ],
+)
+def test_predictions_that_cannot_be_drawn(arguments, error, message):
+    with pytest.raises(error, match=message):
+        plot_prediction(**{"prediction": FINITE, **arguments})

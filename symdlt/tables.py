@@ -1,0 +1,47 @@
+"""Results as tables of pandas and arrays of xarray, where these are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from symdlt.errors import MissingLibraryError
+
+
+class Tabular:
+    """Results that are tables of numbers."""
+
+    __slots__ = ()
+
+    def columns(self) -> Mapping[str, Any]:
+        """The columns of the table by their names."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """The table as a DataFrame of pandas.
+
+        Raises:
+            MissingLibraryError: if pandas is not installed.
+        """
+        return library("pandas").DataFrame(self.columns())
+
+
+def library(name: str) -> Any:
+    """A library of the extra `tables`.
+
+    Raises:
+        MissingLibraryError: if it is not installed.
+
+    >>> from symdlt import MLP
+    >>> mlp = MLP(activation="sin", widths=[20], C_b=0.0, C_W=1.0)
+    >>> mlp.propagate([[1.0], [0.5]], "G").to_xarray()["G"].sel(layer=2).dims
+    ('sample_1', 'sample_2')
+    """
+    try:
+        return import_module(name)
+    except ImportError as reason:
+        raise MissingLibraryError(
+            f"This needs {name}, which cannot be imported: {reason}. "
+            "Install it with pip install 'symdlt[tables]'."
+        ) from reason
