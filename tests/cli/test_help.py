@@ -18,7 +18,7 @@ OPTIONS = [(n, action) for n, command in COMMANDS.choices.items() for action in 
 @pytest.mark.parametrize(("name", "option"), OPTIONS, ids=lambda part: getattr(part, "dest", part))
 def test_every_option_is_explained(name, option):
     assert option.help
-    text = " ".join(COMMANDS.choices[name].format_help().split())
+    text = " ".join(COMMANDS.choices[name].format_help().partition("options:")[2].split())
     silent = (None, False, argparse.SUPPRESS)
     if option.option_strings and option.default not in silent and option.default != []:
         told = text.partition(f"{option.option_strings[-1]} ")[2].partition(" --")[0]
