@@ -11,6 +11,7 @@ from symdlt.derivation.brackets import differentiate as differentiate
 from symdlt.derivation.contraction import ContractedMoment as ContractedMoment
 from symdlt.derivation.contraction import Contraction as Contraction
 from symdlt.derivation.contraction import contract_matching as contract_matching
+from symdlt.derivation.evaluation import lower_tensors as lower_tensors
 from symdlt.derivation.expansion import Diagram as Diagram
 from symdlt.derivation.expansion import LowerCumulant as LowerCumulant
 from symdlt.derivation.expansion import WidthExpansion as WidthExpansion
@@ -40,3 +41,4 @@ from symdlt.derivation.terms import TensorFactor as TensorFactor
 from symdlt.derivation.terms import bracket_text as bracket_text
 from symdlt.derivation.terms import piece_name as piece_name
 from symdlt.derivation.terms import powers_text as powers_text
+from symdlt.derivation.terms import tensor_text as tensor_text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import islice, permutations, product
 
 from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, FIELD, Correlator, place
@@ -126,6 +127,25 @@ def tensor_factors(
         count = len(cumulant.joined) + 2 * len(cumulant.inserted)
         yield _tensor_factor(diagram, cumulant, samples, labels[used : used + count])
         used += count
+
+
+def lower_tensors(
+    diagram: Diagram, samples: tuple[int, ...]
+) -> Iterator[tuple[LowerCumulant, TensorFactor, tuple[tuple[int, int], ...]]]:
+    """Each cumulant with its tensor, and for each z that it inserts its group and its sample.
+
+    Of readings that symmetry makes equal, that in which dummy samples count up is taken.
+    """
+    slots = z_slots(diagram)
+    labels = slot_labels(slots, samples)
+    factors = tensor_factors(diagram, samples, labels)
+    inserted = zip(slots, labels, strict=True)
+    for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
+        ways = factor.correlator.symmetries
+        readings = (tuple(factor.samples[axis] for axis in way) for way in ways)
+        read = replace(factor, samples=min(readings, key=reading_order))
+        count = len(cumulant.joined) + 2 * len(cumulant.inserted)
+        yield cumulant, read, tuple(islice(inserted, count))
 
 
 def _tensor_factor(

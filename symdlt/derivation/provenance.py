@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import factorial
 
 from symdlt.definitions import FIELD, Layer, Way, function_text
-from symdlt.derivation.evaluation import slot_labels, tensor_factors, z_slots
+from symdlt.derivation.evaluation import lower_tensors
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.recursion import Recursion, replay
 from symdlt.derivation.terms import factor_texts, sample_text, tensor_text, term_text
@@ -149,24 +149,18 @@ def _neuron_sums(recursion: Recursion, diagram: Diagram) -> list[str]:
 def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     contraction = diagram.contraction
     above = [_label(recursion, v) for v, _ in contraction.term.lower_vertices]
-    slots = z_slots(diagram)
-    labels = slot_labels(slots, recursion.samples)
     sums = _neuron_sums(recursion, diagram)
-    factors = tensor_factors(diagram, recursion.samples, labels)
-    used = 0
-    for cumulant, factor in zip(diagram.cumulants, factors, strict=True):
-        count = len(cumulant.joined) + 2 * len(cumulant.inserted)
+    for cumulant, factor, inserted in lower_tensors(diagram, recursion.samples):
         names = [
-            ("z" if recursion.single_input else f"z{sample_text((labels[k],))}") + sums[slots[k]]
-            for k in range(used, used + count)
+            ("z" if recursion.single_input else f"z{sample_text((label,))}") + sums[group]
+            for group, label in inserted
         ]
-        used += count
         legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
         pairs = [f"{above[u]}={above[v]}" for u, v in cumulant.matched]
         pairs += [f"{above[v]}={z}" for v, z in zip(cumulant.joined, names, strict=False)]
         bare = names[len(cumulant.joined) :]
         pairs += [f"{a}={b}" for a, b in zip(bare[::2], bare[1::2], strict=True)]
-        each = "; each z differentiates the bracket of its neuron" if count else ""
+        each = "; each z differentiates the bracket of its neuron" if inserted else ""
         name = tensor_text(factor, recursion.single_input)
         order = _order("n'", cumulant.order)
         yield (

@@ -4,9 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from symdlt import correlators, draw, tensor
+from symdlt import correlators, derive, draw, tensor
 from symdlt.definitions import OBSERVABLES
 from symdlt.errors import InputError
+from symdlt.formats.shapes import Frame, Line, Ring, Writing
 
 NAMES = [one.name for order in (0, 1) for one in correlators(order)] + ["X6_02_14", "X8"]
 
@@ -27,18 +28,48 @@ def test_a_tensor_is_drawn_with_its_vertices_edges_and_neurons(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_vertices_are_at_one_place(name):
-    places = draw(tensor(name)).places
-    assert len(set(places)) == len(places)
+    places = [shape.at for shape in draw(tensor(name)).shapes if isinstance(shape, Ring)]
+    assert len(set(places)) == len(places) == tensor(name).axes
 
 
 def test_forests_have_no_neurons():
     for forest in OBSERVABLES.values():
         drawing = draw(forest)
-        assert drawing.pairs == ()
+        assert "<rect" not in drawing.svg
         assert drawing.svg.count("<circle") == forest.vertices
         assert forest._repr_svg_() == drawing.svg
 
 
 def test_what_is_no_forest_is_refused():
-    with pytest.raises(InputError, match="is not a forest or a tensor"):
+    with pytest.raises(InputError, match="is not a forest, a tensor or a term"):
         draw("V")
+
+
+@pytest.mark.parametrize("name", ["G", "H", "V", "D", "R", "T", "G.1", "X6_02_14"])
+def test_a_term_is_drawn_with_its_neurons_and_tensors(name):
+    recursion = derive(name)
+    for term in recursion.terms:
+        for diagram in term.origins:
+            drawing = draw(diagram)
+            ElementTree.fromstring(drawing.svg)
+            kinds = [type(shape) for shape in drawing.shapes]
+            frames = [shape for shape in drawing.shapes if isinstance(shape, Frame)]
+            assert sum(frame.dashed for frame in frames) == len(diagram.groups)
+            assert sum(not frame.dashed for frame in frames) == len(diagram.cumulants)
+            reading = sum(len(pair) for pair in [diagram.contraction.neurons]) * 2
+            assert kinds.count(Ring) == recursion.correlator.axes + reading
+        names = [factor.correlator.symbol for factor in term.tensors]
+        written = [s.plain[0] for s in draw(term).shapes if isinstance(s, Writing) and s.on_white]
+        assert written == names * len(term.origins) or sorted(set(written)) == sorted(set(names))
+
+
+def test_what_is_inserted_is_dotted():
+    (diagram,) = derive("V", form="z").terms[2].origins
+    lines = [shape for shape in draw(diagram).shapes if isinstance(shape, Line)]
+    assert sum(line.dotted and not line.thick for line in lines) == 2 + 4
+
+
+def test_a_new_weight_is_a_thick_line():
+    (term,) = [term for term in derive("H").terms if "lambda_W" in str(term)]
+    lines = [shape for shape in draw(term).shapes if isinstance(shape, Line)]
+    assert [line.thick for line in lines].count(True) == 1

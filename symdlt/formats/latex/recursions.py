@@ -110,6 +110,11 @@ def _tensors(
     )
 
 
+def factor_latex(factor: TensorFactor, use: Conventions) -> str:
+    """A tensor of layer ℓ with its samples."""
+    return tensor_text(factor.correlator, factor.piece, factor.samples, r"\ell", use)
+
+
 def _summed(factor: TensorFactor, dummies: Dummies) -> tuple[int, ...]:
     """The samples of a tensor, each dummy by the number of the sample it is summed with."""
     if not dummies:

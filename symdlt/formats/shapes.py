@@ -1,0 +1,189 @@
+"""What drawings are made of, as SVG for a notebook and as TikZ for a paper. Lengths are points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TypeAlias
+
+Point: TypeAlias = tuple[float, float]
+
+RADIUS = 9.0  # of a ring
+MARGIN = 16.0  # around a drawing
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A few letters: as plain text, and in LaTeX; black where the ground is white anyhow."""
+
+    at: Point
+    plain: str
+    latex: str
+    on_white: bool = False
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """What must be in the picture."""
+        half = 3.2 * len(self.plain)
+        return (self.at[0] - half, self.at[1] - 5), (self.at[0] + half, self.at[1] + 5)
+
+    @property
+    def svg(self) -> str:
+        """As SVG."""
+        x, y = self.at
+        fill = "black" if self.on_white else "currentColor"
+        return (
+            f'<text x="{x:g}" y="{y + RADIUS * 0.42:g}" text-anchor="middle" fill="{fill}" '
+            f'stroke="none">{escape(self.plain)}</text>'
+        )
+
+    @property
+    def tikz(self) -> str:
+        """As TikZ."""
+        return rf"\node at ({self.at[0]:g},{self.at[1]:g}) {{{self.latex}}};"
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """A circle with letters in it."""
+
+    at: Point
+    plain: str
+    latex: str
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """What must be in the picture."""
+        x, y = self.at
+        return (x - RADIUS, y - RADIUS), (x + RADIUS, y + RADIUS)
+
+    @property
+    def svg(self) -> str:
+        """As SVG, white under its letters on any ground."""
+        x, y = self.at
+        return (
+            f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}" fill="white" stroke="black"/>'
+            f'<text x="{x:g}" y="{y + RADIUS * 0.42:g}" text-anchor="middle" fill="black" '
+            f'stroke="none">{escape(self.plain)}</text>'
+        )
+
+    @property
+    def tikz(self) -> str:
+        """As TikZ."""
+        x, y = self.at
+        return (
+            rf"\node[draw,circle,fill=white,inner sep=0pt,minimum size={2 * RADIUS:g}pt] "
+            rf"at ({x:g},{y:g}) {{{self.latex}}};"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line from one point to another, bent towards a third."""
+
+    start: Point
+    bend: Point
+    end: Point
+    thick: bool = True
+    dotted: bool = False
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """What must be in the picture; a curve stays between its ends and its bend."""
+        return self.start, self.bend, self.end
+
+    @property
+    def svg(self) -> str:
+        """As SVG."""
+        (x, y), (a, b), (c, d) = self.start, self.bend, self.end
+        style = ' stroke-width="1.6"' * self.thick + ' stroke-dasharray="1.5 3"' * self.dotted
+        return f'<path d="M {x:g} {y:g} Q {a:g} {b:g} {c:g} {d:g}"{style}/>'
+
+    @property
+    def tikz(self) -> str:
+        """As TikZ."""
+        (x, y), (a, b), (c, d) = self.start, self.bend, self.end
+        style = ",".join(["thick"] * self.thick + ["dotted"] * self.dotted)
+        style = f"[{style}]" if style else ""
+        return rf"\draw{style} ({x:g},{y:g}) .. controls ({a:g},{b:g}) .. ({c:g},{d:g});"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle with round corners between two points, dashed or filled with white."""
+
+    low: Point
+    high: Point
+    dashed: bool = True
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """What must be in the picture."""
+        return self.low, self.high
+
+    @property
+    def svg(self) -> str:
+        """As SVG."""
+        (x, y), (a, b) = self.low, self.high
+        style = 'stroke-dasharray="3 3"' if self.dashed else 'fill="white" stroke="black"'
+        round_ = min(a - x, b - y) / 2 if self.dashed else 3.0
+        return (
+            f'<rect x="{x:g}" y="{y:g}" width="{a - x:g}" height="{b - y:g}" '
+            f'rx="{round_:g}" {style}/>'
+        )
+
+    @property
+    def tikz(self) -> str:
+        """As TikZ."""
+        (x, y), (a, b) = self.low, self.high
+        round_ = min(a - x, b - y) / 2 if self.dashed else 3.0
+        style = "dashed" if self.dashed else "fill=white"
+        return (
+            rf"\draw[{style},rounded corners={round_:g}pt] ({x:g},{y:g}) rectangle ({a:g},{b:g});"
+        )
+
+
+Shape: TypeAlias = Writing | Ring | Line | Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Shapes, the later ones above the earlier ones; y counts downwards.
+
+    Attributes:
+        shapes: frames, lines, rings and writing.
+    """
+
+    shapes: tuple[Shape, ...]
+
+    @property
+    def box(self) -> tuple[Point, Point]:
+        """The lowest and highest coordinates, with a margin."""
+        points = [point for shape in self.shapes for point in shape.corners] or [(0.0, 0.0)]
+        (left, right), (top, bottom) = ((min(c), max(c)) for c in zip(*points, strict=True))
+        margin = MARGIN / 2
+        return (left - margin, top - margin), (right + margin, bottom + margin)
+
+    @property
+    def svg(self) -> str:
+        """The drawing as SVG."""
+        (left, top), (right, bottom) = self.box
+        width, height = right - left, bottom - top
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+                f'viewBox="{left:g} {top:g} {width:g} {height:g}" '
+                'fill="none" stroke="currentColor" font-family="serif" font-size="11">',
+                *(shape.svg for shape in self.shapes),
+                "</svg>",
+            ]
+        )
+
+    @property
+    def tikz(self) -> str:
+        r"""The drawing as a `tikzpicture`, for ``\usepackage{tikz}``."""
+        start = r"\begin{tikzpicture}[x=1pt,y=-1pt,every node/.style={font=\small}]"
+        return "\n".join([start, *(shape.tikz for shape in self.shapes), r"\end{tikzpicture}"])
+
+    def _repr_svg_(self) -> str:
+        return self.svg
