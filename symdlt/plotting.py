@@ -70,7 +70,7 @@ def symbol_of(name: str, conventions: Conventions | None) -> str:
     return f"${tensor_name(tensor(base), int(piece or 0), replace(use, layers=False))}$"
 
 
-def finish(ax: Axes, x: str, y: str) -> Axes:
+def finish(ax: Axes, x: str, y: str, *, linear: bool = False) -> Axes:
     """Names on the axes, whole layers, a scale on which all is seen, a legend beside the data."""
     from matplotlib.ticker import MaxNLocator
 
@@ -79,7 +79,7 @@ def finish(ax: Axes, x: str, y: str) -> Axes:
     drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.lines]
     sizes = np.abs(np.concatenate([np.empty(0), *drawn]))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    if sizes.size and sizes.max() > DECADES * sizes.min():
+    if not linear and sizes.size and sizes.max() > DECADES * sizes.min():
         negative = any(np.nanmin(values, initial=0.0) < 0 for values in drawn)
         if negative:
             ax.set_yscale("symlog", linthresh=float(np.percentile(sizes, 10)))

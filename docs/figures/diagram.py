@@ -4,7 +4,7 @@ from pathlib import Path
 
 from symdlt import derive, draw
 
-TERM = 25  # the one in which V and the NTK of layer ℓ meet
+TERM = 24  # the one in which V and the NTK of layer ℓ meet
 
 
 def drawn() -> str:

@@ -186,7 +186,7 @@ def plot_correlations(
         text = "".join(map(str, pair)) if count <= 10 else ",".join(map(str, pair))
         drawn.plot(layers, both / np.sqrt(a * b), label=f"samples {text}", **mark_of("", place))
     drawn.axhline(1.0, color="0.6", lw=0.8, zorder=0)
-    return finish(drawn, LAYERS, r"$K_{ab}/\sqrt{K_{aa} K_{bb}}$")
+    return finish(drawn, LAYERS, r"$K_{ab}/\sqrt{K_{aa} K_{bb}}$", linear=True)
 
 
 def plot_comparison(

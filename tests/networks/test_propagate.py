@@ -184,6 +184,7 @@ def test_what_has_not_begun_is_cancelled_when_one_task_stops(stop, monkeypatch):
         return run(task)
 
     monkeypatch.setattr(tasks, "run", stopping)
+    monkeypatch.setattr(tasks, "TOGETHER", 0)
     with pytest.raises(stop):
         MLP3.propagate(np.eye(17), ALL, executor=executor)
     first, *others = executor.futures

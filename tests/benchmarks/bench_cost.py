@@ -1,0 +1,68 @@
+"""What things cost as functions of samples, layers and order: `python tests/benchmarks/bench_cost.py`.
+
+Each line is a fresh process: seconds without the start of Python, and the most memory it took
+beyond what a process has that only imports the library.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+NETWORK = """
+import numpy as np
+from symdlt import MLP
+def mlp(layers):
+    return MLP(activation="tanh", widths=[100] * (layers - 1), C_b=0, C_W=1, lambda_b=0, lambda_W=1)
+x = lambda count: np.random.default_rng(0).standard_normal((count, 20))
+"""
+IMPORTS = "import numpy, symdlt.networks, symdlt.training, symdlt.kernels; from symdlt import *\n"
+JOBS = {
+    "derive all thirteen, many inputs": "derive_system([c.name for o in (0, 1) for c in correlators(o)])",
+    "derive the 103 of 1/n^2, one input": "[derive(c, inputs='one') for c in correlators(2)]",
+    **{
+        f"derive the largest of 1/n^{order}, one input": f"derive('X{2 * order + 2}', inputs='one')"
+        for order in (1, 2, 3, 4)
+    },
+    **{
+        f"G and H, N = {n}, L = 10": f"mlp(10).propagate(x({n}), ['G', 'H'])"
+        for n in (10, 100, 1000)
+    },
+    **{f"V, N = {n}, L = 10": f"mlp(10).propagate(x({n}), ['V'])" for n in (4, 8, 16, 32)},
+    **{f"all thirteen, N = {n}, L = 10": f"mlp(10).propagate(x({n}))" for n in (2, 4, 8, 16)},
+    **{f"all thirteen, N = 8, L = {d}": f"mlp({d}).propagate(x(8))" for d in (3, 30)},
+    **{
+        f"predict, N = {n} + 2, L = 3": f"predict(mlp(3), x({n}), np.ones({n}), x({n} + 2)[-2:])"
+        for n in (4, 8, 16)
+    },
+    "all thirteen, one input, L = 10000": "check_exponents(exponents('tanh'), 10000)",
+}
+
+
+def measured(job: str) -> tuple[float, float]:
+    """Seconds and megabytes of a job."""
+    lines = [
+        IMPORTS + NETWORK,
+        "import json, resource, time",
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024",
+        "before, start = peak(), time.perf_counter()",
+        job,
+        "print(json.dumps([time.perf_counter() - start, peak() - before]))",
+    ]
+    found = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    seconds, megabytes = json.loads(found.stdout.splitlines()[-1])
+    return seconds, megabytes
+
+
+def main() -> None:
+    """Print a line for each job."""
+    for name, job in JOBS.items():
+        seconds, megabytes = measured(job)
+        print(f"{name:42} {seconds:8.2f} s {megabytes:7.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
