@@ -1,9 +1,12 @@
 """Every link between the pages leads somewhere."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+
+from symdlt.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -41,6 +44,17 @@ def test_broken_links_are_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Here, `there`\n[a](#here-there) [b](page.md#gone) [c](gone.md) [d](#here)\n")
     assert list(broken_links(page)) == ["page.md#gone", "gone.md", "#here"]
+
+
+COMMANDS = re.findall(
+    r"`symdlt ([^`]+)`", (ROOT / "docs" / "coming_from_pdlt.md").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_for_readers_of_the_book_work(command, capsys):
+    assert main(shlex.split(command)) == 0
+    assert capsys.readouterr().out
 
 
 def test_the_cross_section_of_smoke_tests_is_there():

@@ -1,9 +1,10 @@
-"""The tutorials as notebooks: `python docs/site/notebooks.py` writes them next to the pages."""
+"""Tutorials as notebooks, and their pictures: `python docs/site/notebooks.py` writes both."""
 
 from __future__ import annotations
 
 import json
 import re
+from doctest import DocTestParser
 from pathlib import Path
 
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
@@ -50,6 +51,22 @@ def _cell(number: int, kind: str, lines: list[str]) -> dict[str, object]:
     return cell | {"source": source}
 
 
+def draw_pictures(page: Path) -> None:
+    """Run a page and save what it draws, numbered, next to it."""
+    names: dict[str, object] = {}
+    drawn = 0
+    for session in BLOCK.findall(page.read_text("utf-8")):
+        names["ax"] = None
+        for example in DocTestParser().get_examples(session):
+            exec(compile(example.source, str(page), "single"), names)
+        if names["ax"] is not None:
+            drawn += 1
+            figure = names["ax"].figure  # type: ignore[attr-defined]
+            figure.savefig(page.with_name(f"{page.stem}_{drawn}.png"), dpi=100)
+
+
 if __name__ == "__main__":
     for path, text in notebooks().items():
         path.write_text(text, "utf-8")
+    for tutorial in sorted(TUTORIALS.glob("*.md")):
+        draw_pictures(tutorial)
