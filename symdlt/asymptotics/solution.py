@@ -136,7 +136,7 @@ class AsymptoticSolution(Tabular):
 
         >>> from symdlt import exponents
         >>> print(exponents("tanh", ["V"]).latex(tabular=True).splitlines()[2])
-        $\displaystyle K$ & $\displaystyle 1$ & $\displaystyle \frac{1}{2}$ &  &  \\
+        $K$ & $-1$ & $\frac{1}{2}$ &  &  \\[0.8ex]
         """
         use = Conventions() if conventions is None else conventions
         require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")

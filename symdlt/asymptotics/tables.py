@@ -14,6 +14,8 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 
 # Digits of a table, a convention.
 SHOWN = 10
+# In columns of a paper there is room for fewer.
+SHOWN_IN_COLUMNS = 4
 LATEX_NAMES = {
     "lambda_b": r"\widetilde{\lambda}_b",
     "lambda_W": r"\widetilde{\lambda}_W",
@@ -65,10 +67,10 @@ def short_text(expression: Any) -> str:
     return str(sp.sstr(_short(expression))).replace("**", "^")
 
 
-def _short(expression: Any) -> Any:
-    """With ten digits of what is in floating point."""
+def _short(expression: Any, digits: int = SHOWN) -> Any:
+    """With so many digits of what is in floating point."""
     expression = sp.sympify(expression)
-    rounded = {x: sp.Float(x, SHOWN) for x in expression.atoms(sp.Float)}
+    rounded = {x: sp.Float(x, digits) for x in expression.atoms(sp.Float)}
     return expression.xreplace(
         {x: sp.Integer(1) if float(y) == 1.0 else y for x, y in rounded.items()}
     )
@@ -85,14 +87,17 @@ def latex(tensors: Sequence[Asymptote], use: Conventions, *, tabular: bool = Fal
         if symbol.name in LATEX_NAMES
     }
     plain = replace(use, layers=False, letters=())
-    rows = [_LatexRow.of(asymptote, names, plain) for asymptote in tensors]
+    digits = SHOWN_IN_COLUMNS if tabular else SHOWN
+    rows = [_LatexRow.of(asymptote, names, plain, digits) for asymptote in tensors]
     if not tabular:
         lines = [line for row in rows for line in row.equations()]
         body = " \\\\\n".join(lines)
         return renamed(f"\\begin{{align*}}\n{body}\n\\end{{align*}}", use)
-    heads = r"tensor & exponent & coefficient & ratio & leading behaviour \\ \hline"
-    body = " \\\\\n".join(map(_LatexRow.cells, rows))
-    return renamed(f"\\begin{{tabular}}{{lrlll}}\n{heads}\n{body}\n\\end{{tabular}}", use)
+    heads = (
+        r"tensor & power of $\ell$ & coefficient & ratio & behaviour \\ \hline \noalign{\vskip 1ex}"
+    )
+    body = " \\\\[0.8ex]\n".join(map(_LatexRow.cells, rows))
+    return renamed(f"\\begin{{tabular}}{{@{{}}lrlll@{{}}}}\n{heads}\n{body}\n\\end{{tabular}}", use)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,45 +105,44 @@ class _LatexRow:
     """What is written of one asymptote: the tensor, how it scales, its ratio, how that scales."""
 
     letter: str
-    exponent: str
+    power: str
     coefficient: str
     scale: tuple[str, ...]
     ratio: str
     behaviour: tuple[str, ...]
 
     @classmethod
-    def of(cls, a: Asymptote, names: dict[Any, str], use: Conventions) -> _LatexRow:
+    def of(cls, a: Asymptote, names: dict[Any, str], use: Conventions, digits: int) -> _LatexRow:
         letter = tensor_name(tensor(a.name), 0, use)
         if a.coefficient == 0:
             return cls(letter, "", "0", (), "", ())
         logs = (_latex_power(r"\log", a.log_power) + r" \ell",) if a.log_power else ()
-        power = sp.latex(-_short(a.exponent), symbol_names=names)
+        power = sp.latex(-_short(a.exponent, digits), symbol_names=names)
         depth = (_latex_power(r"\ell", power),) if a.exponent != 0 else ()
-        value = _latex_factor(a.coefficient, names)
-        shown = sp.latex(_short(a.exponent), symbol_names=names)
+        value = _latex_factor(a.coefficient, names, digits)
         if not a.order:
-            return cls(letter, shown, value, (*depth, *logs), "", ())
-        ratio = _latex_factor(a.ratio_coefficient, names)
+            return cls(letter, power, value, (*depth, *logs), "", ())
+        ratio = _latex_factor(a.ratio_coefficient, names, digits)
         behaviour = (ratio, _latex_scale(a), *logs)
-        return cls(letter, shown, value, (*depth, *logs), _latex_ratio(a, letter, use), behaviour)
+        return cls(letter, power, value, (*depth, *logs), _latex_ratio(a, letter, use), behaviour)
 
     def equations(self) -> list[str]:
         """The tensor at layer ℓ, and its ratio."""
-        if not self.exponent:
+        if not self.power:
             return [rf"{self.letter}^{{(\ell)}} &= 0"]
         first = _latex_row(rf"{self.letter}^{{(\ell)}}", [self.coefficient, *self.scale])
         return [first, *([_latex_row(self.ratio, list(self.behaviour))] if self.ratio else [])]
 
     def cells(self) -> str:
-        """One row of a table; heights differ, so that fractions are set as in displays."""
+        """One row of a table, with fractions small."""
         behaviour = r"\,".join(self.behaviour)
-        shown = (self.letter, self.exponent, self.coefficient, self.ratio, behaviour)
-        return " & ".join(rf"$\displaystyle {text}$" if text else "" for text in shown)
+        shown = (self.letter, self.power, self.coefficient, self.ratio, behaviour)
+        return " & ".join(f"${text}$" if text else "" for text in shown)
 
 
-def _latex_factor(value: Any, names: dict[Any, str]) -> str:
+def _latex_factor(value: Any, names: dict[Any, str], digits: int) -> str:
     """A number that other factors follow."""
-    text = str(sp.latex(_short(value), symbol_names=names))
+    text = str(sp.latex(_short(value, digits), symbol_names=names))
     return rf"\left({text}\right)" if sp.sympify(value).is_Add else text
 
 

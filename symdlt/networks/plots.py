@@ -79,7 +79,8 @@ def plot_depth(
         mark = mark_of(name, place)
         points = [found for found in compared if name in found.names]
         label = _label(symbol_of(name, conventions), entry)
-        drawn.plot(layers, values, label=label, **(mark | {"marker": ""} if points else mark))
+        mine = mark | {"marker": ""} if points else mark
+        drawn.plot(layers, values, label=label, markevery=_every(layers), **mine)
         if points:
             drawn.errorbar(
                 [found.mlp.depth for found in points],
@@ -139,14 +140,14 @@ def plot_ratio(
     label = f"${above_text} / {divisor if len(counted) == 1 else f'({divisor})'}$"
     layers = np.arange(1, result.depth + 1)
     mark = mark_of(numerator)
-    drawn.plot(layers, ratio, label=label, **mark)
+    drawn.plot(layers, ratio, label=label, markevery=_every(layers), **mark)
     if solution is not None:
         require(solution, AsymptoticSolution, "exponents", "Give what `exponents` returned.")
         expected = _expected(solution, numerator, layers)
         for name in factors:
             expected = expected / _expected(solution, name, layers)
         drawn.plot(layers, expected, "--", color=mark["color"], label="asymptote")
-    return finish(drawn, LAYERS, "ratio")
+    return finish(drawn, LAYERS, "ratio", linear=True)
 
 
 def plot_correlations(
@@ -184,7 +185,13 @@ def plot_correlations(
         a, b = (_along_depth(result, "G", (sample, sample))[1] for sample in pair)
         both = _along_depth(result, "G", pair)[1]
         text = "".join(map(str, pair)) if count <= 10 else ",".join(map(str, pair))
-        drawn.plot(layers, both / np.sqrt(a * b), label=f"samples {text}", **mark_of("", place))
+        drawn.plot(
+            layers,
+            both / np.sqrt(a * b),
+            label=f"samples {text}",
+            markevery=_every(layers),
+            **mark_of("", place),
+        )
     drawn.axhline(1.0, color="0.6", lw=0.8, zorder=0)
     return finish(drawn, LAYERS, r"$K_{ab}/\sqrt{K_{aa} K_{bb}}$", linear=True)
 
@@ -312,6 +319,11 @@ def _different_entries(name: str, count: int) -> list[tuple[int, ...]]:
         for entry in product(range(count), repeat=axes(name))
         if entry == min(tuple(entry[axis] for axis in symmetry) for symmetry in symmetries)
     ]
+
+
+def _every(layers: NDArray[Any]) -> int:
+    """Which layers have a marker: those of many would run into each other."""
+    return max(1, len(layers) // (2 * MARKED))
 
 
 def _label(symbol: str, entry: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What things cost as functions of samples, layers and order: `python tests/benchmarks/bench_cost.py`.
+"""What things cost as functions of samples, layers and order.
 
 Each line is a fresh process: seconds without the start of Python, and the most memory it took
 beyond what a process has that only imports the library.
@@ -19,7 +19,7 @@ x = lambda count: np.random.default_rng(0).standard_normal((count, 20))
 """
 IMPORTS = "import numpy, symdlt.networks, symdlt.training, symdlt.kernels; from symdlt import *\n"
 JOBS = {
-    "derive all thirteen, many inputs": "derive_system([c.name for o in (0, 1) for c in correlators(o)])",
+    "derive all thirteen, many inputs": "derive_system([*correlators(0), *correlators(1)])",
     "derive the 103 of 1/n^2, one input": "[derive(c, inputs='one') for c in correlators(2)]",
     **{
         f"derive the largest of 1/n^{order}, one input": f"derive('X{2 * order + 2}', inputs='one')"

@@ -67,8 +67,8 @@ def test_documents_give_the_first_layer():
     assert source.count("In the first layer") == 2
     assert source.count("It vanishes in the first layer") == 11
     overlap = r"\frac{1}{n_0} \sum_{j} x_{j;1}\,x_{j;2}"
-    assert rf"K_{{12}} &= C_b + C_W {overlap}" in source
-    assert rf"\Theta_{{12}} &= \lambda_b + \lambda_W {overlap}" in source
+    assert rf"K_{{12}}^{{(1)}} &= C_b + C_W {overlap}" in source
+    assert rf"\Theta_{{12}}^{{(1)}} &= \lambda_b + \lambda_W {overlap}" in source
 
 
 def test_documents_explain_only_what_occurs():

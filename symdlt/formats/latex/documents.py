@@ -24,7 +24,6 @@ from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursio
 Printable = Recursion | RecursionSystem | ForwardEquation
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
-\usepackage[T1]{fontenc}
 \usepackage{amsmath,amssymb}
 \usepackage[a4paper,textwidth=%spt,vmargin=25mm]{geometry}
 \setlength{\mathindent}{0pt}
@@ -40,6 +39,15 @@ Each tensor of layer $\ell+1$ is given in terms of those of layer $\ell$, whose 
 Angle brackets are expectations over Gaussian preactivations $z$ with the covariance $%s$ of
 layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the activation and its
 derivatives at %s. %s"""
+
+_DEFINITIONS = r"""Inputs are $%s$ with $j = 1, \ldots, n_0$. $\mathbb{E}$ is the mean over
+networks, and $\delta$ with two neurons as subscripts is $1$ where they are equal and otherwise
+$0$%s. """
+
+_CONNECTED = "; of several factors, connected means the joint cumulant"
+
+_PRIME = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
+layer~$\ell$. """
 
 _DENSE = r"""Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
 rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
@@ -182,6 +190,10 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     many = not all(recursion.single_input for recursion in recursions)
     where = "the sample in their subscript" if many else "the one input"
     text = _RECURSION_NOTATION % (use.kernel, where, _layers(recursions))
+    text += "" if use.layers else _PRIME
+    several = any(len(r.correlator.forest.components) > 1 for r in recursions)
+    inputs = rf"x_{{j;{use.samples((1,))}}}" if many else "x_j"
+    text += _DEFINITIONS % (inputs, _CONNECTED if several else "")
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]

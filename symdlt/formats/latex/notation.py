@@ -255,7 +255,10 @@ def _superscript(correlator: Correlator, piece: int, layer: str, use: Convention
         edges = correlator.name.split("_")[1:]
         marks += f"[{','.join(edges)}]" if edges else ""
     marks += rf"\{{{piece}\}}" if piece else ""
-    marks += f"({use.number(layer)})" if use.layers else r"\prime" * (layer == r"\ell+1")
+    if use.layers or layer == "1":
+        marks += f"({use.number(layer)})"
+    else:
+        marks += r"\prime" * (layer == r"\ell+1")
     return f"^{{{marks}}}" if marks else ""
 
 
