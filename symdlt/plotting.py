@@ -1,7 +1,7 @@
 r"""What all plots share: an Axes, marks of tensors, letters, legends. Plots need matplotlib.
 
 Figures for a paper: `matplotlib.style.use("symdlt.paper")` sets the width of a column, small
-letters in the font of TeX, and fonts that are no bitmaps.
+letters, and fonts that are no bitmaps.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class AsymptoticSolution(Tabular):
         """
         use = Conventions() if conventions is None else conventions
         require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
-        return latex(self.tensors, use, tabular=tabular)
+        return latex(self.tensors, self.hyperparameters, dict(self.values), use, tabular=tabular)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex().replace('{align*}', '{aligned}')}$"

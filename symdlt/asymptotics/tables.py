@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,14 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 SHOWN = 10
 # In columns of a paper there is room for fewer.
 SHOWN_IN_COLUMNS = 4
+# Narrow gaps, so that it fits the column of an article.
+COLUMNS = r"@{}l@{$\;\,$}r@{$\;\,$}l@{$\;\,$}l@{$\;\,$}l@{}"
+SETTINGS = {
+    "C_b": "C_b",
+    "C_W": "C_W",
+    "lambda_b(l)": r"\lambda_b^{(\ell)}",
+    "lambda_W(l)": r"\lambda_W^{(\ell)}",
+}
 LATEX_NAMES = {
     "lambda_b": r"\widetilde{\lambda}_b",
     "lambda_W": r"\widetilde{\lambda}_W",
@@ -76,28 +84,49 @@ def _short(expression: Any, digits: int = SHOWN) -> Any:
     )
 
 
-def latex(tensors: Sequence[Asymptote], use: Conventions, *, tabular: bool = False) -> str:
-    """A display: each tensor, and its dimensionless ratio if it is suppressed by 1/n.
+def latex(
+    tensors: Sequence[Asymptote],
+    settings: Sequence[tuple[str, Any]],
+    values: Mapping[str, Any],
+    use: Conventions,
+    *,
+    tabular: bool = False,
+) -> str:
+    """A display: the settings, each tensor, and its ratio if it is suppressed by 1/n.
 
-    Or a table with a row for each tensor: exponent, coefficient, ratio.
+    Or a table with a row for each tensor: power of ℓ, coefficient, ratio; then the settings.
+
+    Args:
+        tensors: what is printed.
+        settings: of C_b, C_W and learning rates.
+        values: what describes the activation; p_perp is in powers of the depth L.
+        use: choices of notation.
+        tabular: a table.
     """
-    names = {
-        symbol: LATEX_NAMES[symbol.name]
-        for symbol in sorted(_symbols(tensors), key=str)
-        if symbol.name in LATEX_NAMES
-    }
+    formulas = [value for _, value in settings] + [values.get("p_perp", sp.Integer(1))]
+    found = _symbols(tensors).union(*(sp.sympify(one).free_symbols for one in formulas))
+    names = {s: LATEX_NAMES[s.name] for s in sorted(found, key=str) if s.name in LATEX_NAMES}
     plain = replace(use, layers=False, letters=())
     digits = SHOWN_IN_COLUMNS if tabular else SHOWN
-    rows = [_LatexRow.of(asymptote, names, plain, digits) for asymptote in tensors]
+    deep = sp.sympify(values.get("p_perp", 1)) - 1
+    rows = [_LatexRow.of(asymptote, names, plain, digits, deep) for asymptote in tensors]
+    set_to = [
+        (SETTINGS[name], sp.latex(_short(value, digits), symbol_names=names))
+        for name, value in settings
+        if name in SETTINGS
+    ]
     if not tabular:
-        lines = [line for row in rows for line in row.equations()]
+        lines = [f"{name} &= {value}" for name, value in set_to]
+        lines += [line for row in rows for line in row.equations()]
         body = " \\\\\n".join(lines)
         return renamed(f"\\begin{{align*}}\n{body}\n\\end{{align*}}", use)
     heads = (
         r"tensor & power of $\ell$ & coefficient & ratio & behaviour \\ \hline \noalign{\vskip 1ex}"
     )
     body = " \\\\[0.8ex]\n".join(map(_LatexRow.cells, rows))
-    return renamed(f"\\begin{{tabular}}{{@{{}}lrlll@{{}}}}\n{heads}\n{body}\n\\end{{tabular}}", use)
+    told = ", ".join(f"${name} = {value}$" for name, value in set_to)
+    body += f" \\\\ \\hline \\noalign{{\\vskip 1ex}}\n\\multicolumn{{5}}{{@{{}}l@{{}}}}{{{told}}}"
+    return renamed(f"\\begin{{tabular}}{{{COLUMNS}}}\n{heads}\n{body}\n\\end{{tabular}}", use)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +141,9 @@ class _LatexRow:
     behaviour: tuple[str, ...]
 
     @classmethod
-    def of(cls, a: Asymptote, names: dict[Any, str], use: Conventions, digits: int) -> _LatexRow:
+    def of(
+        cls, a: Asymptote, names: dict[Any, str], use: Conventions, digits: int, deep: Any
+    ) -> _LatexRow:
         letter = tensor_name(tensor(a.name), 0, use)
         if a.coefficient == 0:
             return cls(letter, "", "0", (), "", ())
@@ -120,6 +151,9 @@ class _LatexRow:
         power = sp.latex(-_short(a.exponent, digits), symbol_names=names)
         depth = (_latex_power(r"\ell", power),) if a.exponent != 0 else ()
         value = _latex_factor(a.coefficient, names, digits)
+        if a.edges and deep != 0:
+            exponent = sp.latex(_short(a.edges * deep, digits), symbol_names=names)
+            value += rf"\,{_latex_power('L', exponent)}"
         if not a.order:
             return cls(letter, power, value, (*depth, *logs), "", ())
         ratio = _latex_factor(a.ratio_coefficient, names, digits)
@@ -135,7 +169,7 @@ class _LatexRow:
 
     def cells(self) -> str:
         """One row of a table, with fractions small."""
-        behaviour = r"\,".join(self.behaviour)
+        behaviour = _product(list(self.behaviour))
         shown = (self.letter, self.power, self.coefficient, self.ratio, behaviour)
         return " & ".join(f"${text}$" if text else "" for text in shown)
 
@@ -147,7 +181,12 @@ def _latex_factor(value: Any, names: dict[Any, str], digits: int) -> str:
 
 
 def _latex_row(left: str, factors: list[str]) -> str:
-    return f"{left} &= " + r"\,".join(factors) + r" + \cdots"
+    return f"{left} &= " + _product(factors) + r" + \cdots"
+
+
+def _product(factors: Sequence[str]) -> str:
+    """Factors one after another, without a 1 in front of others."""
+    return r"\,".join(factors[1:] if factors[:1] == ["1"] and len(factors) > 1 else factors)
 
 
 def _symbols(tensors: Sequence[Asymptote]) -> set[Any]:

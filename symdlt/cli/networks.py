@@ -14,6 +14,7 @@ from symdlt.cli.options import (
     named_value,
     number,
     numbers,
+    refuse_other_archives,
     tensor_names,
     whole_numbers,
 )
@@ -208,8 +209,7 @@ def _propagate(options: argparse.Namespace) -> str | bytes:
 
     names = tensor_names(options.tensors or ["all"])
     archive = (options.output or "").endswith(ARCHIVE)
-    if archive and options.format == "json":
-        options.complain("--format json does not go into a npz; name the file out.json")
+    refuse_other_archives(options)
     found = propagate(_network(options, 1), read_data(options.data), names)
     if archive:
         return pack(found.arrays())
@@ -237,8 +237,7 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     from symdlt.training import predict, predict_infinite
 
     archive = (options.output or "").endswith(ARCHIVE)
-    if archive and options.format == "json":
-        options.complain("--format json does not go into a npz; name the file out.json")
+    refuse_other_archives(options)
     algorithm = _algorithm(options)
     x, y, x_test = read_data(options.train), _targets(options), read_data(options.test)
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)

@@ -38,6 +38,7 @@ EXAMPLES = {
     "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex\n"
     "symdlt latex V F --numbered --width icml --notation mine.toml",
+    "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex",
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2\n"
@@ -185,6 +186,17 @@ def named_value(text: str) -> tuple[str, str]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r:.40} is no value of a symbol; give C_U=1/4")
     return name.strip(), value
+
+
+def refuse_other_archives(options: argparse.Namespace) -> None:
+    """Refuse names of files that say something else than what is written: text, JSON or a npz."""
+    kind = Path(options.output or "").suffix.lower()
+    if kind == ".npz" and options.format == "json":
+        options.complain("--format json does not go into a npz; name the file out.json")
+    if kind in {".npy", ".nc", ".h5", ".hdf5", ".csv", ".parquet", ".pkl"}:
+        options.complain(f"{options.output}: arrays are written as npz; name the file out.npz")
+    if kind == ".json" and options.format != "json":
+        options.complain(f"{options.output}: for JSON give --format json")
 
 
 def refuse_output_over_input(options: argparse.Namespace) -> None:

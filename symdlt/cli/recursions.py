@@ -30,9 +30,17 @@ from symdlt.definitions import (
     tensor,
     vertex_labels,
 )
-from symdlt.derivation import FORMS, Recursion, derive, explain, forward_equation
+from symdlt.derivation import (
+    FORMS,
+    Recursion,
+    RecursionTerm,
+    derive,
+    explain,
+    forward_equation,
+    term_of,
+)
 from symdlt.errors import OrderError
-from symdlt.formats import to_json
+from symdlt.formats import draw, to_json
 
 if TYPE_CHECKING:
     from symdlt.formats.latex import Conventions
@@ -41,7 +49,7 @@ LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
 
 
 def register(commands: Commands) -> None:
-    """Add derive, forward, explain, latex and list."""
+    """Add derive, forward, explain, latex, draw and list."""
     command = add_command(commands, "derive", _derive, "the recursion of a tensor")
     _tensor_options(command)
     add_format(command, *FORMATS)
@@ -66,6 +74,14 @@ def register(commands: Commands) -> None:
     add_notation(command)
     what = "of a line: points, or the name of a class such as icml, revtex, a4 (the default)"
     command.add_argument("--width", metavar="X", help=what)
+    summary = "a tensor, or the diagrams of a term of its recursion, as a picture"
+    command = add_command(commands, "draw", _draw, summary)
+    what = "a name, for example R, G.1, X6_01_24"
+    command.add_argument("tensor", metavar="TENSOR", help=what)
+    command.add_argument("--term", type=int, help="a term of its recursion, by its number from 1")
+    what = "of the recursion: derivatives of the activation, or inserted z (default derivative)"
+    command.add_argument("--form", choices=FORMS, default="derivative", help=what)
+    add_format(command, "svg", "tikz")
     command = add_command(commands, "list", _list, "the canonical names of all tensors of an order")
     command.add_argument("--order", type=int, default=1, help="the power of 1/n (default 1)")
     add_format(command, "text", "table", "json")
@@ -160,6 +176,16 @@ def _response(options: argparse.Namespace) -> str:
         options.complain("for this layer there are the formats text and latex")
     found = [layer_equations(correlator, options.layer) for correlator, _ in asked]
     return "\n".join(one.to_latex() if options.format == "latex" else str(one) for one in found)
+
+
+def _draw(options: argparse.Namespace) -> str:
+    ((one, piece),) = [(tensor(n), k) for n, k in map(split_subleading, [options.tensor])]
+    what: Correlator | RecursionTerm = one
+    if options.term is not None:
+        recursion = derive(one, piece=piece, form=options.form)
+        what = term_of(recursion, options.term)
+    drawing = draw(what)
+    return drawing.svg if options.format == "svg" else drawing.tikz
 
 
 def _forward(options: argparse.Namespace) -> str:

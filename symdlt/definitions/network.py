@@ -275,7 +275,8 @@ class Network:
             if below != width and self.keeps(number):
                 raise LayerError(
                     f"Layer {number} keeps {below} neurons, and has {width}. Its definition is "
-                    f"{self.layers[number - 1]}. Give both layers the same width."
+                    f"{self.layers[number - 1]}. Give both layers the same width, or end with a "
+                    'layer that keeps none, as "z\' = b + W s(z)".'
                 )
 
     def __repr__(self) -> str:

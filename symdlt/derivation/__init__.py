@@ -11,6 +11,7 @@ from symdlt.derivation.brackets import differentiate as differentiate
 from symdlt.derivation.contraction import ContractedMoment as ContractedMoment
 from symdlt.derivation.contraction import Contraction as Contraction
 from symdlt.derivation.contraction import contract_matching as contract_matching
+from symdlt.derivation.evaluation import fallen as fallen
 from symdlt.derivation.evaluation import lower_tensors as lower_tensors
 from symdlt.derivation.expansion import Diagram as Diagram
 from symdlt.derivation.expansion import LowerCumulant as LowerCumulant
@@ -25,6 +26,7 @@ from symdlt.derivation.forward_terms import ForwardTerm as ForwardTerm
 from symdlt.derivation.forward_terms import shared_neurons as shared_neurons
 from symdlt.derivation.forward_terms import spelled_out as spelled_out
 from symdlt.derivation.provenance import explain as explain
+from symdlt.derivation.provenance import term_of as term_of
 from symdlt.derivation.recursion import FORMS as FORMS
 from symdlt.derivation.recursion import Recursion as Recursion
 from symdlt.derivation.recursion import derive as derive

@@ -13,7 +13,14 @@ from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, FIELD, Correlator, place
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.expansion import Diagram, LowerCumulant
-from symdlt.derivation.terms import Bracket, Hyperparameters, TensorFactor, reading_order
+from symdlt.derivation.terms import (
+    Bracket,
+    Hyperparameters,
+    RecursionTerm,
+    TensorFactor,
+    is_single,
+    reading_order,
+)
 
 Key = tuple[Hyperparameters, int, tuple[Bracket, ...], tuple[TensorFactor, ...], tuple[int, ...]]
 Slot = tuple[int, int]
@@ -146,6 +153,32 @@ def lower_tensors(
         read = replace(factor, samples=min(readings, key=reading_order))
         count = len(cumulant.joined) + 2 * len(cumulant.inserted)
         yield cumulant, read, tuple(islice(inserted, count))
+
+
+def fallen(diagram: Diagram, term: RecursionTerm) -> tuple[int, ...] | None:
+    """The vertex, by its label, that each inserted z of a diagram differentiates in a term.
+
+    Of equal ones the first; none in the z form, where they stay in their brackets.
+    """
+    names, slots = diagram.contraction.correlator.labels, z_slots(diagram)
+    same = dict.fromkeys(names, 0) if is_single(term) else {}
+    bases = group_factors(diagram, names)
+    wanted = Counter(term.brackets), Counter(term.tensors)
+    for labels in product(*(sorted({label for label, _ in bases[group]}) for group in slots)):
+        received: list[list[int]] = [[] for _ in bases]
+        for group, label in zip(slots, labels, strict=True):
+            received[group].append(label)
+        outcomes = [
+            differentiate(base, tuple(sorted(got)))
+            for base, got in zip(bases, received, strict=True)
+        ]
+        if not all(outcomes):
+            continue
+        brackets = Counter(Bracket(outcome[0][0]).at(same) for outcome in outcomes)
+        tensors = Counter(factor.at(same) for factor in tensor_factors(diagram, names, labels))
+        if (brackets, tensors) == wanted:
+            return labels
+    return None
 
 
 def _tensor_factor(

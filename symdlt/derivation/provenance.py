@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from math import factorial
 
 from symdlt.definitions import FIELD, Layer, Way, function_text
-from symdlt.derivation.evaluation import lower_tensors
+from symdlt.derivation.evaluation import fallen, lower_tensors
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.recursion import Recursion, replay
-from symdlt.derivation.terms import factor_texts, sample_text, tensor_text, term_text
+from symdlt.derivation.terms import (
+    RecursionTerm,
+    factor_texts,
+    sample_text,
+    tensor_text,
+    term_text,
+)
 from symdlt.errors import OrderError, require
 
 
@@ -39,14 +46,24 @@ def explain(recursion: Recursion, term: int | None = None) -> str:
     """
     require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
     if term is not None:
-        require(term, int, "the number of a term", "Count the terms from 1.")
-    if term is not None and not 1 <= term <= len(recursion.terms):
-        raise OrderError(
-            f"There is no term {term}. {recursion!r} has terms 1 to {len(recursion.terms)}. "
-            "Number them as they are printed."
-        )
+        term_of(recursion, term)
     numbers = range(1, len(recursion.terms) + 1) if term is None else (term,)
     return "\n\n".join("\n".join(_term_lines(recursion, number)) for number in numbers)
+
+
+def term_of(recursion: Recursion, number: int) -> RecursionTerm:
+    """The term of a number, counted from 1 as terms are printed.
+
+    Raises:
+        OrderError: if there is none.
+    """
+    require(number, int, "the number of a term", "Count the terms from 1.")
+    if not 1 <= number <= len(recursion.terms):
+        raise OrderError(
+            f"There is no term {number}. {recursion!r} has terms 1 to {len(recursion.terms)}. "
+            "Number them as they are printed."
+        )
+    return recursion.terms[number - 1]
 
 
 def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
@@ -56,7 +73,8 @@ def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
     for count, diagram in enumerate(term.origins, 1):
         contribution = replay(diagram, term, recursion.samples, recursion.form)
         yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
-        steps = [*_steps(recursion, diagram), *_factor(diagram, contribution)]
+        steps = [*_steps(recursion, diagram), *_derivatives(recursion, diagram, term)]
+        steps += _factor(diagram, contribution)
         yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
     if len(term.origins) > 1:
         yield f"Sum of the contributions: {term.coefficient}"
@@ -134,7 +152,8 @@ def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         if len(merge) > 1
     ]
     rest = f", falling factorial {', '.join(parts)}" if parts else ""
-    yield f"Neuron sums {' and '.join(named)}: {len(named)} distinct neurons, {size}{rest}."
+    counted = f"{len(named)} distinct neuron{'s' * (len(named) > 1)}"
+    yield f"Neuron sums {' and '.join(named)}: {counted}, {size}{rest}."
 
 
 def _neuron_sums(recursion: Recursion, diagram: Diagram) -> list[str]:
@@ -166,6 +185,21 @@ def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         yield (
             f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: {name}, {order}{each}."
         )
+
+
+def _derivatives(recursion: Recursion, diagram: Diagram, term: RecursionTerm) -> Iterator[str]:
+    """On which vertices the inserted z's fall in this term, and what they make of them."""
+    labels = fallen(diagram, term)
+    if not labels:
+        return
+    contraction = diagram.contraction
+    names = contraction.correlator.labels
+    parts = []
+    for label, count in sorted(Counter(labels).items()):
+        order = contraction.orders[names.index(label)] + count
+        result = "1" if order - count == FIELD else function_text(order)
+        parts.append(f"{count} on vertex {label}, so {result}")
+    yield f"Of these derivatives, in this term: {'; '.join(parts)}."
 
 
 def _order(width: str, power: int) -> str:

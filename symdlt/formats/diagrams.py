@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 
 from symdlt.definitions import function_text
-from symdlt.derivation import Diagram, TensorFactor, lower_tensors, tensor_text
+from symdlt.derivation import (
+    Diagram,
+    RecursionTerm,
+    TensorFactor,
+    fallen,
+    lower_tensors,
+    tensor_text,
+)
 from symdlt.formats.shapes import MARGIN, RADIUS, Frame, Line, Point, Ring, Shape, Writing
 
 # From one vertex to the next, from one pair to the next, and from one row to the next.
@@ -21,11 +28,13 @@ SMALL = 0.45  # half of what LaTeX takes, at nine points instead of ten
 BOW = 12.0  # between lines that begin at one place
 
 
-def diagram_shapes(diagrams: Sequence[Diagram]) -> Iterator[Shape]:
-    """All diagrams, one beside the other."""
+def diagram_shapes(
+    diagrams: Sequence[Diagram], term: RecursionTerm | None = None
+) -> Iterator[Shape]:
+    """All diagrams, one beside the other; in a term derivatives have fallen where they did."""
     right = 0.0
     for diagram in diagrams:
-        layout = _Layout(diagram, right)
+        layout = _Layout(diagram, right, fallen(diagram, term) if term else None)
         yield from layout.shapes()
         right += layout.width + APART
 
@@ -37,10 +46,12 @@ class _Layout:
     Attributes:
         diagram: what is drawn.
         left: where it begins.
+        labels: of the vertices that inserted z's differentiate, if that is known.
     """
 
     diagram: Diagram
     left: float
+    labels: tuple[int, ...] | None = None
 
     @cached_property
     def columns(self) -> dict[int, int]:
@@ -76,6 +87,7 @@ class _Layout:
             for vertex in (u, v):
                 if pair in contraction.neurons:
                     order = contraction.orders[vertex]
+                    order += (self.labels or ()).count(labels[vertex])
                     yield Line(self.at(vertex, 0), self.at(vertex, 1), self.at(vertex, 1), False)
                     yield Ring(self.at(vertex, 1), *_function(order))
                 yield Ring(self.at(vertex, 0), str(labels[vertex]), str(labels[vertex]))
@@ -103,14 +115,23 @@ class _Layout:
         from symdlt.formats.latex import estimated_width
 
         contraction = self.diagram.contraction
+        names = contraction.correlator.labels
         below = []
-        for cumulant, factor, inserted in lower_tensors(
-            self.diagram, contraction.correlator.labels
-        ):
+        used = 0
+        for cumulant, factor, inserted in lower_tensors(self.diagram, names):
             lower = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
             vertices = [contraction.term.lower_vertices[v][0] for v in lower]
             ends = [(self.at(vertex, 1), False) for vertex in vertices]
-            ends += [(self._under(group), True) for group, _ in inserted]
+            if self.labels is None:
+                ends += [(self._under(group), True) for group, _ in inserted]
+            else:
+                hit = self.labels[used : used + len(inserted)]
+                used += len(inserted)
+                ends += [(self.at(names.index(label), 1), True) for label in hit]
+                dummies = (label for _, label in inserted)
+                factor = factor.at(dict(zip(dummies, hit, strict=True)))
+                settled = factor.correlator.settle(factor.samples)
+                factor = replace(factor, samples=settled)
             below.append((sum(x for (x, _), _ in ends) / len(ends), factor, ends))
         right = float("-inf")
         for wanted, factor, ends in sorted(below, key=itemgetter(0)):
@@ -150,4 +171,6 @@ def _function(order: int) -> tuple[str, str]:
     """A derivative of the activation as text and in LaTeX."""
     from symdlt.formats.latex import sigma
 
-    return function_text(order).replace("s", "σ", 1), f"${sigma(order, '')}$"
+    raised = str.maketrans("0123456789()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁽⁾")
+    text = function_text(order).replace("s", "σ", 1).replace("^", "").translate(raised)
+    return text, f"${sigma(order, '')}$"

@@ -25,8 +25,8 @@ def draw(what: Forest | Correlator | RecursionTerm | Diagram) -> Drawing:
 
     A diagram has three rows: the vertices of the tensor of layer ℓ+1, with what contracts each
     pair; the derivatives of σ that they become, in frames of one neuron each; and the tensors of
-    layer ℓ that join them. A dotted line is a preactivation that a cumulant inserts in the bracket
-    of a neuron, which differentiates it.
+    layer ℓ that join them. A dotted line is a preactivation that a cumulant inserts: in the bracket
+    of a neuron, of a diagram alone and in the z form; at the σ that it differentiates, of a term.
 
     Args:
         what: a forest; a correlator, which `tensor` finds by name; a term of a recursion, or one
@@ -49,7 +49,7 @@ def draw(what: Forest | Correlator | RecursionTerm | Diagram) -> Drawing:
     if isinstance(what, Diagram):
         return Drawing(tuple(diagram_shapes((what,))))
     if isinstance(what, RecursionTerm):
-        return Drawing(tuple(diagram_shapes(what.origins)))
+        return Drawing(tuple(diagram_shapes(what.origins, what)))
     if isinstance(what, Correlator):
         forest, pairs = what.forest, what.matching
         places: dict[int, Point] = {}

@@ -15,6 +15,7 @@ from symdlt.derivation.recursion import (
     refuse_if_too_large,
     width_expansion,
 )
+from symdlt.derivation.system import RecursionSystem
 from symdlt.derivation.terms import Bracket, Hyperparameters, RecursionTerm, TensorFactor
 from symdlt.errors import SchemaError, SymdltError, require
 
@@ -23,13 +24,13 @@ VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 
-def to_json(recursion: Recursion, indent: int | None = 1) -> str:
-    """The recursion as JSON text, provenance included.
+def to_json(recursion: Recursion | RecursionSystem, indent: int | None = 1) -> str:
+    """The recursion as JSON text, provenance included; a system is a list of them.
 
     The schema is described in docs/json.md.
 
     Args:
-        recursion: what `derive` returned.
+        recursion: what `derive` or `derive_system` returned.
         indent: how many spaces, or None for a single line.
 
     Raises:
@@ -41,6 +42,8 @@ def to_json(recursion: Recursion, indent: int | None = 1) -> str:
     """
     if indent is not None:
         require(indent, int, "a number of spaces", "Give 1, 2, …, or None for a single line.")
+    if isinstance(recursion, RecursionSystem):
+        return json.dumps([to_dict(one) for one in recursion], indent=indent)
     return json.dumps(to_dict(recursion), indent=indent)
 
 
@@ -115,8 +118,8 @@ def _diagram_dict(diagram: Diagram) -> dict[str, Any]:
     }
 
 
-def from_json(text: str) -> Recursion:
-    """Read a recursion back.
+def from_json(text: str) -> Recursion | RecursionSystem:
+    """Read a recursion back, or a list of them as a system.
 
     Nothing in the text is evaluated. The provenance must name diagrams that the definition of
     the tensor really has.
@@ -141,6 +144,12 @@ def from_json(text: str) -> Recursion:
             f"The text is not JSON: {reason}. It starts with {text[:40]!r}. "
             "Give what `to_json` or `symdlt derive --format json` wrote."
         ) from None
+    if isinstance(data, list) and data:
+        return RecursionSystem(tuple(map(_checked_recursion, data)))
+    return _checked_recursion(data)
+
+
+def _checked_recursion(data: Any) -> Recursion:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise SchemaError(
             "The document is not a symdlt recursion. "

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from os import PathLike, fspath
 from typing import TypeAlias
+
+from symdlt.files import write_whole
 
 Point: TypeAlias = tuple[float, float]
 
@@ -59,12 +62,13 @@ class Ring:
 
     @property
     def svg(self) -> str:
-        """As SVG, white under its letters on any ground."""
+        """As SVG, white under its letters on any ground; more than three letters are small."""
         x, y = self.at
+        small = ' font-size="8"' * (len(self.plain) > 3)
         return (
             f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}" fill="white" stroke="black"/>'
             f'<text x="{x:g}" y="{y + RADIUS * 0.42:g}" text-anchor="middle" fill="black" '
-            f'stroke="none">{escape(self.plain)}</text>'
+            f'stroke="none"{small}>{escape(self.plain)}</text>'
         )
 
     @property
@@ -184,6 +188,14 @@ class Drawing:
         r"""The drawing as a `tikzpicture`, for ``\usepackage{tikz}``."""
         start = r"\begin{tikzpicture}[x=1pt,y=-1pt,every node/.style={font=\small}]"
         return "\n".join([start, *(shape.tikz for shape in self.shapes), r"\end{tikzpicture}"])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the drawing to a file, as TikZ if its name ends with tex, and else as SVG.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        write_whole(path, self.tikz if fspath(path).endswith(".tex") else self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -33,8 +33,8 @@ def read_data(path: str | PathLike[str], name: str = "x") -> NDArray[Any]:
     content = _content(file)
     try:
         if content.startswith(ARCHIVE):
-            return _member(content, name)
-        return _array(content) if content.startswith(MAGIC) else _rows(content)
+            return _finite(_member(content, name))
+        return _finite(_array(content) if content.startswith(MAGIC) else _rows(content))
     except Exception as reason:
         raise KernelError(
             f"No data can be read from {file!r}: {str(reason) or type(reason).__name__}. "
@@ -67,6 +67,14 @@ def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     file = BytesIO()
     np.savez(file, **arrays)  # type: ignore[arg-type]
     return file.getvalue()
+
+
+def _finite(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row, *rest = np.argwhere(~np.isfinite(array))[0].tolist()
+        place = f" at place {rest[0] + 1}" if rest else ""
+        raise ValueError(f"row {row + 1} has {array[(row, *rest)]}{place}")
+    return array
 
 
 def _content(file: str) -> bytes:

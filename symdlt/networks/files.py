@@ -106,6 +106,8 @@ def check_expanded(archive: np.lib.npyio.NpzFile, names: Sequence[str]) -> None:
 
 
 def _contents(archive: np.lib.npyio.NpzFile) -> tuple[dict[str, Array], tuple[int, ...], Blocks]:
+    if HEADER not in archive.files:
+        raise ValueError(f"it has the arrays {', '.join(archive.files)[:60]}, and no header")
     header = json.loads(str(archive[HEADER]))
     if type(header["schema"]) is not int or header["schema"] != SCHEMA:
         raise ValueError(f"it has schema {header['schema']!r:.20}, this version reads {SCHEMA}")

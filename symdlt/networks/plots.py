@@ -147,7 +147,7 @@ def plot_ratio(
         for name in factors:
             expected = expected / _expected(solution, name, layers)
         drawn.plot(layers, expected, "--", color=mark["color"], label="asymptote")
-    return finish(drawn, LAYERS, "ratio", linear=True)
+    return finish(drawn, LAYERS, label if len(drawn.lines) <= 2 else "ratio", linear=True)
 
 
 def plot_correlations(

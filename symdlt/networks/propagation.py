@@ -18,7 +18,7 @@ from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
 from symdlt.networks.files import arrays_of, read, write
 from symdlt.networks.requests import TENSORS, Blocks, axes
-from symdlt.tables import library
+from symdlt.tables import Tabular, library
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class LayerTensors(EqualByFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Propagation(ShownAsText, EqualByFields):
+class Propagation(ShownAsText, Tabular, EqualByFields):
     """The tensors of a network at all layers, for given samples.
 
     `result["V"]` has the layers along axis 0 and the k-th subscript along axis k;
@@ -160,6 +160,22 @@ class Propagation(ShownAsText, EqualByFields):
         """The arrays of the file that `save` writes, by their names."""
         return arrays_of(self.tensors, self.widths, self.blocks)
 
+    def columns(self) -> dict[str, list[Any]]:
+        """A row for each entry at each layer; `to_pandas` makes a DataFrame of them."""
+        rows = [
+            (
+                name,
+                number,
+                tuple(block[i] for block, i in zip(self.blocks, entry, strict=False)),
+                value,
+            )
+            for name, array in self.tensors.items()
+            for number, layer in enumerate(array, 1)
+            for entry, value in zip(np.ndindex(layer.shape), layer.ravel().tolist(), strict=True)
+        ]
+        names = ("tensor", "layer", "samples", "value")
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
     def to_xarray(self) -> Any:
         """The tensors as a Dataset of xarray, with named axes: layer, sample_1, sample_2, ….
 
@@ -210,8 +226,9 @@ class Propagation(ShownAsText, EqualByFields):
         one = sizes == [1]
         samples = "×".join(str(len(block)) for block in self.blocks)
         counted = str(sizes[0]) if len(sizes) == 1 else samples
+        deep = f"{self.depth} layer{'s' * (self.depth > 1)}"
         return (
-            f"Propagation({self.depth} layers, {counted} sample{'' if one else 's'}, "
+            f"Propagation({deep}, {counted} sample{'' if one else 's'}, "
             f"tensors={' '.join(self.tensors)})"
         )
 

@@ -89,8 +89,8 @@ def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:
         if needing and getattr(mlp, symbol) is None:
             raise KernelError(
                 f"{symbol} is missing. The learning rates are in the definition of "
-                f"{' '.join(needing)}. Give {symbol} to the MLP, or ask for tensors out of "
-                f"{' '.join(WITHOUT_LEARNING)}."
+                f"{' '.join(needing)}. Give {symbol} to the MLP; only "
+                f"{' '.join(WITHOUT_LEARNING)} can be had without."
             )
 
 

@@ -47,8 +47,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     if learning and network.missing_rates:
         raise KernelError(
             f"{', '.join(network.missing_rates)} is missing. The learning rates are in the "
-            f"definition of {' '.join(learning)}. Give them in `values`, or ask for tensors out of "
-            "G V."
+            f"definition of {' '.join(learning)}. Give them in `values`; only G and V can be "
+            "had without."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
     later = [name for name in names if "." in name]

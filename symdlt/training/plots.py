@@ -77,7 +77,7 @@ def plot_prediction(
     drawn.plot(places[order], mean[order], color=blue, label="mean")
     if isinstance(prediction, Prediction):
         infinite = prediction.infinite.mean[order, output]
-        drawn.plot(places[order], infinite, "--", color=blue, lw=0.9, label="infinite width")
+        drawn.plot(places[order], infinite, "--k", lw=0.9, label="infinite width")
     if measured is not None:
         networks = real_numbers("measured", measured, "an array of shape (networks, N)")
         networks = networks[..., None] if networks.ndim == 2 else networks

@@ -34,7 +34,7 @@ class GaussianPrediction(ShownAsText, Tabular, EqualByFields):
         return np.sqrt(np.maximum(self.covariance.diagonal(), 0.0))
 
     def __repr__(self) -> str:
-        return f"GaussianPrediction({len(self.mean)} samples, {self.mean.shape[1]} outputs)"
+        return f"GaussianPrediction({_counted(self.mean)})"
 
     def __str__(self) -> str:
         """A table with a line for each test output."""
@@ -93,8 +93,7 @@ class Prediction(ShownAsText, Tabular, EqualByFields):
         return total
 
     def __repr__(self) -> str:
-        samples, outputs = self.infinite.mean.shape
-        return f"Prediction({samples} samples, {outputs} outputs)"
+        return f"Prediction({_counted(self.infinite.mean)})"
 
     def __str__(self) -> str:
         """A table with a line for each test output; - for a variance that 1/n makes negative."""
@@ -118,6 +117,11 @@ class Prediction(ShownAsText, Tabular, EqualByFields):
             named["covariance"] = self.covariance
             named |= {f"covariance: {name}": p for name, p in self.covariance_parts.items()}
         return named
+
+
+def _counted(mean: Array) -> str:
+    samples, outputs = mean.shape
+    return f"{samples} sample{'s' * (samples > 1)}, {outputs} output{'s' * (outputs > 1)}"
 
 
 def _columns(means: Mapping[str, Array], variance: Array | None = None) -> dict[str, Array]:

@@ -340,3 +340,36 @@ def test_the_tour_shows_every_stage():
     for piece in ("R[l+1] =", "R_0123[l+1] =", "Diagram 1 of 1", "kernel", "LaTeX", "exponent"):
         assert piece in done.stdout
     assert "recursions" in done.stderr
+
+
+def test_pictures(capsys):
+    assert main(["draw", "R"]) == 0
+    assert capsys.readouterr().out.startswith("<svg")
+    assert main(["draw", "D", "--term", "25", "--format", "tikz"]) == 0
+    assert "V_{(22)(44)}" in capsys.readouterr().out
+    assert main(["draw", "D", "--term", "99"]) == 1
+    assert "There is no term 99" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.nc", "arrays are written as npz"),
+        ("out.CSV", "arrays are written as npz"),
+        ("out.json", "for JSON give --format json"),
+    ],
+)
+def test_names_of_files_say_what_is_in_them(name, message, tmp_path, capsys):
+    data = tmp_path / "x.csv"
+    data.write_text("1,2\n")
+    arguments = ["propagate", "--activation", "sin", "--widths", "4", "--data", str(data)]
+    with pytest.raises(SystemExit):
+        main([*arguments, "-o", str(tmp_path / name)])
+    assert message in capsys.readouterr().err
+
+
+def test_a_nan_in_a_file_is_found(tmp_path, capsys):
+    data = tmp_path / "x.csv"
+    data.write_text("1,2\n3,nan\n")
+    assert main(["propagate", "--activation", "sin", "--widths", "4", "--data", str(data)]) == 1
+    assert "x.csv': row 2 has nan at place 2" in capsys.readouterr().err

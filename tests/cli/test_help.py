@@ -60,5 +60,5 @@ def test_exponents_as_a_table_in_ones_own_letters(tmp_path, capsys):
     arguments = ["exponents", "tanh", "--format", "tabular"]
     assert main([*arguments, "--notation", str(tmp_path / "mine.toml")]) == 0
     table = capsys.readouterr().out
-    assert table.startswith(r"\begin{tabular}{@{}lrlll@{}}")
+    assert table.startswith(r"\begin{tabular}{")
     assert r"\frac{\nu}{n G^{2}}" in table

@@ -20,7 +20,7 @@ from symdlt import (
     to_json,
     to_z_form,
 )
-from symdlt.derivation import FORMS, replay
+from symdlt.derivation import FORMS, fallen, replay
 from symdlt.errors import OrderError, SchemaError, UnknownTensorError
 
 SOME = [*BOOK, "G.1", "H.1", "G.2", "X6_02_14", "X6_01_12_34"]
@@ -236,3 +236,32 @@ def test_explain_tells_diagrams_apart_and_accounts_for_the_coefficient(name, inp
         assert len({text.partition(":")[2] for text in told}) == len(told) == len(term.origins)
         given = [Fraction(text.partition("contributing ")[2].partition(":")[0]) for text in told]
         assert sum(given) == term.coefficient
+
+
+def test_a_system_is_a_list_of_documents():
+    system = derive_system(["V", "F"])
+    assert from_json(to_json(system)) == system
+    with pytest.raises(SchemaError):
+        from_json("[1]")
+    with pytest.raises(SchemaError):
+        from_json("[]")
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("D", "many"), ("A", "one"), ("R", "many")])
+def test_derivatives_of_a_term_fall_where_its_brackets_say(name, inputs):
+    """Each diagram of a term in which derivatives have fallen gives the term's own factors."""
+    recursion = derive(name, inputs=inputs)
+    for number, term in enumerate(recursion.terms, 1):
+        told = explain(recursion, number)
+        for diagram in term.origins:
+            labels = fallen(diagram, term)
+            assert labels is not None
+            assert len(labels) == sum(
+                len(c.joined) + 2 * len(c.inserted) for c in diagram.cumulants
+            )
+        assert ("Of these derivatives" in told) == any(fallen(d, term) for d in term.origins)
+
+
+def test_inserted_preactivations_have_not_fallen():
+    term = derive("V", form="z").terms[2]
+    assert [fallen(diagram, term) for diagram in term.origins] == [None]

@@ -73,3 +73,17 @@ def test_a_new_weight_is_a_thick_line():
     (term,) = [term for term in derive("H").terms if "lambda_W" in str(term)]
     lines = [shape for shape in draw(term).shapes if isinstance(shape, Line)]
     assert [line.thick for line in lines].count(True) == 1
+
+
+def test_a_term_shows_where_its_derivatives_fell(tmp_path):
+    recursion = derive("D")
+    pictures = [draw(term).svg for term in recursion.terms]
+    assert (
+        len(set(pictures)) == len(pictures) - 3
+    )  # two terms of a falling factorial are drawn alike
+    drawing = draw(recursion.terms[-1])
+    assert "V_2244" in drawing.svg
+    drawing.save(tmp_path / "term.svg")
+    drawing.save(tmp_path / "term.tex")
+    assert (tmp_path / "term.svg").read_text("utf-8") == drawing.svg
+    assert (tmp_path / "term.tex").read_text("utf-8") == drawing.tikz

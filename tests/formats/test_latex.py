@@ -119,7 +119,7 @@ def test_letters_of_ones_own():
     }
     plain = Conventions(layers=False, letters=letters)
     text = to_latex(derive("V", inputs="one"), conventions=plain)
-    assert r"\left(\sigma_w^2\right)^{2} \Bigl[\left\langle \phi\phi\phi\phi" in text
+    assert r"\sigma_w^{4} \Bigl[\left\langle \phi\phi\phi\phi" in text
     assert text.startswith("\\begin{align*}\n\\VEns^{\\prime} &=")
     assert r"\frac{N_{\ell}}{N_{\ell-1}}" in text
     layered = to_latex(derive("H"), conventions=Conventions(letters=letters))
@@ -132,7 +132,15 @@ def test_letters_of_ones_own():
 
 @pytest.mark.parametrize(
     "letters",
-    [{"V": r"\input x"}, {"V": "}{"}, {"V": ""}, {"V": 3}, {3: "V"}, {"V": "a\\\\b"}, {"V": "$x$"}],
+    [
+        {"V": r"\input x"},
+        {"V": "}{"},
+        {"V": ""},
+        {"V": 3},
+        {3: "V"},
+        {"V": "a\\\\b"},
+        {"V": "$x$"},
+    ],
 )
 def test_letters_that_would_do_more_are_refused(letters):
     with pytest.raises(NotationError, match="cannot be the letter"):
@@ -233,3 +241,23 @@ def test_numbers_stand_in_front_where_that_is_shorter():
     assert r"\tfrac{1}{4} \left(\frac{n_{\ell}}{n_{\ell-1}}\right)" in shorter
     assert "tfrac{1}{8} " + r"\left(" not in longer
     assert r"\Bigl[4 " not in longer
+
+
+def test_a_misspelt_symbol_of_letters_is_told():
+    with pytest.raises(NotationError, match=r"Did you mean sigma\?"):
+        Conventions(letters={"sigmma": "x"})
+
+
+def test_a_line_must_hold_something():
+    with pytest.raises(NotationError, match="A line of 20 points holds no formula"):
+        Conventions(width=20)
+
+
+def test_documents_without_layers_say_what_a_prime_is():
+    plain, layered = (
+        document(derive("V"), conventions=Conventions(layers=layers)).source
+        for layers in (False, True)
+    )
+    assert "A prime on a tensor" in plain
+    assert "A prime on a tensor" not in layered
+    assert "joint cumulant" in plain

@@ -7,6 +7,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
 from os import PathLike, fspath
@@ -43,6 +44,8 @@ WIDTHS = {
     "revtex": 246.0,
     "revtex-wide": 510.0,
 }
+# Of a line in points: a product of two brackets and a tensor takes more; convention.
+LEAST_WIDTH = 120.0
 # What users may write for a letter: symbols, macros, sub- and superscripts; nothing that acts.
 _LETTER = re.compile(r"(?:\\[A-Za-z]+|[A-Za-z0-9 ]|[_^{}'*])+")
 _ACTING = re.compile(
@@ -119,6 +122,11 @@ class Conventions:
                     f"number of points. Give one of {', '.join(WIDTHS)}, or a number."
                 )
             object.__setattr__(self, "width", WIDTHS[self.width])
+        elif isinstance(self.width, int | float) and not self.width >= LEAST_WIDTH:
+            raise NotationError(
+                f"A line of {self.width} points holds no formula. It was given as `width`. Give "
+                f"{LEAST_WIDTH:g} or more; a column of a paper has about 234."
+            )
         for name in ("kernel", "frozen_ntk", "sample"):
             text = getattr(self, name)
             require(text, str, f"a text for `{name}`", "Write it in LaTeX.")
@@ -170,6 +178,15 @@ def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:
                 "`letters`. Give symbols and macros of LaTeX by the names of what they stand for, "
                 r'such as {"sigma": r"\phi", "C_W": r"\sigma_w^2"}.'
             )
+        stem = name.partition("_")[0]
+        if len(stem) > 1 and stem not in _NAMED:
+            near = get_close_matches(stem, _NAMED, 1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise NotationError(
+                f"There is no symbol {short_repr(name)}. It was given in `letters`, by which "
+                "symbols have letters of your own: sigma, z, n, C_W, lambda_b, V and the like."
+                f"{hint}"
+            )
         found.append((name, str(text)))
     return tuple(sorted(found))
 
@@ -187,7 +204,7 @@ def renamed(latex: str, use: Conventions) -> str:
     r"""Formulas with the letters of the user.
 
     >>> renamed(r"C_W^{2}\sigma", Conventions(letters={"C_W": r"\sigma_w^2"}))
-    '\\left(\\sigma_w^2\\right)^{2}\\sigma'
+    '\\sigma_w^{4}\\sigma'
     """
     known = dict(use.letters)
     if not known:
@@ -202,6 +219,10 @@ def renamed(latex: str, use: Conventions) -> str:
         text = written[found[1]]
         if "^" not in text and "_" not in text:
             return text + (found[2] or "")
+        raised = re.fullmatch(r"(.*)\^(?:(\d)|\{(\d+)\})", text)
+        if raised and found[2] and "^" not in raised[1]:
+            own = int(raised[2] or raised[3])
+            return f"{raised[1]}^{{{own * int(found[2][2:-1])}}}"
         return rf"\left({text}\right){found[2]}" if found[2] else f"{{{text}}}"
 
     return re.sub(rf"({pattern})(\^\{{\d+\}})?", replaced, latex)

@@ -118,8 +118,8 @@ def choose_rule(
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at layer {layer}. "
         f"K is at most {K:.3g} there, and steps of {step:.2g} standard deviations are too coarse. "
-        "Give an activation without kinks or jumps that grows or oscillates more slowly, or a "
-        "smaller K."
+        "Scale the data or C_W down, for a smaller K; or give an activation without kinks or "
+        "jumps that grows or oscillates more slowly."
     )
 
 
