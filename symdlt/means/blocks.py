@@ -19,6 +19,7 @@ Outer = tuple[tuple[int, int], ...]
 Rest = tuple[int, ...]
 Products = dict[Outer, list[Rest]]
 Means = dict[tuple[Outer, Rest], Array]
+Rooms = dict[tuple[str, int], Array]
 
 # Nodes of a plane times those of a line at once: 128 kB a sample and function, for the cache.
 CHUNK = 1 << 14
@@ -85,12 +86,13 @@ def block_means(
         if len(rest) < 2
     }
     width = max(1, CHUNK // inner.nodes.size)
+    rooms: Rooms = {}
     for start in range(0, given.weights.size, width):
         part = slice(start, start + width)
         some = Cloud(given.nodes[:, part], given.weights[part], given.signs[:, part])
         weights = outer_weights(model, block, left, some)
-        tables = inner_tables(model, block, left, some, inner)
-        add_pairs(pairs, checks, rows, weights, tables, some.signs)
+        tables = inner_tables(model, block, left, some, inner, rooms)
+        add_pairs(pairs, checks, rows, weights, tables, some.signs, rooms)
         add_few(few, weights, tables, inner.table.sum(axis=1), some.signs)
     means: Means = {}
     off = 0.0
@@ -151,13 +153,25 @@ def outer_weights(model: Model, block: Block, left: Remains, given: Cloud) -> di
     }
 
 
+def room(rooms: Rooms, key: tuple[str, int], shape: tuple[int, ...]) -> Array:
+    """An array to be filled, in memory that is used again for each chunk of nodes.
+
+    Measured: arrays of some megabytes that are made anew take three times as long to be written,
+    since the system hands out their pages one by one.
+    """
+    size = math.prod(shape)
+    if key not in rooms or rooms[key].size < size:
+        rooms[key] = np.empty(size)
+    return rooms[key][:size].reshape(shape)
+
+
 def inner_tables(
-    model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
+    model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator, rooms: Rooms
 ) -> dict[int, Array]:
     """For each order the coefficients (m, other sample, node)."""
     orders = sorted({k for rests in block.products.values() for rest in rests for k in rest})
     shape = (inner.powers.size, block.others.size, given.weights.size)
-    tables = {k: np.empty(shape) for k in orders}
+    tables = {k: room(rooms, ("table", k), shape) for k in orders}
     for place, sample in enumerate(block.others.tolist() if orders else []):
         root = model.lines.roots[sample]
         middle = root * (left.loads[:, sample] @ given.nodes)
@@ -167,6 +181,31 @@ def inner_tables(
     return tables
 
 
+def sizes_of_terms(
+    model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
+) -> Array:
+    """How much each power of the correlations has at most, in units of the norms.
+
+    By Schwarz's inequality, with the outer factors in the weights: sums of |W T_a T_b| over the
+    nodes are at most the roots of those of |W| T_a^2 and |W| T_b^2.
+    """
+    tables = inner_tables(model, block, left, given, inner, {})
+    sums = {k: np.zeros((inner.powers.size, block.others.size)) for k in tables}
+    for outer, weights in outer_weights(model, block, left, given).items():
+        scale = max(math.prod(float(model.norms[k][sample]) for k, sample in outer), TINY)
+        for k in {k for rest in block.products[outer] if len(rest) == 2 for k in rest}:
+            found = tables[k] ** 2 @ (np.abs(weights) / scale)
+            norms = np.maximum(model.norms[k][block.others], TINY)
+            np.maximum(sums[k], np.sqrt(found) / norms, out=sums[k])
+    largest = np.max([*sums.values()], axis=0)
+    rho = np.abs(left.rho[np.ix_(block.others, block.others)])
+    wanted = block.pairs[np.ix_(block.others, block.others)]
+    powers = np.where(wanted, rho ** inner.powers[:, None, None], 0.0)
+    found = (powers * largest[:, :, None] * largest[:, None]).max(axis=(1, 2), initial=0.0)
+    sizes: Array = found
+    return sizes
+
+
 def add_pairs(
     pairs: dict[int, Array],
     checks: dict[int, Array],
@@ -174,11 +213,12 @@ def add_pairs(
     weights: dict[Outer, Array],
     tables: dict[int, Array],
     signs: Array,
+    rooms: Rooms,
 ) -> None:
     """Add some nodes to the sums of products with two other samples."""
     for b, total in pairs.items():
         terms, count, width = tables[b].shape
-        left = np.empty((terms, len(rows[b]), count, width))
+        left = room(rooms, ("rows", 0), (terms, len(rows[b]), count, width))
         for row, (outer, a) in enumerate(rows[b]):
             np.multiply(tables[a], weights[outer], out=left[:, row])
         rows_of = left.reshape(terms, -1, width)

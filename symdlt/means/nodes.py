@@ -97,3 +97,13 @@ def kept_terms(given: Oscillator, rho: float, least: float) -> Oscillator:
     """Without the terms whose powers of rho are negligible."""
     kept = rho**given.powers >= least
     return Oscillator(given.nodes, given.table[kept], given.powers[kept], given.odd[kept])
+
+
+def largest_terms(given: Oscillator, sizes: Array, least: float) -> Oscillator:
+    """The terms without the smallest that together have less; the first is always one of them."""
+    order = np.argsort(sizes)
+    dropped = order[np.cumsum(sizes[order]) < least]
+    kept = np.ones(sizes.size, dtype=bool)
+    kept[dropped] = False
+    kept[:1] = True
+    return Oscillator(given.nodes, given.table[kept], given.powers[kept], given.odd[kept])

@@ -339,3 +339,16 @@ def test_rounding_errors_at_tiny_variances_are_no_roughness(name):
     assert kernel == pytest.approx(expected, rel=1e-9, abs=1e-27)
     (four,) = quadruple_means(functions, K, [(0, 0, 0, 0)])
     assert np.isfinite(four).all()
+
+
+def test_alike_samples_of_large_variance_keep_the_tolerance():
+    """Blocks whose steps are found with one term: many terms, from samples nearly dependent."""
+    rng = np.random.default_rng(5)
+    x = np.array([5.8, 3.0, 3.8, 1.2]) + rng.standard_normal((4, 4)) * [0.8, 0.4, 1.7, 0.8]
+    K = 0.1 + 1.5 * x @ x.T / 4
+    patterns = [(0, 0, 0, 0), (0, 0, 1, 1), (1, 1, 1, 1), (0, 1, 1, 2)]
+    for tolerance in (1e-4, 1e-6):
+        rough = quadruple_means(TANH, K, patterns, tolerance=tolerance)
+        fine = quadruple_means(TANH, K, patterns, tolerance=1e-9)
+        for pattern, one, other in zip(patterns, rough, fine, strict=True):
+            assert (np.abs(one - other) <= tolerance * norms(TANH, K, pattern)).all()
