@@ -15,7 +15,7 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 # Digits of a table, a convention.
 SHOWN = 10
 # In columns of a paper there is room for fewer.
-SHOWN_IN_COLUMNS = 4
+SHOWN_IN_COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
 # Narrow gaps, so that it fits the column of an article.
 COLUMNS = r"@{}l@{$\;\,$}r@{$\;\,$}l@{$\;\,$}l@{$\;\,$}l@{}"
 SETTINGS = {
@@ -120,9 +120,7 @@ def latex(
         lines += [line for row in rows for line in row.equations()]
         body = " \\\\\n".join(lines)
         return renamed(f"\\begin{{align*}}\n{body}\n\\end{{align*}}", use)
-    heads = (
-        r"tensor & power of $\ell$ & coefficient & ratio & behaviour \\ \hline \noalign{\vskip 1ex}"
-    )
+    heads = r"& power of $\ell$ & coefficient & ratio & behaviour \\ \hline \noalign{\vskip 1ex}"
     body = " \\\\[0.8ex]\n".join(map(_LatexRow.cells, rows))
     told = ", ".join(f"${name} = {value}$" for name, value in set_to)
     body += f" \\\\ \\hline \\noalign{{\\vskip 1ex}}\n\\multicolumn{{5}}{{@{{}}l@{{}}}}{{{told}}}"

@@ -114,7 +114,9 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
 
 def add_notation(command: argparse.ArgumentParser) -> None:
     """Add a file with letters and the like, for LaTeX."""
-    what = "a TOML file: layers, kernel, frozen_ntk, sample, width, and a table of letters"
+    what = (
+        "a TOML file: layers, kernel, frozen_ntk, sample, width (of a line), and a table of letters"
+    )
     command.add_argument("--notation", metavar="FILE", help=what)
 
 

@@ -17,7 +17,7 @@ from symdlt.derivation import (
     lower_tensors,
     tensor_text,
 )
-from symdlt.formats.shapes import MARGIN, RADIUS, Frame, Line, Point, Ring, Shape, Writing
+from symdlt.formats.shapes import MARGIN, RADIUS, Circle, Frame, Line, Point, Shape, Writing
 
 # From one vertex to the next, from one pair to the next, and from one row to the next.
 BESIDE, ACROSS, DOWN = 30.0, 78.0, 52.0
@@ -73,7 +73,7 @@ class _Layout:
         return self.left + ACROSS * self.columns[pair] + aside, DOWN * row
 
     def shapes(self) -> Iterator[Shape]:
-        """Frames, then lines, then rings and letters."""
+        """Frames, then lines, then circles and letters."""
         yield from self._neurons()
         yield from self._tensors()
         contraction = self.diagram.contraction
@@ -89,8 +89,8 @@ class _Layout:
                     order = contraction.orders[vertex]
                     order += (self.labels or ()).count(labels[vertex])
                     yield Line(self.at(vertex, 0), self.at(vertex, 1), self.at(vertex, 1), False)
-                    yield Ring(self.at(vertex, 1), *_function(order))
-                yield Ring(self.at(vertex, 0), str(labels[vertex]), str(labels[vertex]))
+                    yield Circle(self.at(vertex, 1), *_function(order))
+                yield Circle(self.at(vertex, 0), str(labels[vertex]), str(labels[vertex]))
 
     def _price(self, pair: int, at: Point) -> Writing:
         """What the average over the new layer gives for a pair."""

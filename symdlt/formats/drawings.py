@@ -1,7 +1,8 @@
 """Forests, tensors and the diagrams of terms, drawn.
 
-A ring is a preactivation with its number, a line between two rings an edge, that is, a parameter
-that both derivatives share, and a dashed frame a neuron that the rings in it have in common.
+A circle is a preactivation with its number, a line between two circles an edge, that is, a
+parameter that both derivatives share, and a dashed frame a neuron that the circles in it have in
+common.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from symdlt.definitions import Correlator, Forest
 from symdlt.derivation import Diagram, RecursionTerm
 from symdlt.errors import require
 from symdlt.formats.diagrams import diagram_shapes
-from symdlt.formats.shapes import MARGIN, RADIUS, Drawing, Frame, Line, Point, Ring, Shape
+from symdlt.formats.shapes import MARGIN, RADIUS, Circle, Drawing, Frame, Line, Point, Shape
 
 # From one pair to the next, and between the vertices of a pair.
 ACROSS, DOWN = 64.0, 44.0
@@ -72,7 +73,7 @@ def _shapes(
     for u, v in forest.edges:
         yield _edge(*sorted((places[u], places[v])))
     for vertex in range(forest.vertices):
-        yield Ring(places[vertex], str(vertex), str(vertex))
+        yield Circle(places[vertex], str(vertex), str(vertex))
 
 
 def _edge(start: Point, end: Point) -> Line:

@@ -47,7 +47,7 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
+class Circle:
     """A circle with letters in it."""
 
     at: Point
@@ -147,7 +147,7 @@ class Frame:
         )
 
 
-Shape: TypeAlias = Writing | Ring | Line | Frame
+Shape: TypeAlias = Writing | Circle | Line | Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Drawing:
     """Shapes, the later ones above the earlier ones; y counts downwards.
 
     Attributes:
-        shapes: frames, lines, rings and writing.
+        shapes: frames, lines, circles and writing.
     """
 
     shapes: tuple[Shape, ...]

@@ -20,6 +20,7 @@ SLACK = 2.0
 CLOSE = 1.4
 # The next block is likely to need what this one did, and as many digits more.
 SAFE = 1.2
+# Convention: steps of nearly the right size are found sooner.
 MOST_PROBES = 4
 # Of fewer terms most of the time goes into values of the functions, which a probe takes as well.
 MANY_TERMS = 30

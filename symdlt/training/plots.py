@@ -79,37 +79,47 @@ def plot_prediction(
         infinite = prediction.infinite.mean[order, output]
         drawn.plot(places[order], infinite, "--k", lw=0.9, label="infinite width")
     if measured is not None:
-        networks = real_numbers("measured", measured, "an array of shape (networks, N)")
-        networks = networks[..., None] if networks.ndim == 2 else networks
-        if networks.ndim != 3 or networks.shape[1] != samples or networks.shape[2] <= output:
-            raise TrainingError(
-                f"measured has the shape {networks.shape}. It has an output of each network for "
-                f"each of the {samples} samples: (networks, N), or (networks, N, n_L). "
-                "Give for instance what `train_network` returns for each, stacked."
-            )
-        found = networks[:, :, output]
-        drawn.errorbar(
-            places,
-            found.mean(axis=0),
-            found.std(axis=0),
-            fmt="o",
-            mfc="none",
-            color=COLORS[1],
-            capsize=2,
-            label="networks",
-        )
+        _draw_networks(drawn, places, measured, output)
     if train is not None:
-        where, targets = (real_numbers("train", part, "places and targets") for part in train)
-        if where.size != targets.size:
-            raise TrainingError(
-                f"train has {where.size} places and {targets.size} targets. One cross is drawn "
-                "for each. Give as many of both, those of one output."
-            )
-        drawn.plot(where.reshape(-1), targets.reshape(-1), "kx", label="training samples")
+        _draw_targets(drawn, *train)
     drawn.set_xlabel("sample" if x is None else "$x$")
     drawn.set_ylabel(f"output {output}" if outputs > 1 else "output")
     legend_beside(drawn)
     return drawn
+
+
+def _draw_networks(drawn: Axes, places: Array, measured: ArrayLike, output: int) -> None:
+    """Means of trained networks, with their standard deviations."""
+    networks = real_numbers("measured", measured, "an array of shape (networks, N)")
+    networks = networks[..., None] if networks.ndim == 2 else networks
+    if networks.ndim != 3 or networks.shape[1] != len(places) or networks.shape[2] <= output:
+        raise TrainingError(
+            f"measured has the shape {networks.shape}. It has an output of each network for "
+            f"each of the {len(places)} samples: (networks, N), or (networks, N, n_L). "
+            "Give for instance what `train_network` returns for each, stacked."
+        )
+    found = networks[:, :, output]
+    drawn.errorbar(
+        places,
+        found.mean(axis=0),
+        found.std(axis=0),
+        fmt="o",
+        mfc="none",
+        color=COLORS[1],
+        capsize=2,
+        label="networks",
+    )
+
+
+def _draw_targets(drawn: Axes, *given: ArrayLike) -> None:
+    """Places and targets of training samples."""
+    where, targets = (real_numbers("train", part, "places and targets") for part in given)
+    if where.size != targets.size:
+        raise TrainingError(
+            f"train has {where.size} places and {targets.size} targets. One cross is drawn "
+            "for each. Give as many of both, those of one output."
+        )
+    drawn.plot(where.reshape(-1), targets.reshape(-1), "kx", label="training samples")
 
 
 def _line_of(name: str, value: ArrayLike, count: int) -> Array:

@@ -7,7 +7,7 @@ import pytest
 from symdlt import correlators, derive, draw, tensor
 from symdlt.definitions import OBSERVABLES
 from symdlt.errors import InputError
-from symdlt.formats.shapes import Frame, Line, Ring, Writing
+from symdlt.formats.shapes import Circle, Frame, Line, Writing
 
 NAMES = [one.name for order in (0, 1) for one in correlators(order)] + ["X6_02_14", "X8"]
 
@@ -28,7 +28,7 @@ def test_a_tensor_is_drawn_with_its_vertices_edges_and_neurons(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_vertices_are_at_one_place(name):
-    places = [shape.at for shape in draw(tensor(name)).shapes if isinstance(shape, Ring)]
+    places = [shape.at for shape in draw(tensor(name)).shapes if isinstance(shape, Circle)]
     assert len(set(places)) == len(places) == tensor(name).axes
 
 
@@ -57,7 +57,7 @@ def test_a_term_is_drawn_with_its_neurons_and_tensors(name):
             assert sum(frame.dashed for frame in frames) == len(diagram.groups)
             assert sum(not frame.dashed for frame in frames) == len(diagram.cumulants)
             reading = sum(len(pair) for pair in [diagram.contraction.neurons]) * 2
-            assert kinds.count(Ring) == recursion.correlator.axes + reading
+            assert kinds.count(Circle) == recursion.correlator.axes + reading
         names = [factor.correlator.symbol for factor in term.tensors]
         written = [s.plain[0] for s in draw(term).shapes if isinstance(s, Writing) and s.on_white]
         assert written == names * len(term.origins) or sorted(set(written)) == sorted(set(names))
