@@ -15,9 +15,9 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 # Digits of a table, a convention.
 SHOWN = 10
 # In columns of a paper there is room for fewer.
-SHOWN_IN_COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
+SHOWN_IN_COLUMNS = 4
 # Narrow gaps, so that it fits the column of an article.
-COLUMNS = r"@{}l@{$\;\,$}r@{$\;\,$}l@{$\;\,$}l@{$\;\,$}l@{}"
+COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
 SETTINGS = {
     "C_b": "C_b",
     "C_W": "C_W",

@@ -69,3 +69,15 @@ def test_views_are_bounded_and_whole():
     for name in ("V", "A", "B", "D", "F", "P", "Q", "R", "S", "T", "U"):
         assert f"\n{name} " in solution.table()
         assert f"\n{name}^" in solution.latex()
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+def test_a_table_says_what_the_text_says(activation):
+    solution = exponents(activation)
+    table = solution.latex(tabular=True)
+    rows = [line.split(" & ") for line in table.splitlines() if line.count(" & ") == 4][1:]
+    assert len(rows) == len(solution.tensors)
+    for row, tensor in zip(rows, solution.tensors, strict=True):
+        if tensor.coefficient != 0:
+            assert float(row[1].strip("$")) == pytest.approx(-float(tensor.exponent), rel=1e-3)
+    assert table.count(r"\lambda_W^{(\ell)} = ") == 1
