@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
+from functools import partial
 from math import prod
 from reprlib import repr as short_repr
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.definitions import Network, program_of
-from symdlt.errors import KernelError, require
+from symdlt.errors import ActivationError, KernelError, LayerError, require
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
@@ -27,6 +28,7 @@ from symdlt.networks.requests import (
     check_data,
     check_learning_rates,
     check_network,
+    is_all,
     overlaps,
 )
 from symdlt.networks.streams import check_streams, stream_tensors
@@ -49,7 +51,9 @@ def propagate(
     Args:
         mlp: the network.
         x: data of shape (N, n_0), one row for each sample.
-        tensors: "all", or names out of G H V B D A F P Q R S T U and the corrections G.1 H.1.
+        tensors: names out of G H V B D A F P Q R S T U and the corrections G.1 H.1, or "all" that
+            can be had: tensors that kinks make infinite, or whose theory is not known for these
+            layers, are left out then; asked for by name they are refused with the reason.
         blocks: lists of samples, one for each axis, if not all samples are wanted along it; two
             lists are enough for G, H and their corrections, which use the first two.
         executor: where the work is done; any executor of `concurrent.futures`, or one like it.
@@ -75,18 +79,25 @@ def propagate(
     advice = "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
     require(executor, Executor | None, "an executor", advice)
     require(progress, bool | None, "a choice", "Give True, False or None.")
+    if isinstance(tensors, Iterable) and not isinstance(tensors, str | bytes | bytearray):
+        tensors = list(tensors)
     names = asked_tensors(tensors)
     tolerance = _tolerance(tolerance)
     data = check_data(x, not mlp.is_dense)
+    all_of_them = is_all(tensors)
     if not mlp.is_dense:
+        sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
+        names = _had(partial(check_streams, sized), names, all_of_them)
         chosen = check_blocks(blocks, names, len(data))
-        return _of_streams(mlp, data, names, chosen, tolerance, progress)
+        return _of_streams(sized, data, names, chosen, tolerance, progress)
     check_learning_rates(mlp, names)
+    names = _had(partial(check_activation, mlp), names, all_of_them)
     chosen = check_blocks(blocks, names, len(data))
-    check_activation(mlp, names)
     _check_size(mlp, names, chosen, len(data))
     overlap = overlaps(data)
-    check_jumps(mlp, overlap, names, [np.array(block) for block in chosen[:2]])
+    entries = [np.array(block) for block in chosen[:2]]
+    names = _had(lambda some: check_jumps(mlp, overlap, some, entries), names, all_of_them)
+    chosen = chosen[: max(axes(name) for name in names)]
     planned = plan(mlp, overlap, names, chosen, tolerance)
     found = {
         name: np.empty((mlp.depth, *(len(block) for block in chosen[: axes(name)])))
@@ -100,8 +111,27 @@ def propagate(
     return Propagation(found, mlp.widths, chosen)
 
 
+def _had(
+    check: Callable[[tuple[str, ...]], None], names: tuple[str, ...], all_of_them: bool
+) -> tuple[str, ...]:
+    """Those of all tensors that a check does not refuse; of others it must refuse none."""
+    had = tuple(name for name in names if _passes(check, name)) if all_of_them else names
+    if len(had) < len(names) and had:
+        return had
+    check(names)
+    return names
+
+
+def _passes(check: Callable[[tuple[str, ...]], None], name: str) -> bool:
+    try:
+        check((name,))
+    except (ActivationError, LayerError):
+        return False
+    return True
+
+
 def _of_streams(
-    network: Network,
+    sized: Network,
     data: NDArray[np.float64],
     names: tuple[str, ...],
     blocks: Blocks,
@@ -109,17 +139,15 @@ def _of_streams(
     progress: bool | None,
 ) -> Propagation:
     """The tensors of a network with other layers than dense ones."""
-    sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
-    check_streams(sized, names)
     _check_size(sized, names, blocks, len(data))
     program = program_of(sized, learning=not sized.missing_rates)
     if {*names} <= {"G", "H"} and stays_at_one_position(program):
         found = one_position_kernels(sized, program, data, names, tolerance, progress)
     else:
         found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
-    layers = range(network.depth)
+    layers = range(sized.depth)
     chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in found.items()}
-    return Propagation(chosen, network.widths, blocks)
+    return Propagation(chosen, sized.widths, blocks)
 
 
 def _tolerance(tolerance: float) -> float:

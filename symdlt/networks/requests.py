@@ -49,10 +49,16 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
             f"tensors is {short_repr(tensors)}. It tells what to compute. "
             f"Give 'all', or names such as ['G', 'V'], out of {' '.join(TENSORS)}."
         )
-    if any(isinstance(name, str) and name == "all" for name in names):
+    if is_all(names):
         return TENSORS
     found = {_canonical(name) for name in names}
     return tuple(name for name in TENSORS if name in found)
+
+
+def is_all(tensors: str | Iterable[str]) -> bool:
+    """Whether "all" are asked for."""
+    names = [tensors] if isinstance(tensors, str) else tensors
+    return any(isinstance(name, str) and name == "all" for name in names)
 
 
 def _canonical(name: str) -> str:

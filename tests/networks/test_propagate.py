@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import symdlt.networks.tasks as tasks
-from symdlt import BOOK, MLP, progress, propagate
-from symdlt.errors import ActivationError, InputError, KernelError, UnknownTensorError
+from symdlt import BOOK, MLP, Network, progress, propagate
+from symdlt.errors import ActivationError, InputError, KernelError, LayerError, UnknownTensorError
 from symdlt.kernels import single_input
+from symdlt.networks import TENSORS
 from symdlt.progress import track
 
 SINE = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]
@@ -402,7 +403,32 @@ def test_kinks_are_named():
     mlp = MLP(activation="relu(z - 1)", widths=[8], C_b=0, C_W=1, lambda_b=0, lambda_W=1)
     message = "R S T U of .* derivative of order 1 jumps at z = 1"
     with pytest.raises(ActivationError, match=message):
-        mlp.propagate(X)
+        mlp.propagate(X, [name for name in TENSORS if name != "H.1"])
+
+
+@pytest.mark.parametrize(
+    ("activation", "without"),
+    [
+        ("relu(z - 1)", "R S T U"),
+        ("sign(z)", "H A B D F P Q R S T U H.1"),
+        ("elu", ""),
+        ("sin", ""),
+    ],
+)
+def test_all_are_those_that_can_be_had(activation, without):
+    mlp = MLP(activation=activation, widths=[8], C_b=0, C_W=1, lambda_b=0, lambda_W=1)
+    result = mlp.propagate(X, ["V", "all"])
+    assert result.names == tuple(name for name in TENSORS if name not in without.split())
+    assert np.array_equal(result["V"], mlp.propagate(X, iter(["V"]))["V"])
+
+
+def test_all_of_other_layers_are_those_that_can_be_had():
+    values = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 0.1, "lambda_W": 1.0}
+    layers = ["z' = b + W z", *["z' = b + W s(rmsnorm(z))"] * 2]
+    norm = Network("sin", [8, 8], values, layers)
+    assert propagate(norm, X).names == TENSORS[:-2]
+    with pytest.raises(LayerError, match=r"G.1 cannot be had"):
+        propagate(norm, X, ["G.1"])
 
 
 def test_kernels_refuse_in_an_error_of_ours():
