@@ -255,7 +255,9 @@ class Stack:
         return "; ".join(" ".join(part.split()) for part in self.text.split(";") if part.strip())
 
     def __repr__(self) -> str:
-        return f"Stack({str(self)!r})"
+        laws = (self.laws or {}).items()
+        named = ", ".join(f"{letter!r}: {getattr(law, '__name__', law)}" for letter, law in laws)
+        return f"Stack({str(self)!r}{f', laws={{{named}}}' if named else ''})"
 
 
 def is_stack(text: object) -> bool:
