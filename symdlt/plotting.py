@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from symdlt.definitions import BOOK, tensor
-from symdlt.errors import MissingLibraryError, require
+from symdlt.errors import MissingLibraryError, NotationError, require
 from symdlt.formats.latex import Conventions, tensor_name
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E6
 MARKERS = "osD^vPX<>pdh*"
 # Convention: from two decades on, a linear scale hides the smaller ones.
 DECADES = 100.0
+# Convention: so many names of a legend are as high as a figure of one column.
+ONE_COLUMN = 9
 
 
 def drawing_axes(ax: Axes | None) -> Axes:
@@ -67,7 +69,32 @@ def symbol_of(name: str, conventions: Conventions | None) -> str:
     use = Conventions() if conventions is None else conventions
     require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
     base, _, piece = name.partition(".")
-    return f"${tensor_name(tensor(base), int(piece or 0), replace(use, layers=False))}$"
+    return readable(f"${tensor_name(tensor(base), int(piece or 0), replace(use, layers=False))}$")
+
+
+def readable(text: str) -> str:
+    """A formula that matplotlib can write.
+
+    Raises:
+        NotationError: if it does not know a macro, and LaTeX is not set to write it.
+    """
+    if "\\" not in text:
+        return text
+    try:
+        from matplotlib import rcParams
+        from matplotlib.mathtext import MathTextParser
+    except ImportError:
+        return text
+    if not rcParams["text.usetex"]:
+        try:
+            MathTextParser("path").parse(text)
+        except ValueError as reason:
+            raise NotationError(
+                f"{text!r:.60} cannot be written by matplotlib. It was given in `letters`, and "
+                "matplotlib knows no macros of your own. Give a symbol, or set "
+                'rcParams["text.usetex"].'
+            ) from reason
+    return text
 
 
 def finish(ax: Axes, x: str, y: str, *, linear: bool = False) -> Axes:
@@ -94,4 +121,12 @@ def finish(ax: Axes, x: str, y: str, *, linear: bool = False) -> Axes:
 def legend_beside(ax: Axes) -> None:
     """A legend to the right of the data, which it never hides."""
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
+        many = len(ax.get_legend_handles_labels()[0]) > ONE_COLUMN
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            ncols=1 + many,
+            columnspacing=1.0,
+        )

@@ -16,7 +16,7 @@ from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW
 from symdlt.fixed_points.kernel_curve import KernelCurve
 from symdlt.fixed_points.universality import criticality
 from symdlt.formats.latex import Conventions, renamed
-from symdlt.plotting import drawing_axes, legend_beside, mark_of
+from symdlt.plotting import drawing_axes, legend_beside, mark_of, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
@@ -28,6 +28,10 @@ Array = Any
 POINTS = 60
 # Layers: kernels that have not come to rest by then show the network of that depth.
 LAYERS = 300
+# The colour where there is nothing to be drawn, none of the map's.
+DIVERGED = "0.8"
+# Larger variances are not built, a convention.
+LARGEST = 20.0
 # Points on a critical line, evenly in log K and again in K, a convention: it looks smooth.
 LINE = 150
 # Means have thirteen digits; a C_b that is smaller is their error.
@@ -76,6 +80,11 @@ def plot_phase_plane(
     columns, rows = (np.linspace(ends[0], ends[1], POINTS) for ends in (C_W, C_b))
     across, up = np.meshgrid(columns, rows)
     chi = chi_perp(KernelCurve(continuous_pieces(read)), across, up, start)
+    if not np.isfinite(chi).any():
+        raise SolutionError(
+            f"The kernels of {read.name[:60]!r} grow without bound, or do not come to rest, "
+            f"everywhere from C_W = {C_W[0]:g} to {C_W[1]:g}. They were to be drawn. Give another range."
+        )
     with np.errstate(divide="ignore"):
         depth = np.log10(np.minimum(1 / abs(np.log(chi)), DEEPEST))
     drawn = drawing_axes(ax)
@@ -87,7 +96,11 @@ def plot_phase_plane(
     bar.update_ticks()
     if np.nanmin(chi) < 1 < np.nanmax(chi):
         drawn.contour(across, up, chi, levels=[1], colors="white")
-    drawn.set_title(f"{read.name[:40]}: white, $\\chi_\\perp = 1$")
+    title = f"{read.name[:40]}: white, $\\chi_\\perp = 1$"
+    if np.isnan(chi).any():
+        drawn.set_facecolor(DIVERGED)
+        title += "; grey, no fixed kernel"
+    drawn.set_title(title)
     return _named(drawn, conventions)
 
 
@@ -140,7 +153,7 @@ def plot_criticality(
             low, high = grid[first], grid[last]
             dense = np.union1d(np.geomspace(low, high, LINE), np.linspace(low, high, LINE))
             weights, biases = _line(curve, dense)
-        inside = (biases >= C_b[0]) & (biases <= C_b[1])
+        inside = (biases >= C_b[0]) & (biases <= C_b[1]) & (weights <= LARGEST)
         line = np.where(inside, weights, np.nan), np.where(inside, biases, np.nan)
         drawn.plot(*line, label=read.name[:40], markevery=[], **mark)
         for point in criticality(one).points:
@@ -162,8 +175,8 @@ def _line(curve: KernelCurve, K: Array) -> tuple[Array, Array]:
 def _named(ax: Axes, conventions: Conventions | None) -> Axes:
     use = Conventions() if conventions is None else conventions
     require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
-    ax.set_xlabel(f"${renamed('C_W', use)}$")
-    ax.set_ylabel(f"${renamed('C_b', use)}$")
+    ax.set_xlabel(readable(f"${renamed('C_W', use)}$"))
+    ax.set_ylabel(readable(f"${renamed('C_b', use)}$"))
     return ax
 
 

@@ -78,7 +78,13 @@ def plot_depth(
         entry, values = _along_depth(result, name, samples)
         mark = mark_of(name, place)
         points = [found for found in compared if name in found.names]
-        label = _label(symbol_of(name, conventions), entry)
+        for found in points:
+            if any(i >= len(found.theory[name]) for i in entry):
+                raise KernelError(
+                    f"A comparison in `measured` has {len(found.theory[name])} samples, and the "
+                    f"entry {entry} of {name} is asked for. Compare the same samples."
+                )
+        label = _label(symbol_of(name, conventions), result, entry)
         mine = mark | {"marker": ""} if points else mark
         drawn.plot(layers, values, label=label, markevery=_every(layers), **mine)
         if points:
@@ -138,6 +144,7 @@ def plot_ratio(
     divisor = r"\,".join(powers(tuple(counted.elements())))
     above_text = symbol_of(numerator, conventions)[1:-1]
     label = f"${above_text} / {divisor if len(counted) == 1 else f'({divisor})'}$"
+    label = _label(label, result, tuple(samples[: axes(numerator)]))
     layers = np.arange(1, result.depth + 1)
     mark = mark_of(numerator)
     drawn.plot(layers, ratio, label=label, markevery=_every(layers), **mark)
@@ -146,7 +153,7 @@ def plot_ratio(
         expected = _expected(solution, numerator, layers)
         for name in factors:
             expected = expected / _expected(solution, name, layers)
-        drawn.plot(layers, expected, "--", color=mark["color"], label="asymptote")
+        drawn.plot(layers, expected, "--", color=mark["color"], label="asymptote, one input")
     return finish(drawn, LAYERS, label if len(drawn.lines) <= 2 else "ratio", linear=True)
 
 
@@ -176,15 +183,23 @@ def plot_correlations(
     [0.614, 0.593, 0.586]
     """
     require(result, Propagation, "a result of propagate", "Give one.")
+    if len({*result.blocks[:2]}) > 1:
+        raise KernelError(
+            "The two axes of G have different samples. They were chosen by `blocks`, and K of a "
+            "sample with itself is not there. Propagate with the same list for both."
+        )
     count = result["G"].shape[-1]
     require(pairs, Iterable | None, "pairs of samples", "Give pairs such as [(0, 1)].")
     drawn = drawing_axes(ax)
     layers = np.arange(1, result.depth + 1)
     shown = list(pairs) if pairs is not None else [*combinations(range(count), 2)][:10]
     for place, pair in enumerate(shown):
-        a, b = (_along_depth(result, "G", (sample, sample))[1] for sample in pair)
+        require(pair, Sequence, "a pair of samples", "Give pairs such as [(0, 1)].")
+        if len(pair) != 2:
+            raise KernelError(f"{pair!r} is no pair of samples. Give two positions, as in (0, 1).")
         both = _along_depth(result, "G", pair)[1]
-        text = "".join(map(str, pair)) if count <= 10 else ",".join(map(str, pair))
+        a, b = (_along_depth(result, "G", (sample, sample))[1] for sample in pair)
+        text = _numbers_of(result, pair)
         drawn.plot(
             layers,
             both / np.sqrt(a * b),
@@ -326,8 +341,15 @@ def _every(layers: NDArray[Any]) -> int:
     return max(1, len(layers) // (2 * MARKED))
 
 
-def _label(symbol: str, entry: tuple[int, ...]) -> str:
-    return f"{symbol}  {''.join(map(str, entry))}" if any(entry) else symbol
+def _label(symbol: str, result: Propagation, entry: tuple[int, ...]) -> str:
+    alone = all(len(block) == 1 for block in result.blocks)
+    return symbol if alone or not any(entry) else f"{symbol}  {_numbers_of(result, entry)}"
+
+
+def _numbers_of(result: Propagation, entry: Sequence[int]) -> str:
+    """The samples of an entry, by their numbers in the data."""
+    numbers = [block[i] for block, i in zip(result.blocks, entry, strict=False)]
+    return ("" if max(numbers) < 10 else ",").join(map(str, numbers))
 
 
 def _expected(solution: AsymptoticSolution, name: str, layers: NDArray[Any]) -> Array:

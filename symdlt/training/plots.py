@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,7 +37,7 @@ def plot_prediction(
 ) -> Axes:
     """Draw trained outputs: their mean, and a band of one standard deviation to each side.
 
-    At finite width the mean at infinite width is dashed.
+    At finite width the mean at infinite width is dashed; without a covariance there is no band.
 
     Args:
         prediction: what `predict`, `predict_infinite` or `posterior` returned.
@@ -72,8 +72,9 @@ def plot_prediction(
     order = np.argsort(places)
     drawn, blue = drawing_axes(ax), COLORS[0]
     mean, deviation = prediction.mean[:, output], _deviation(prediction, output)
-    band = (mean - deviation)[order], (mean + deviation)[order]
-    drawn.fill_between(places[order], *band, color=blue, alpha=0.2, lw=0, label="one deviation")
+    if deviation is not None:
+        band = (mean - deviation)[order], (mean + deviation)[order]
+        drawn.fill_between(places[order], *band, color=blue, alpha=0.2, lw=0, label="one deviation")
     drawn.plot(places[order], mean[order], color=blue, label="mean")
     if isinstance(prediction, Prediction):
         infinite = prediction.infinite.mean[order, output]
@@ -81,6 +82,12 @@ def plot_prediction(
     if measured is not None:
         _draw_networks(drawn, places, measured, output)
     if train is not None:
+        require(train, Sequence, "places and targets", "Give a pair of them.")
+        if len(train) != 2:
+            raise TrainingError(
+                f"train has {len(train)} parts. It has the places and the targets of training "
+                "samples. Give a pair of arrays."
+            )
         _draw_targets(drawn, *train)
     drawn.set_xlabel("sample" if x is None else "$x$")
     drawn.set_ylabel(f"output {output}" if outputs > 1 else "output")
@@ -90,11 +97,12 @@ def plot_prediction(
 
 def _draw_networks(drawn: Axes, places: Array, measured: ArrayLike, output: int) -> None:
     """Means of trained networks, with their standard deviations."""
-    networks = real_numbers("measured", measured, "an array of shape (networks, N)")
-    networks = networks[..., None] if networks.ndim == 2 else networks
-    if networks.ndim != 3 or networks.shape[1] != len(places) or networks.shape[2] <= output:
+    given = real_numbers("measured", measured, "an array of shape (networks, N)")
+    networks = given[..., None] if given.ndim == 2 else given
+    fits = networks.ndim == 3 and networks.shape[0] and networks.shape[1] == len(places)
+    if not fits or networks.shape[2] <= output or not np.isfinite(networks).all():
         raise TrainingError(
-            f"measured has the shape {networks.shape}. It has an output of each network for "
+            f"measured has the shape {given.shape}, or entries that are no finite numbers. It has an output of each network for "
             f"each of the {len(places)} samples: (networks, N), or (networks, N, n_L). "
             "Give for instance what `train_network` returns for each, stacked."
         )
@@ -124,18 +132,20 @@ def _draw_targets(drawn: Axes, *given: ArrayLike) -> None:
 
 def _line_of(name: str, value: ArrayLike, count: int) -> Array:
     places = real_numbers(name, value, f"an array of shape ({count},)").reshape(-1)
-    if places.size != count:
+    if places.size != count or not np.isfinite(places).all():
         raise TrainingError(
-            f"{name} has {places.size} entries. It places {count} samples on an axis. "
+            f"{name} has {places.size} entries, or some that are no finite numbers. It places {count} samples on an axis. "
             "Give one number for each."
         )
     return places
 
 
-def _deviation(prediction: Prediction | GaussianPrediction, output: int) -> Array:
-    """Standard deviations of one output; 0 where 1/n makes a variance negative."""
+def _deviation(prediction: Prediction | GaussianPrediction, output: int) -> Array | None:
+    """Standard deviations of one output, if known; 0 where 1/n makes a variance negative."""
     if isinstance(prediction, GaussianPrediction):
         return prediction.deviation
+    if not prediction.covariance_parts:
+        return None
     variances = prediction.covariance[:, :, output, output].diagonal()
     deviation: Array = np.sqrt(np.maximum(variances, 0.0))
     return deviation

@@ -111,7 +111,7 @@ def test_trained_networks_are_points_with_their_scatter(ax):
         ({"prediction": 3}, InputError, "3 is not a prediction"),
         ({"output": 1}, TrainingError, "There is no output 1"),
         ({"x": [1.0]}, TrainingError, "x has 1 entries"),
-        ({"measured": [[1.0, 2.0]]}, TrainingError, r"measured has the shape \(1, 2, 1\)"),
+        ({"measured": [[1.0, 2.0]]}, TrainingError, r"measured has the shape \(1, 2\)"),
         ({"train": ([1.0], [1.0, 2.0])}, TrainingError, "train has 1 places and 2 targets"),
     ],
 )
