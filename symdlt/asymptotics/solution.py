@@ -82,7 +82,17 @@ class AsymptoticSolution(Tabular):
             )
         known = {shown[name]: sp.sympify(value) for name, value in values.items()}
         tensors = tuple(tensor.at(known) for tensor in self.tensors)
-        return replace(self, tensors=tensors)
+        for tensor in tensors:
+            if any(
+                sp.sympify(f).has(sp.zoo, sp.oo, -sp.oo, sp.nan) for f in tensor.formulas.values()
+            ):
+                raise SolutionError(
+                    f"{tensor.name} or its ratio has no finite value with "
+                    f"{', '.join(f'{name}={value}' for name, value in values.items())}. They were "
+                    "put in for symbols. Give others: Theta is the denominator of ratios."
+                )
+        settings = ((name, sp.sympify(value).subs(known)) for name, value in self.hyperparameters)
+        return replace(self, tensors=tensors, hyperparameters=tuple(settings))
 
     def __repr__(self) -> str:
         shown = self.activation if len(self.activation) <= 40 else self.activation[:37] + "..."
@@ -143,7 +153,10 @@ class AsymptoticSolution(Tabular):
         return latex(self.tensors, self.hyperparameters, dict(self.values), use, tabular=tabular)
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex().replace('{align*}', '{aligned}')}$"
+        whole = latex(
+            self.tensors, self.hyperparameters, dict(self.values), Conventions(), most=None
+        )
+        return f"$\\displaystyle {whole.replace('{align*}', '{aligned}')}$"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, integers and strings; numbers are exact.

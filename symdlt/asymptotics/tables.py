@@ -14,8 +14,11 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 
 # Digits of a table, a convention.
 SHOWN = 10
+# Of one display: TeX breaks pages between displays only. Convention.
+MOST_ROWS = 10
 # In columns of a paper there is room for fewer.
 SHOWN_IN_COLUMNS = 4
+POWERS = 6
 # Narrow gaps, so that it fits the column of an article.
 COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
 SETTINGS = {
@@ -91,8 +94,9 @@ def latex(
     use: Conventions,
     *,
     tabular: bool = False,
+    most: int | None = MOST_ROWS,
 ) -> str:
-    """A display: the settings, each tensor, and its ratio if it is suppressed by 1/n.
+    """Displays: the settings, each tensor, and its ratio if it is suppressed by 1/n.
 
     Or a table with a row for each tensor: power of ℓ, coefficient, ratio; then the settings.
 
@@ -102,10 +106,14 @@ def latex(
         values: what describes the activation; p_perp is in powers of the depth L.
         use: choices of notation.
         tabular: a table.
+        most: rows of one display; all of them if None.
     """
     formulas = [value for _, value in settings] + [values.get("p_perp", sp.Integer(1))]
     found = _symbols(tensors).union(*(sp.sympify(one).free_symbols for one in formulas))
-    names = {s: LATEX_NAMES[s.name] for s in sorted(found, key=str) if s.name in LATEX_NAMES}
+    letters = dict(use.letters)
+    known = LATEX_NAMES | {"K": f"{use.kernel}_1"}
+    known |= {k: rf"\widetilde{{{letters[k]}}}" for k in ("lambda_b", "lambda_W") if k in letters}
+    names = {s: known[s.name] for s in sorted(found, key=str) if s.name in known}
     plain = replace(use, layers=False, letters=())
     digits = SHOWN_IN_COLUMNS if tabular else SHOWN
     deep = sp.sympify(values.get("p_perp", 1)) - 1
@@ -115,11 +123,15 @@ def latex(
         for name, value in settings
         if name in SETTINGS
     ]
+    if any(symbol.name == "K" for symbol in names):
+        set_to.append((f"{use.kernel}_1", f"{use.kernel}^{{(1)}}"))
     if not tabular:
         lines = [f"{name} &= {value}" for name, value in set_to]
         lines += [line for row in rows for line in row.equations()]
-        body = " \\\\\n".join(lines)
-        return renamed(f"\\begin{{align*}}\n{body}\n\\end{{align*}}", use)
+        step = most or len(lines)
+        parts = (" \\\\\n".join(lines[k : k + step]) for k in range(0, len(lines), step))
+        shown = "\n".join(f"\\begin{{align*}}\n{part}\n\\end{{align*}}" for part in parts)
+        return renamed(shown, use)
     heads = r"& power of $\ell$ & coefficient & ratio & behaviour \\ \hline \noalign{\vskip 1ex}"
     body = " \\\\[0.8ex]\n".join(map(_LatexRow.cells, rows))
     told = ", ".join(f"${name} = {value}$" for name, value in set_to)
@@ -146,11 +158,12 @@ class _LatexRow:
         if a.coefficient == 0:
             return cls(letter, "", "0", (), "", ())
         logs = (_latex_power(r"\log", a.log_power) + r" \ell",) if a.log_power else ()
-        power = sp.latex(-_short(a.exponent, digits), symbol_names=names)
+        # Powers differ by small numbers, which rounding must leave there.
+        power = sp.latex(-_short(a.exponent, max(digits, POWERS)), symbol_names=names)
         depth = (_latex_power(r"\ell", power),) if a.exponent != 0 else ()
         value = _latex_factor(a.coefficient, names, digits)
         if a.edges and deep != 0:
-            exponent = sp.latex(_short(a.edges * deep, digits), symbol_names=names)
+            exponent = sp.latex(_short(a.edges * deep, max(digits, POWERS)), symbol_names=names)
             value += rf"\,{_latex_power('L', exponent)}"
         if not a.order:
             return cls(letter, power, value, (*depth, *logs), "", ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symdlt.cli.options import (
@@ -185,6 +186,9 @@ def _draw(options: argparse.Namespace) -> str:
         recursion = derive(one, piece=piece, form=options.form)
         what = term_of(recursion, options.term)
     drawing = draw(what)
+    kind = Path(options.output or "").suffix
+    if kind and kind != {"svg": ".svg", "tikz": ".tex"}[options.format]:
+        options.complain(f"{options.output}: a name ends with .svg, or with .tex for --format tikz")
     return drawing.svg if options.format == "svg" else drawing.tikz
 
 

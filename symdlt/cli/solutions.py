@@ -101,6 +101,8 @@ def _exponents(options: argparse.Namespace) -> str:
     highest = correlators(options.order)  # refused before the lower ones are worked through
     wanted = [*(c for order in range(options.order) for c in correlators(order)), *highest]
     solution = exponents(options.activation, wanted, at_fixed_point=options.at_fixed_point)
+    if options.check is not None and options.format in ("latex", "tabular"):
+        options.complain("--check prints a text or JSON; leave --format out, or give json")
     if options.check is not None:
         from symdlt.networks import check_exponents
 

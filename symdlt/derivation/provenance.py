@@ -74,7 +74,7 @@ def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
         contribution = replay(diagram, term, recursion.samples, recursion.form)
         yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
         steps = [*_steps(recursion, diagram), *_derivatives(recursion, diagram, term)]
-        steps += _factor(diagram, contribution)
+        steps += _factor(recursion.form, diagram, contribution)
         yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
     if len(term.origins) > 1:
         yield f"Sum of the contributions: {term.coefficient}"
@@ -179,7 +179,8 @@ def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         pairs += [f"{above[v]}={z}" for v, z in zip(cumulant.joined, names, strict=False)]
         bare = names[len(cumulant.joined) :]
         pairs += [f"{a}={b}" for a, b in zip(bare[::2], bare[1::2], strict=True)]
-        each = "; each z differentiates the bracket of its neuron" if inserted else ""
+        does = "stands in" if recursion.form == "z" else "differentiates"
+        each = f"; each z {does} the bracket of its neuron" if inserted else ""
         name = tensor_text(factor, recursion.single_input)
         order = _order("n'", cumulant.order)
         yield (
@@ -199,7 +200,8 @@ def _derivatives(recursion: Recursion, diagram: Diagram, term: RecursionTerm) ->
         order = contraction.orders[names.index(label)] + count
         result = "1" if order - count == FIELD else function_text(order)
         parts.append(f"{count} on vertex {label}, so {result}")
-    yield f"Of these derivatives, in this term: {'; '.join(parts)}."
+    one = ", for example" * recursion.single_input
+    yield f"Of these derivatives, in this term{one}: {'; '.join(parts)}."
 
 
 def _order(width: str, power: int) -> str:
@@ -214,11 +216,12 @@ def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:
     return f"tree({', '.join(edges)})"
 
 
-def _factor(diagram: Diagram, contribution: Fraction) -> Iterator[str]:
+def _factor(form: str, diagram: Diagram, contribution: Fraction) -> Iterator[str]:
     """The contribution as symmetry times the ways to take the derivatives of the brackets."""
+    does = "insert z's into" if form == "z" else "take the derivatives of"
     ways = contribution / diagram.coefficient
     if diagram.coefficient != 1 or ways != 1:
         yield (
             f"Symmetry and falling factorials give {diagram.coefficient}, and {ways} of the ways "
-            f"to take the derivatives give these brackets: {contribution}."
+            f"to {does} the brackets give these: {contribution}."
         )

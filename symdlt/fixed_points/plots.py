@@ -83,7 +83,8 @@ def plot_phase_plane(
     if not np.isfinite(chi).any():
         raise SolutionError(
             f"The kernels of {read.name[:60]!r} grow without bound, or do not come to rest, "
-            f"everywhere from C_W = {C_W[0]:g} to {C_W[1]:g}. They were to be drawn. Give another range."
+            f"everywhere from C_W = {C_W[0]:g} to {C_W[1]:g}. They were to be drawn. "
+            "Give another range."
         )
     with np.errstate(divide="ignore"):
         depth = np.log10(np.minimum(1 / abs(np.log(chi)), DEEPEST))

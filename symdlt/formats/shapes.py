@@ -7,6 +7,7 @@ from html import escape
 from os import PathLike, fspath
 from typing import TypeAlias
 
+from symdlt.errors import InputError
 from symdlt.files import write_whole
 
 Point: TypeAlias = tuple[float, float]
@@ -193,9 +194,16 @@ class Drawing:
         """Write the drawing to a file, as TikZ if its name ends with tex, and else as SVG.
 
         Raises:
+            InputError: if the name ends neither with svg nor with tex.
             OSError: if it cannot be written.
         """
-        write_whole(path, self.tikz if fspath(path).endswith(".tex") else self.svg)
+        name = fspath(path)
+        if not name.endswith((".svg", ".tex")):
+            raise InputError(
+                f"{name!r:.80} names no drawing. It was given to `save`. Let it end with .svg, or "
+                "with .tex for TikZ."
+            )
+        write_whole(path, self.tikz if name.endswith(".tex") else self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg

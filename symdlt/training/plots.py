@@ -102,9 +102,9 @@ def _draw_networks(drawn: Axes, places: Array, measured: ArrayLike, output: int)
     fits = networks.ndim == 3 and networks.shape[0] and networks.shape[1] == len(places)
     if not fits or networks.shape[2] <= output or not np.isfinite(networks).all():
         raise TrainingError(
-            f"measured has the shape {given.shape}, or entries that are no finite numbers. It has an output of each network for "
-            f"each of the {len(places)} samples: (networks, N), or (networks, N, n_L). "
-            "Give for instance what `train_network` returns for each, stacked."
+            f"measured has the shape {given.shape}, or entries that are no finite numbers. It has "
+            f"an output of each network for each of the {len(places)} samples: (networks, N), or "
+            "(networks, N, n_L). Give for instance what `train_network` returns for each, stacked."
         )
     found = networks[:, :, output]
     drawn.errorbar(
@@ -134,7 +134,8 @@ def _line_of(name: str, value: ArrayLike, count: int) -> Array:
     places = real_numbers(name, value, f"an array of shape ({count},)").reshape(-1)
     if places.size != count or not np.isfinite(places).all():
         raise TrainingError(
-            f"{name} has {places.size} entries, or some that are no finite numbers. It places {count} samples on an axis. "
+            f"{name} has {places.size} entries, or some that are no finite numbers. "
+            f"It places {count} samples on an axis. "
             "Give one number for each."
         )
     return places

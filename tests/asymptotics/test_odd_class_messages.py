@@ -81,3 +81,23 @@ def test_a_table_says_what_the_text_says(activation):
         if tensor.coefficient != 0:
             assert float(row[1].strip("$")) == pytest.approx(-float(tensor.exponent), rel=1e-3)
     assert table.count(r"\lambda_W^{(\ell)} = ") == 1
+
+
+def test_values_without_a_finite_solution_are_refused():
+    with pytest.raises(SolutionError, match="no finite value with lambda_b=-1, lambda_W=2"):
+        exponents("tanh", ["D"]).at(lambda_b=-1, lambda_W=2)
+    put_in = exponents("tanh", ["D"]).at(lambda_b=1, lambda_W=2)
+    assert r"\lambda_W^{(\ell)} &= 2" in put_in.latex()
+
+
+def test_displays_are_short_enough_for_pages():
+    latex = exponents("tanh").latex()
+    parts = latex.split("\\end{align*}")
+    assert max(part.count("&=") for part in parts) <= 10
+    assert exponents("tanh")._repr_latex_().count("aligned") == 2
+
+
+def test_the_kernel_of_a_scale_invariant_network_is_that_of_its_first_layer():
+    latex = exponents("relu", ["V"]).latex()
+    assert "K_1 &= K^{(1)}" in latex
+    assert "K^{(\\ell)} &= K_{1}" in latex or "K^{(\\ell)} &= K_1" in latex

@@ -159,6 +159,15 @@ def test_the_phase_plane_is_drawn():
         plot_phase_plane("sin", C_W=(2, 1))
 
 
+def test_where_kernels_diverge_the_plane_says_so():
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = plot_phase_plane("relu")
+    assert "grey, no fixed kernel" in ax.get_title()
+    assert "grey" not in plot_phase_plane("tanh").get_title()
+    with pytest.raises(SolutionError, match="grow without bound"):
+        plot_phase_plane("exp(z)")
+
+
 def test_criticality_of_several_activations_is_drawn():
     pytest.importorskip("matplotlib").use("Agg")
     ax = plot_criticality(["tanh", "gelu", "relu"], C_b=(0, 0.4))

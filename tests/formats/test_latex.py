@@ -261,3 +261,41 @@ def test_documents_without_layers_say_what_a_prime_is():
     assert "A prime on a tensor" in plain
     assert "A prime on a tensor" not in layered
     assert "joint cumulant" in plain
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"letters": {"V": "K"}},
+        {"kernel": "V"},
+        {"letters": {"C_W": "C_b"}},
+        {"sample": "K"},
+        {"frozen_ntk": "K"},
+    ],
+)
+def test_no_letter_has_two_meanings(choices):
+    with pytest.raises(NotationError, match=r"stands for .* and for .*A letter has one meaning"):
+        Conventions(**choices)
+
+
+@pytest.mark.parametrize("letters", ["V", [("V",)], {"C_W": "2"}])
+def test_letters_of_other_kinds_are_refused(letters):
+    with pytest.raises(NotationError, match="cannot be the letter"):
+        Conventions(letters=letters)
+
+
+def test_a_forward_equation_without_layers_has_a_prime():
+    equation = forward_equation(Forest(2, ((0, 1),)))
+    source = document(equation, conventions=Conventions(layers=False)).source
+    assert r"^{\prime} &=" in source
+    assert "The prime of the left side" in source
+
+
+def test_laws_of_a_layer_have_the_letters_too():
+    recursion = derive("G", layer="z' = W s(z) + b", inputs="one")
+    other = derive("G", layer="z' = xi z + W s(z)", inputs="one", at=2)
+    use = Conventions(letters={"C_W": "g^2", "lambda_W": r"\eta"})
+    for one in (recursion, other):
+        source = document(one, conventions=use).source
+        assert "C_W" not in source
+        assert "C_{W}" not in source

@@ -10,6 +10,7 @@ from symdlt.errors import (
     InputError,
     KernelError,
     MissingLibraryError,
+    NotationError,
     SolutionError,
     UnknownTensorError,
 )
@@ -78,6 +79,31 @@ def test_correlations_of_samples(ax):
     np.testing.assert_allclose(lines["samples 01"], expected)
     with pytest.raises(KernelError, match="G has no entry"):
         plot_correlations(result, [(0, 3)], ax)
+
+
+def test_blocks_are_named_by_their_samples(ax):
+    x = [[1.0, 0.5], [0.2, -1.0], [2.0, 1.0], [0.3, 0.3]]
+    cut = NETWORK.propagate(x, ["G"], blocks=[[1, 2], [1, 3]])
+    plot_depth(cut, ["G"], ax, samples=(0, 1))
+    assert ax.lines[0].get_label() == "$K$  13"
+    with pytest.raises(KernelError, match="The two axes of G have different samples"):
+        plot_correlations(cut, ax=ax)
+    with pytest.raises(KernelError, match="is no pair of samples"):
+        plot_correlations(NETWORK.propagate(x, "G"), [(0,)], ax)
+    both = NETWORK.propagate(x, ["G"], blocks=[[1, 3], [1, 3]])
+    plot_correlations(both, ax=ax)
+    assert ax.lines[1].get_label() == "samples 13"
+
+
+def test_letters_that_matplotlib_cannot_write_are_refused(ax):
+    with pytest.raises(NotationError, match="knows no macros of your own"):
+        plot_depth(RESULT, ["V"], ax, conventions=Conventions(letters={"V": r"\VEns"}))
+
+
+def test_a_comparison_of_fewer_samples_is_told(ax):
+    result = NETWORK.propagate([[1.0, 0.5]] * 2 + [[0.1, 0.2]], ["V"])
+    with pytest.raises(KernelError, match="A comparison in `measured` has 2 samples"):
+        plot_depth(result, ["V"], ax, samples=(2, 2, 2, 2), measured=[COMPARISON])
 
 
 def test_letters_are_the_users(ax):

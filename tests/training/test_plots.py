@@ -112,9 +112,18 @@ def test_trained_networks_are_points_with_their_scatter(ax):
         ({"output": 1}, TrainingError, "There is no output 1"),
         ({"x": [1.0]}, TrainingError, "x has 1 entries"),
         ({"measured": [[1.0, 2.0]]}, TrainingError, r"measured has the shape \(1, 2\)"),
+        ({"x": [1.0, np.inf, 2.0]}, TrainingError, "no finite numbers"),
+        ({"measured": np.empty((0, 3))}, TrainingError, r"measured has the shape \(0, 3\)"),
+        ({"train": 5}, InputError, "5 is not places and targets"),
+        ({"train": [1.0]}, TrainingError, "train has 1 parts"),
         ({"train": ([1.0], [1.0, 2.0])}, TrainingError, "train has 1 places and 2 targets"),
     ],
 )
 def test_predictions_that_cannot_be_drawn(arguments, error, message):
     with pytest.raises(error, match=message):
         plot_prediction(**{"prediction": FINITE, **arguments})
+
+
+def test_without_a_covariance_there_is_no_band(ax):
+    plot_prediction(Prediction(INFINITE, {"NTK": PART}, {}), ax=ax)
+    assert not ax.collections

@@ -76,7 +76,12 @@ of lower degree; for three, ${:}z_1z_2z_3{:} = z_1z_2z_3 - %sz_3 - %sz_2 - %sz_1
 _FORWARD_NOTATION = r"""\subsection*{Stochastic forward equation}
 A hat marks what still depends on the weights and biases of one network. Sums over neurons
 $j$ run from $1$ to~$n_\ell$; primes are derivatives of the activation $\sigma$ at the
-preactivation of the neuron and sample in the subscript. """
+preactivation of the neuron and sample in the subscript. Subscripts are neurons, and after the
+semicolon samples; $\delta$ of two neurons is $1$ where they are equal and otherwise $0$. $W$ are
+the weights of layer~$\ell+1$, of the variance $C_W/n_\ell$; its learning rates are $\lambda_b$ for
+biases and $\lambda_W/n_\ell$ for weights. """
+
+_FORWARD_PRIME = r"""The prime of the left side says that it is of layer~$\ell+1$. """
 
 _FORWARD_EDGES = r"""The superscript of $\widehat{X}$ lists the edges of a tree; its subscripts are
 numbered from~$0$. """
@@ -151,6 +156,7 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
     if isinstance(what, ForwardEquation):
         body = forward_latex(what, use)
         notation = _FORWARD_NOTATION + (_FORWARD_EDGES if r"\widehat{X}" in body else "")
+        notation += "" if use.layers else _FORWARD_PRIME
         notation = _prose(notation, use)
         return LatexDocument(f"{preamble}{notation}\n{_display(body, use)}\n{_END}")
     recursions = _recursions(what)
@@ -178,6 +184,7 @@ def _display(body: str, use: Conventions, label: str = "") -> str:
 
 def _prose(text: str, use: Conventions) -> str:
     """A text with letters of the user in its formulas."""
+    text = re.sub(r"_\{(\w)\}", r"_\1", text)
     return re.sub(r"\$[^$]+\$", lambda found: renamed(found[0], use), text)
 
 

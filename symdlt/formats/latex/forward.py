@@ -26,7 +26,7 @@ def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None 
         most: how many terms are printed at most; the others are counted.
     """
     forest = equation.forest
-    upper = use.layer(r"\ell+1")
+    upper = use.layer(r"\ell+1") or r"^{\prime}"
     head = product_text(
         tree_text(forest.edges, tree, [f"i_{v}" for v in tree], tree, upper, use)
         for tree in forest.components

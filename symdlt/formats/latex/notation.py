@@ -15,7 +15,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 
 from symdlt.algebra.names import GREEK
-from symdlt.definitions import FIELD, Correlator, ascii_name, primes
+from symdlt.definitions import BOOK, FIELD, Correlator, ascii_name, primes
 from symdlt.errors import NotationError, require
 
 _PAIRED = frozenset("VA")
@@ -136,8 +136,26 @@ class Conventions:
                     "and gets subscripts and superscripts of its own. Give a letter, a Greek "
                     r"letter such as \Theta, or one of these in a style, as in \mathcal{K}."
                 )
+        self._refuse_one_letter_for_two()
         require(self.layers, bool, "True or False", "It says whether layers are written.")
         require(self.width, int | float, "the width of a line", "Give it in points.")
+
+    def _refuse_one_letter_for_two(self) -> None:
+        written = {name: _as_written(name) for name in ("sigma", "z", "n", "ell", "C_b", "C_W")}
+        written |= {name: name for name in BOOK if name not in ("G", "H")} | {
+            "samples": self.sample
+        }
+        written |= {"the kernel": self.kernel, "the NTK": self.frozen_ntk}
+        same = {"G", "H", "K", "Theta"}  # of which the kernel and the NTK are leading pieces
+        written |= {name: text for name, text in dict(self.letters).items() if name not in same}
+        read: dict[str, str] = {}
+        for name, text in written.items():
+            if text in read and text:
+                raise NotationError(
+                    f"{text} stands for {read[text]} and for {name}. A letter has one meaning. "
+                    "Give one of them another."
+                )
+            read[text] = name
 
     @property
     def points(self) -> float:
@@ -169,9 +187,11 @@ def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:
     """Letters of users by name, refused if they would do more than stand there."""
     pairs = given.items() if isinstance(given, Mapping) else given
     found = []
-    for name, text in pairs if isinstance(pairs, Iterable) else [(given, None)]:
+    listed: list[object] = list(pairs) if isinstance(pairs, Iterable) else [given]
+    for pair in listed:
+        name, text = pair if isinstance(pair, tuple) and len(pair) == 2 else (given, None)
         usable = isinstance(text, str) and _LETTER.fullmatch(text) and not _ACTING.search(text)
-        balanced = usable and _is_balanced(str(text))
+        balanced = usable and _is_balanced(str(text)) and re.search("[A-Za-z]", str(text))
         if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name) and balanced):
             raise NotationError(
                 f"{short_repr(text)} cannot be the letter of {short_repr(name)}. It was given in "
