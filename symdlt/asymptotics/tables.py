@@ -16,6 +16,8 @@ from symdlt.formats.latex import Conventions, renamed, tensor_name
 SHOWN = 10
 # Of one display: TeX breaks pages between displays only. Convention.
 MOST_ROWS = 10
+# A display of an article is as wide as this; convention.
+SHOWN_IN_DISPLAYS = 8
 # In columns of a paper there is room for fewer.
 SHOWN_IN_COLUMNS = 4
 POWERS = 6
@@ -115,7 +117,7 @@ def latex(
     known |= {k: rf"\widetilde{{{letters[k]}}}" for k in ("lambda_b", "lambda_W") if k in letters}
     names = {s: known[s.name] for s in sorted(found, key=str) if s.name in known}
     plain = replace(use, layers=False, letters=())
-    digits = SHOWN_IN_COLUMNS if tabular else SHOWN
+    digits = SHOWN_IN_COLUMNS if tabular else SHOWN_IN_DISPLAYS
     deep = sp.sympify(values.get("p_perp", 1)) - 1
     rows = [_LatexRow.of(asymptote, names, plain, digits, deep) for asymptote in tensors]
     set_to = [

@@ -51,6 +51,7 @@ class SmoothMeans:
     """Means for a smooth activation; those of pairs by Mehler's formula.
 
     Where functions of a known text vary faster than nodes at equal steps can follow, panels end.
+    What is set as after_block is told which part of the means of four of a layer is done.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class SmoothMeans:
     ) -> None:
         check_callable(activation)
         check_together(together)
+        self.after_block: Callable[[float], object] | None = None
         self.activation = tuple(activation)
         self.tolerance = checked_tolerance(tolerance)
         self.together = together
@@ -79,7 +81,13 @@ class SmoothMeans:
             found |= dict(zip(pairs, tables, strict=True))
         if fours:
             tables = quadruple_means(
-                self.activation, K, fours, samples, self.tolerance, self.together
+                self.activation,
+                K,
+                fours,
+                samples,
+                self.tolerance,
+                self.together,
+                after_block=self.after_block,
             )
             found |= dict(zip(fours, tables, strict=True))
         return [found[tuple(order)] for order in orders]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
 from numbers import Real
@@ -45,6 +45,8 @@ Mask = NDArray[np.bool_]
 Parts = dict[Pattern, list[tuple[Indices, Array]]]
 
 TOLERANCES = (1e-12, 1e-2)
+# Measured: a line has some hundred nodes where a plane has some thousand.
+LINE_EFFORT = 0.05
 
 
 def quadruple_means(
@@ -55,6 +57,7 @@ def quadruple_means(
     tolerance: float = 1e-7,
     together: Together | None = None,
     half: int | None = None,
+    after_block: Callable[[float], object] | None = None,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for z ~ N(0, K) for each (a, b, c, d) in patterns.
 
@@ -79,7 +82,9 @@ def quadruple_means(
     if not patterns:
         return []
     with np.errstate(all="ignore"):
-        return quadruples_of(activation, given, patterns, asked, tolerance, together, half)
+        return quadruples_of(
+            activation, given, patterns, asked, tolerance, together, half, after_block
+        )
 
 
 def checked_tolerance(tolerance: Any) -> float:
@@ -134,8 +139,9 @@ def quadruples_of(
     tolerance: float,
     together: Together | None,
     half: int | None = None,
+    after_block: Callable[[float], object] | None = None,
 ) -> list[Array]:
-    """The means from checked input."""
+    """The means from checked input; after_block is told which part of the work is done."""
     lowest_eigenvalue(given.rho)
     lines, place = lines_of(given)
     plain = sorted({tuple(sorted(p)) for p in patterns})
@@ -147,9 +153,13 @@ def quadruples_of(
     parts: Parts = {p: [] for p in plain}
     live = [p for p in plain if math.prod(model.parities[k] for k in p) >= 0]
     halves = None if half is None else Halves.of(patterns, place, half, lines.roots.size)
-    for block in blocks_of(lines, live, wanted, halves):
+    blocks = list(blocks_of(lines, live, wanted, halves))
+    efforts = np.cumsum([effort(block) for block in blocks])
+    for block, done in zip(blocks, efforts, strict=True):
         found, accuracy = resolved_means(model, accuracy, block)
         collect(parts, lines.roots.size, block, found)
+        if after_block is not None:
+            after_block(float(done / efforts[-1]))
     count = lines.roots.size
     full = {
         p: assembled(p, parts[p], count) if p in live else np.zeros((count,) * 4) for p in plain
@@ -164,6 +174,12 @@ def quadruples_of(
             means[hidden] = np.nan
         results.append(means)
     return results
+
+
+def effort(block: Block) -> float:
+    """How blocks compare in their work: by pairs and products, and planes have more nodes."""
+    share = 1.0 if len(block.leads) == 2 else LINE_EFFORT
+    return share * len(block.products) * (1 + block.others.size) ** 2
 
 
 def resolving_step(chain: Sequence[Function], variance: float) -> float:

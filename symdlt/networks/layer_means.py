@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -126,9 +126,19 @@ def functions_of(
     return activation[: derivatives + 1]
 
 
-def layer_means(mlp: Network, derivatives: int, tolerance: float, zero_slopes: bool) -> LayerMeans:
+def layer_means(
+    mlp: Network,
+    derivatives: int,
+    tolerance: float,
+    zero_slopes: bool,
+    after_block: Callable[[float], object] | None = None,
+) -> LayerMeans:
     """How the means of every layer are taken; zero_slopes is that of KinkedMeans."""
-    return means_of(mlp.activation, derivatives, tolerance, zero_slopes)
+    means = means_of(mlp.activation, derivatives, tolerance, zero_slopes)
+    smooth = means.means if isinstance(means, MeansWithConstants) else means
+    if isinstance(smooth, SmoothMeans):
+        smooth.after_block = after_block
+    return means
 
 
 def means_of(

@@ -36,6 +36,7 @@ Array = NDArray[np.float64]
 Cut: TypeAlias = tuple[tuple[int, ...], ...]
 Place: TypeAlias = tuple[slice, ...]
 AfterLayer: TypeAlias = Callable[[int], object]
+AfterBlock: TypeAlias = Callable[[float], object]
 
 # Bytes: samples are one task, in which nothing is computed twice, if its arrays take no more.
 # Measured, tanh, V at ten layers: 24 samples in groups of four 19.6 s, in one task 1.9 s.
@@ -45,6 +46,8 @@ TOGETHER = 2**30
 ARRAYS, ARRAYS_EACH = 12, 3
 # Convention: of more samples, one task takes four groups of six, or two of twelve.
 MOST_SAMPLES = 24
+# Steps in which the progress of one task is shown.
+PARTS = 100
 # How many tolerances a variance may be below zero: errors are about one.
 SLACK = 100.0
 
@@ -161,13 +164,18 @@ def quadruples(groups: Cut) -> NDArray[np.intp]:
     return np.array(sorted(found), dtype=np.intp)
 
 
-def run(task: Task, after_layer: AfterLayer | None = None) -> list[dict[str, Array]]:
+def run(
+    task: Task, after_layer: AfterLayer | None = None, after_block: AfterBlock | None = None
+) -> list[dict[str, Array]]:
     """Compute a task: for each cut its tensors, with the layers along the first axis.
 
     Raises:
         KernelError: if the kernel refuses the numbers.
     """
-    arrays = _one_sample(task) if _is_simple(task) else _many_samples(task, task.names, after_layer)
+    if _is_simple(task):
+        arrays = _one_sample(task)
+    else:
+        arrays = _many_samples(task, task.names, after_layer, after_block)
     _check_variances(arrays, task.tolerance)
     layers = range(task.mlp.depth)
     return [
@@ -226,7 +234,10 @@ def _one_sample(task: Task) -> dict[str, Array]:
 
 
 def _many_samples(
-    task: Task, names: tuple[str, ...], after_layer: AfterLayer | None = None
+    task: Task,
+    names: tuple[str, ...],
+    after_layer: AfterLayer | None = None,
+    after_block: AfterBlock | None = None,
 ) -> dict[str, Array]:
     mlp, count = task.mlp, derivatives_of(names)
     learning = any(name not in WITHOUT_LEARNING for name in names)
@@ -243,10 +254,29 @@ def _many_samples(
             widths=mlp.widths,
             tensors=names,
             samples=None if task.groups is None else quadruples(task.groups),
-            means=layer_means(mlp, count, task.tolerance, zero_slopes),
+            means=layer_means(mlp, count, task.tolerance, zero_slopes, after_block),
             after_layer=after_layer,
         )
     return found
+
+
+class _Watch:
+    """What part of a task is done, in layers and within them; the first one costs nothing."""
+
+    def __init__(self, parts: Iterator[int], layers: int) -> None:
+        self.parts, self.layers, self.finished, self.shown = parts, layers, -1, 0
+
+    def after_layer(self, _: int) -> None:
+        """Another layer is done, the first one before all others."""
+        self.finished += 1
+        self.after_block(0.0)
+
+    def after_block(self, part: float) -> None:
+        """Some part of the layer that is next is done."""
+        done = PARTS * (max(self.finished, 0) + part) / self.layers
+        while self.shown <= min(done, PARTS - 1):
+            next(self.parts)
+            self.shown += 1
 
 
 @contextmanager
@@ -269,12 +299,10 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        # The first layer costs nothing: its kernels are overlaps.
-        weights = [0.0] + [1.0] * (tasks[0].mlp.depth - 1)
-        layers_tracked = track(range(len(weights)), "propagating, layer", progress, weights)
-        with closing(layers_tracked) as layers:
-            next(layers)
-            yield run(tasks[0], lambda _: next(layers))
+        weights = [1.0] * PARTS
+        with closing(track(range(PARTS), "propagating, percent", progress, weights)) as parts:
+            watch = _Watch(parts, max(tasks[0].mlp.depth - 1, 1))
+            yield run(tasks[0], watch.after_layer, watch.after_block)
         return
     if executor is None:
         weights = [_work(task) for task in tasks]

@@ -326,7 +326,7 @@ def test_what_is_left_counts_the_work_of_what_is_left(monkeypatch, capsys):
 def test_the_time_of_a_propagation_is_told_within_a_factor_of_three(monkeypatch, capsys):
     monkeypatch.setattr(progress, "TOLD_FROM", 1e-9)
     mlp = MLP(activation="tanh", widths=[8], C_b=0.1, C_W=1.2)
-    x = np.random.default_rng(0).standard_normal((24, 6))
+    x = np.random.default_rng(0).standard_normal((36, 6))
     start = perf_counter()
     mlp.propagate(x, "V")
     taken = perf_counter() - start
