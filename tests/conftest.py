@@ -82,3 +82,14 @@ def difference_of(left, right):
         if not lines and getattr(left, place) != getattr(right, place):
             lines.append(f"{left.name}, {place}: equal terms in another order")
     return lines
+
+
+@pytest.fixture
+def ax():
+    """An Axes of matplotlib, closed behind the test."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot.figure().add_subplot()
+    pyplot.close("all")

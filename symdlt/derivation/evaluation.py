@@ -89,19 +89,25 @@ def _in_derivative_form(
     slots = z_slots(diagram)
     choices = [sorted({sample for sample, _ in bases[group]}) for group in slots]
     for labels in product(*choices):
-        received: list[list[int]] = [[] for _ in bases]
-        for group, label in zip(slots, labels, strict=True):
-            received[group].append(label)
-        outcomes = [
-            differentiate(base, tuple(sorted(got)))
-            for base, got in zip(bases, received, strict=True)
-        ]
+        outcomes = _differentiated(bases, slots, labels)
         tensors = tuple(sorted(tensor_factors(diagram, samples, labels), key=lambda t: t.sort_key))
         for outcome in product(*outcomes):
             number = 1
             for _, count in outcome:
                 number *= count
             yield tuple(sorted(Bracket(factors) for factors, _ in outcome)), tensors, number
+
+
+def _differentiated(
+    bases: list[tuple[Slot, ...]], slots: list[int], labels: tuple[int, ...]
+) -> list[tuple[tuple[tuple[Slot, ...], int], ...]]:
+    """What becomes of the factors of each group if the z's fall on these labels."""
+    received: list[list[int]] = [[] for _ in bases]
+    for group, label in zip(slots, labels, strict=True):
+        received[group].append(label)
+    return [
+        differentiate(base, tuple(sorted(got))) for base, got in zip(bases, received, strict=True)
+    ]
 
 
 def z_slots(diagram: Diagram) -> list[int]:
@@ -165,13 +171,7 @@ def fallen(diagram: Diagram, term: RecursionTerm) -> tuple[int, ...] | None:
     bases = group_factors(diagram, names)
     wanted = Counter(term.brackets), Counter(term.tensors)
     for labels in product(*(sorted({label for label, _ in bases[group]}) for group in slots)):
-        received: list[list[int]] = [[] for _ in bases]
-        for group, label in zip(slots, labels, strict=True):
-            received[group].append(label)
-        outcomes = [
-            differentiate(base, tuple(sorted(got)))
-            for base, got in zip(bases, received, strict=True)
-        ]
+        outcomes = _differentiated(bases, slots, labels)
         if not all(outcomes):
             continue
         brackets = Counter(Bracket(outcome[0][0]).at(same) for outcome in outcomes)

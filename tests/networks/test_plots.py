@@ -30,16 +30,6 @@ V = np.arange(16.0).reshape((2,) * 4)
 COMPARISON = Comparison(NETWORK, {"V": V}, {"V": V + 1}, {"V": np.ones_like(V)}, 100, True)
 
 
-@pytest.fixture
-def ax():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot.figure().add_subplot()
-    pyplot.close("all")
-
-
 def test_depth(ax):
     assert plot_depth(RESULT, ["V", "G"], ax, measured=[COMPARISON]) is ax
     lines = {line.get_label(): line.get_xydata() for line in ax.get_lines()}

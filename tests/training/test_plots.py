@@ -11,16 +11,6 @@ from symdlt.training import GaussianPrediction, Prediction, plot_ntk_ellipse, pl
 H = np.array([[[1.0, 0.5], [0.5, 1.0]], [[2.0, 0.0], [0.0, 3.0]]])
 
 
-@pytest.fixture
-def ax():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot.figure().add_subplot()
-    pyplot.close("all")
-
-
 def radii(line):
     lengths = np.hypot(*line.get_xydata().T)
     return [lengths.min(), lengths.max()]
