@@ -61,40 +61,40 @@ def mark_of(name: str, place: int = 0) -> dict[str, Any]:
 
 
 def symbol_of(name: str, conventions: Conventions | None) -> str:
-    """A tensor in the letters of the user, without layers and samples, between dollars.
+    """A tensor in the letters of the user, without layers and samples; formulas go in dollars.
 
     >>> symbol_of("G", None), symbol_of("H.1", None)
-    ('$K$', '$H^{\\\\{1\\\\}}$')
+    ('K', 'H^{\\\\{1\\\\}}')
     """
     use = Conventions() if conventions is None else conventions
     require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
     base, _, piece = name.partition(".")
-    return readable(f"${tensor_name(tensor(base), int(piece or 0), replace(use, layers=False))}$")
+    return readable(tensor_name(tensor(base), int(piece or 0), replace(use, layers=False)))
 
 
-def readable(text: str) -> str:
-    """A formula that matplotlib can write.
+def readable(formula: str) -> str:
+    """The same formula, if matplotlib can write it.
 
     Raises:
         NotationError: if it does not know a macro, and LaTeX is not set to write it.
     """
-    if "\\" not in text:
-        return text
+    if "\\" not in formula:
+        return formula
     try:
         from matplotlib import rcParams
         from matplotlib.mathtext import MathTextParser
     except ImportError:
-        return text
+        return formula
     if not rcParams["text.usetex"]:
         try:
-            MathTextParser("path").parse(text)
+            MathTextParser("path").parse(f"${formula}$")
         except ValueError as reason:
             raise NotationError(
-                f"{text!r:.60} cannot be written by matplotlib. It was given in `letters`, and "
+                f"{formula!r:.60} cannot be written by matplotlib. It was given in `letters`, and "
                 "matplotlib knows no macros of your own. Give a symbol, or set "
                 'rcParams["text.usetex"].'
             ) from reason
-    return text
+    return formula
 
 
 def finish(ax: Axes, x: str, y: str, *, linear: bool = False) -> Axes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 from symdlt.errors import MissingLibraryError
 
 
-class Tabular:
+class Tabular(ABC):
     """Results that are tables of numbers."""
 
     __slots__ = ()
 
+    @abstractmethod
     def columns(self) -> Mapping[str, Any]:
         """The columns of the table by their names."""
-        raise NotImplementedError
 
     def to_pandas(self) -> Any:
         """The table as a DataFrame of pandas.

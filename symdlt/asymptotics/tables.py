@@ -20,6 +20,7 @@ MOST_ROWS = 10
 SHOWN_IN_DISPLAYS = 8
 # In columns of a paper there is room for fewer.
 SHOWN_IN_COLUMNS = 4
+# Of powers of ℓ and L, a convention.
 POWERS = 6
 # Narrow gaps, so that it fits the column of an article.
 COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
@@ -177,12 +178,12 @@ class _LatexRow:
         """The tensor at layer ℓ, and its ratio."""
         if not self.power:
             return [rf"{self.letter}^{{(\ell)}} &= 0"]
-        first = _latex_row(rf"{self.letter}^{{(\ell)}}", [self.coefficient, *self.scale])
-        return [first, *([_latex_row(self.ratio, list(self.behaviour))] if self.ratio else [])]
+        first = _latex_row(rf"{self.letter}^{{(\ell)}}", (self.coefficient, *self.scale))
+        return [first, *([_latex_row(self.ratio, self.behaviour)] if self.ratio else [])]
 
     def cells(self) -> str:
         """One row of a table, with fractions small."""
-        behaviour = _product(list(self.behaviour))
+        behaviour = _product(self.behaviour)
         shown = (self.letter, self.power, self.coefficient, self.ratio, behaviour)
         return " & ".join(f"${text}$" if text else "" for text in shown)
 
@@ -193,13 +194,13 @@ def _latex_factor(value: Any, names: dict[Any, str], digits: int) -> str:
     return rf"\left({text}\right)" if sp.sympify(value).is_Add else text
 
 
-def _latex_row(left: str, factors: list[str]) -> str:
+def _latex_row(left: str, factors: Sequence[str]) -> str:
     return f"{left} &= " + _product(factors) + r" + \cdots"
 
 
 def _product(factors: Sequence[str]) -> str:
     """Factors one after another, without a 1 in front of others."""
-    return r"\,".join(factors[1:] if factors[:1] == ["1"] and len(factors) > 1 else factors)
+    return r"\,".join(factors[1:] if len(factors) > 1 and factors[0] == "1" else factors)
 
 
 def _symbols(tensors: Sequence[Asymptote]) -> set[Any]:

@@ -166,19 +166,27 @@ def fallen(diagram: Diagram, term: RecursionTerm) -> tuple[int, ...] | None:
 
     Of equal ones the first; none in the z form, where they stay in their brackets.
     """
+    return _placements(diagram, is_single(term)).get((term.brackets, term.tensors))
+
+
+@lru_cache(maxsize=1024)
+def _placements(diagram: Diagram, single: bool) -> dict[object, tuple[int, ...]]:
+    """Where the z's of a diagram fall, by the brackets and tensors that this gives.
+
+    Each vertex has its own label here, also where all are the one input.
+    """
     names, slots = diagram.contraction.correlator.labels, z_slots(diagram)
-    same = dict.fromkeys(names, 0) if is_single(term) else {}
+    same = dict.fromkeys(names, 0) if single else {}
     bases = group_factors(diagram, names)
-    wanted = Counter(term.brackets), Counter(term.tensors)
+    found: dict[object, tuple[int, ...]] = {}
     for labels in product(*(sorted({label for label, _ in bases[group]}) for group in slots)):
         outcomes = _differentiated(bases, slots, labels)
-        if not all(outcomes):
-            continue
-        brackets = Counter(Bracket(outcome[0][0]).at(same) for outcome in outcomes)
-        tensors = Counter(factor.at(same) for factor in tensor_factors(diagram, names, labels))
-        if (brackets, tensors) == wanted:
-            return labels
-    return None
+        if all(outcomes):
+            brackets = sorted(Bracket(outcome[0][0]).at(same) for outcome in outcomes)
+            factors = (one.at(same) for one in tensor_factors(diagram, names, labels))
+            tensors = tuple(sorted(factors, key=lambda factor: factor.sort_key))
+            found.setdefault((tuple(brackets), tensors), labels)
+    return found
 
 
 def _tensor_factor(

@@ -278,8 +278,16 @@ def replay(diagram: Diagram, term: RecursionTerm, samples: tuple[int, ...], form
             f"No recursion has the samples {short_repr(samples)} and the form {short_repr(form)}. "
             "They go with the diagram. Give those of the recursion that it belongs to."
         )
-    contributions = diagram_terms(diagram, samples, form)
-    return sum((number for key, number in contributions if key == term.key), Fraction(0))
+    return _contributions(diagram, samples, form).get(term.key, Fraction(0))
+
+
+@lru_cache(maxsize=1024)
+def _contributions(diagram: Diagram, samples: tuple[int, ...], form: str) -> dict[object, Fraction]:
+    """What a diagram gives to each term; one diagram is the origin of many."""
+    total: dict[object, Fraction] = {}
+    for key, number in diagram_terms(diagram, samples, form):
+        total[key] = total.get(key, Fraction(0)) + number
+    return total
 
 
 def _first_layer(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 Factor = tuple[int, int]
 
-# Bound: no term has so many samples; forests of a thousand vertices are out of reach.
-_MOST_SAMPLES = 1000
 _DUMMIES = "abcdefghpqrstuvw"  # letters of dummy samples; those of neurons are left out
 
 
@@ -50,13 +48,13 @@ class Bracket:
         return Bracket(factors, tuple(dummies_last))
 
 
-def reading_order(samples: tuple[int, ...]) -> tuple[int, ...]:
+def reading_order(samples: tuple[int, ...]) -> tuple[tuple[bool, int], ...]:
     """A key that puts dummies before samples, and both as they count: -1, -2, …, 0, 1, ….
 
     >>> sorted([2, -2, 0, -1], key=lambda sample: reading_order((sample,)))
     [-1, -2, 0, 2]
     """
-    return tuple(s if s >= 0 else -_MOST_SAMPLES - s for s in samples)
+    return tuple((s >= 0, abs(s)) for s in samples)
 
 
 def piece_name(correlator: Correlator, piece: int) -> str:

@@ -115,7 +115,7 @@ def plot_criticality(
     r"""Draw the lines $\chi_\perp = 1$ of activations, and on them their critical points.
 
     With $K$ along the line it is $C_W = 1/\langle\sigma'\sigma'\rangle_K$ and
-    $C_b = K - C_W \langle\sigma\sigma\rangle_K$ (PDLT 3.48, 5.21).
+    $C_b = K - C_W \langle\sigma\sigma\rangle_K$: what `critical_line` solves for a given $C_b$.
 
     Args:
         activations: names such as "tanh", or expressions in z as text or from SymPy.
@@ -176,8 +176,8 @@ def _line(curve: KernelCurve, K: Array) -> tuple[Array, Array]:
 def _named(ax: Axes, conventions: Conventions | None) -> Axes:
     use = Conventions() if conventions is None else conventions
     require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
-    ax.set_xlabel(readable(f"${renamed('C_W', use)}$"))
-    ax.set_ylabel(readable(f"${renamed('C_b', use)}$"))
+    ax.set_xlabel(f"${readable(renamed('C_W', use))}$")
+    ax.set_ylabel(f"${readable(renamed('C_b', use))}$")
     return ax
 
 

@@ -12,8 +12,12 @@ from symdlt.files import write_whole
 
 Point: TypeAlias = tuple[float, float]
 
-RADIUS = 9.0  # of a ring
+RADIUS = 9.0  # of a circle
 MARGIN = 16.0  # around a drawing
+# Of letters of eleven points: half of what one takes, half their height, and how far they stand
+# below the middle to look centred.
+HALF, HIGH, LOWER = 3.2, 5.0, 3.78
+CORNER = 3.0  # of a frame that is not round
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +28,23 @@ class Writing:
     plain: str
     latex: str
     on_white: bool = False
+    small: bool = False
 
     @property
     def corners(self) -> tuple[Point, ...]:
         """What must be in the picture."""
-        half = 3.2 * len(self.plain)
-        return (self.at[0] - half, self.at[1] - 5), (self.at[0] + half, self.at[1] + 5)
+        (x, y), half = self.at, HALF * len(self.plain)
+        return (x - half, y - HIGH), (x + half, y + HIGH)
 
     @property
     def svg(self) -> str:
         """As SVG."""
         x, y = self.at
         fill = "black" if self.on_white else "currentColor"
+        small = ' font-size="8"' * self.small
         return (
-            f'<text x="{x:g}" y="{y + RADIUS * 0.42:g}" text-anchor="middle" fill="{fill}" '
-            f'stroke="none">{escape(self.plain)}</text>'
+            f'<text x="{x:g}" y="{y + LOWER:g}" text-anchor="middle" fill="{fill}" '
+            f'stroke="none"{small}>{escape(self.plain)}</text>'
         )
 
     @property
@@ -65,12 +71,9 @@ class Circle:
     def svg(self) -> str:
         """As SVG, white under its letters on any ground; more than three letters are small."""
         x, y = self.at
-        small = ' font-size="8"' * (len(self.plain) > 3)
-        return (
-            f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}" fill="white" stroke="black"/>'
-            f'<text x="{x:g}" y="{y + RADIUS * 0.42:g}" text-anchor="middle" fill="black" '
-            f'stroke="none"{small}>{escape(self.plain)}</text>'
-        )
+        circle = f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS:g}" fill="white" stroke="black"/>'
+        small = len(self.plain) > 3
+        return circle + Writing(self.at, self.plain, self.latex, on_white=True, small=small).svg
 
     @property
     def tikz(self) -> str:
@@ -127,25 +130,28 @@ class Frame:
         return self.low, self.high
 
     @property
+    def corner(self) -> float:
+        """The radius of its corners: dashed ones are as round as can be."""
+        (x, y), (a, b) = self.low, self.high
+        return min(a - x, b - y) / 2 if self.dashed else CORNER
+
+    @property
     def svg(self) -> str:
         """As SVG."""
         (x, y), (a, b) = self.low, self.high
         style = 'stroke-dasharray="3 3"' if self.dashed else 'fill="white" stroke="black"'
-        round_ = min(a - x, b - y) / 2 if self.dashed else 3.0
         return (
             f'<rect x="{x:g}" y="{y:g}" width="{a - x:g}" height="{b - y:g}" '
-            f'rx="{round_:g}" {style}/>'
+            f'rx="{self.corner:g}" {style}/>'
         )
 
     @property
     def tikz(self) -> str:
         """As TikZ."""
         (x, y), (a, b) = self.low, self.high
-        round_ = min(a - x, b - y) / 2 if self.dashed else 3.0
         style = "dashed" if self.dashed else "fill=white"
-        return (
-            rf"\draw[{style},rounded corners={round_:g}pt] ({x:g},{y:g}) rectangle ({a:g},{b:g});"
-        )
+        corners = f"rounded corners={self.corner:g}pt"
+        return rf"\draw[{style},{corners}] ({x:g},{y:g}) rectangle ({a:g},{b:g});"
 
 
 Shape: TypeAlias = Writing | Circle | Line | Frame
@@ -191,7 +197,7 @@ class Drawing:
         return "\n".join([start, *(shape.tikz for shape in self.shapes), r"\end{tikzpicture}"])
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the drawing to a file, as TikZ if its name ends with tex, and else as SVG.
+        """Write the drawing to a file, as SVG, or as TikZ if its name ends with tex.
 
         Raises:
             InputError: if the name ends neither with svg nor with tex.

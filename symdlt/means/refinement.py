@@ -22,7 +22,8 @@ CLOSE = 1.4
 SAFE = 1.2
 # Convention: steps of nearly the right size are found sooner.
 MOST_PROBES = 4
-# Of fewer terms most of the time goes into values of the functions, which a probe takes as well.
+# Of fewer terms most of the time goes into values of the functions, which a probe takes as well:
+# with probes for all, sixteen Gaussian samples take a quarter longer.
 MANY_TERMS = 30
 # Sizes of terms are estimated with steps so many times as large, and not larger than a Gaussian's
 # that is to be right to a percent; they count as if they were ten times as large.

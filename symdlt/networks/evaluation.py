@@ -12,6 +12,7 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.activations import Activation
 from symdlt.definitions import Network, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError, require
 from symdlt.means.quadruples import TOLERANCES
@@ -91,7 +92,9 @@ def propagate(
         chosen = check_blocks(blocks, names, len(data))
         return _of_streams(sized, data, names, chosen, tolerance, progress)
     check_learning_rates(mlp, names)
-    names = _had(partial(check_activation, mlp), names, all_of_them)
+    # Functions that the user has not given can be given: of too few, none are left out.
+    written = isinstance(mlp.activation, Activation)
+    names = _had(partial(check_activation, mlp), names, all_of_them and written)
     chosen = check_blocks(blocks, names, len(data))
     _check_size(mlp, names, chosen, len(data))
     overlap = overlaps(data)
@@ -114,11 +117,14 @@ def propagate(
 def _had(
     check: Callable[[tuple[str, ...]], None], names: tuple[str, ...], all_of_them: bool
 ) -> tuple[str, ...]:
-    """Those of all tensors that a check does not refuse; of others it must refuse none."""
-    had = tuple(name for name in names if _passes(check, name)) if all_of_them else names
-    if len(had) < len(names) and had:
+    """The names, or if all are asked for those of them that a check does not refuse."""
+    try:
+        check(names)
+    except (ActivationError, LayerError):
+        had = tuple(name for name in names if all_of_them and _passes(check, name))
+        if had in ((), names):
+            raise
         return had
-    check(names)
     return names
 
 

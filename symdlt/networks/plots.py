@@ -84,7 +84,7 @@ def plot_depth(
                     f"A comparison in `measured` has {len(found.theory[name])} samples, and the "
                     f"entry {entry} of {name} is asked for. Compare the same samples."
                 )
-        label = _label(symbol_of(name, conventions), result, entry)
+        label = _label(f"${symbol_of(name, conventions)}$", result, entry)
         mine = mark | {"marker": ""} if points else mark
         drawn.plot(layers, values, label=label, markevery=_every(layers), **mine)
         if points:
@@ -140,10 +140,10 @@ def plot_ratio(
     below = np.prod([_along_depth(result, name, samples)[1] for name in factors], axis=0)
     ratio = np.divide(above, below, out=np.full(result.depth, np.nan), where=below != 0.0)
     drawn = drawing_axes(ax)
-    counted = Counter(symbol_of(name, conventions)[1:-1] for name in factors)
+    counted = Counter(symbol_of(name, conventions) for name in factors)
     divisor = r"\,".join(powers(tuple(counted.elements())))
-    above_text = symbol_of(numerator, conventions)[1:-1]
-    label = f"${above_text} / {divisor if len(counted) == 1 else f'({divisor})'}$"
+    below_text = divisor if len(counted) == 1 else f"({divisor})"
+    label = f"${symbol_of(numerator, conventions)} / {below_text}$"
     label = _label(label, result, tuple(samples[: axes(numerator)]))
     layers = np.arange(1, result.depth + 1)
     mark = mark_of(numerator)
@@ -262,7 +262,7 @@ def plot_comparison(
     if len(entries) <= MOST_LABELS:
         drawn.set_xticks(places, ["".join(map(str, entry)) for entry in entries], rotation=90)
     drawn.set_xlabel("samples")
-    drawn.set_ylabel(symbol_of(name, conventions))
+    drawn.set_ylabel(f"${symbol_of(name, conventions)}$")
     legend_beside(drawn)
     return drawn
 
@@ -300,8 +300,7 @@ def plot_exponents(
         sign = 1.0 if found.coefficient > 0 else -1.0
         values = sign * found.values[layers.astype(int) - 1]
         values[values <= 0.0] = np.nan
-        symbol = symbol_of(found.name, conventions)
-        label = symbol if sign > 0 else f"$-{symbol[1:]}"
+        label = f"${'' if sign > 0 else '-'}{symbol_of(found.name, conventions)}$"
         mark = mark_of(found.name, place)
         drawn.plot(layers, values, label=label, markevery=MARKED, **mark)
         drawn.plot(layers[1:], sign * found.expected(layers[1:]), "--", color=mark["color"])

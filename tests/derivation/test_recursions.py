@@ -262,6 +262,19 @@ def test_derivatives_of_a_term_fall_where_its_brackets_say(name, inputs):
         assert ("Of these derivatives" in told) == any(fallen(d, term) for d in term.origins)
 
 
+@pytest.mark.parametrize("name", ["V", "D", "F", "R"])
+def test_what_has_fallen_adds_up_to_the_orders_of_the_brackets(name):
+    for term in derive(name).terms:
+        orders = {sample: order for b in term.brackets for sample, order in b.factors}
+        for diagram in term.origins:
+            contraction = diagram.contraction
+            labels = contraction.correlator.labels
+            for vertex, label in enumerate(labels):
+                if contraction.pair_of[vertex] in contraction.neurons:
+                    own = contraction.orders[vertex]
+                    assert orders[label] == own + fallen(diagram, term).count(label)
+
+
 def test_inserted_preactivations_have_not_fallen():
     term = derive("V", form="z").terms[2]
     assert [fallen(diagram, term) for diagram in term.origins] == [None]

@@ -56,8 +56,10 @@ def test_a_term_is_drawn_with_its_neurons_and_tensors(name):
             frames = [shape for shape in drawing.shapes if isinstance(shape, Frame)]
             assert sum(frame.dashed for frame in frames) == len(diagram.groups)
             assert sum(not frame.dashed for frame in frames) == len(diagram.cumulants)
-            reading = sum(len(pair) for pair in [diagram.contraction.neurons]) * 2
+            reading = 2 * len(diagram.contraction.neurons)
             assert kinds.count(Circle) == recursion.correlator.axes + reading
+            drawn = [s.plain[0] for s in drawing.shapes if isinstance(s, Writing) and s.on_white]
+            assert sorted(drawn) == sorted(factor.correlator.symbol for factor in term.tensors)
         names = [factor.correlator.symbol for factor in term.tensors]
         written = [s.plain[0] for s in draw(term).shapes if isinstance(s, Writing) and s.on_white]
         assert written == names * len(term.origins) or sorted(set(written)) == sorted(set(names))

@@ -422,6 +422,12 @@ def test_all_are_those_that_can_be_had(activation, without):
     assert np.array_equal(result["V"], mlp.propagate(X, iter(["V"]))["V"])
 
 
+def test_functions_that_are_not_given_are_asked_for():
+    two = MLP(activation=(np.tanh, lambda z: 1 / np.cosh(z) ** 2), widths=[8, 8], **HYPER)
+    with pytest.raises(ActivationError, match="is given by 2 functions"):
+        two.propagate(X)
+
+
 def test_all_of_other_layers_are_those_that_can_be_had():
     values = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 0.1, "lambda_W": 1.0}
     layers = ["z' = b + W z", *["z' = b + W s(rmsnorm(z))"] * 2]

@@ -184,7 +184,6 @@ def _display(body: str, use: Conventions, label: str = "") -> str:
 
 def _prose(text: str, use: Conventions) -> str:
     """A text with letters of the user in its formulas."""
-    text = re.sub(r"_\{(\w)\}", r"_\1", text)
     return re.sub(r"\$[^$]+\$", lambda found: renamed(found[0], use), text)
 
 

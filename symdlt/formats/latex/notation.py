@@ -223,8 +223,8 @@ def _is_balanced(text: str) -> bool:
 def renamed(latex: str, use: Conventions) -> str:
     r"""Formulas with the letters of the user.
 
-    >>> renamed(r"C_W^{2}\sigma", Conventions(letters={"C_W": r"\sigma_w^2"}))
-    '\\sigma_w^{4}\\sigma'
+    >>> renamed(r"C_W^{2}\sigma C_{W}", Conventions(letters={"C_W": r"\sigma_w^2"}))
+    '\\sigma_w^{4}\\sigma {\\sigma_w^2}'
     """
     known = dict(use.letters)
     if not known:
@@ -232,11 +232,13 @@ def renamed(latex: str, use: Conventions) -> str:
     written = {_as_written(name): text for name, text in known.items()}
     words = sorted(written, key=len, reverse=True)
     starts = (r"" if word[0] == "\\" else r"(?<![A-Za-z\\])" for word in words)
-    ends = (rf"{start}{re.escape(word)}" for start, word in zip(starts, words, strict=True))
+    # A subscript may stand in braces: expressions have them where recursions have none.
+    braced = (re.sub(r"_(.+)", r"_(?:\1|\\{\1\\})", re.escape(word)) for word in words)
+    ends = (start + word for start, word in zip(starts, braced, strict=True))
     pattern = rf"(?:{'|'.join(ends)})(?![A-Za-z])"
 
     def replaced(found: re.Match[str]) -> str:
-        text = written[found[1]]
+        text = written[re.sub("[{}]", "", found[1])]
         if "^" not in text and "_" not in text:
             return text + (found[2] or "")
         raised = re.fullmatch(r"(.*)\^(?:(\d)|\{(\d+)\})", text)
