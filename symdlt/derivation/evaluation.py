@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice, permutations, product
 
 from symdlt.combinatorics import perfect_matchings
-from symdlt.definitions import BOOK, FIELD, Correlator, place
+from symdlt.definitions import BOOK, FIELD, Correlator, Layer, place
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.expansion import Diagram, LowerCumulant
 from symdlt.derivation.terms import (
@@ -166,14 +166,16 @@ def fallen(diagram: Diagram, term: RecursionTerm) -> tuple[int, ...] | None:
 
     Of equal ones the first; none in the z form, where they stay in their brackets.
     """
-    return _placements(diagram, is_single(term)).get((term.brackets, term.tensors))
+    layer = diagram.contraction.layer
+    return _placements(diagram, layer, is_single(term)).get((term.brackets, term.tensors))
 
 
 @lru_cache(maxsize=1024)
-def _placements(diagram: Diagram, single: bool) -> dict[object, tuple[int, ...]]:
+def _placements(diagram: Diagram, layer: Layer, single: bool) -> dict[object, tuple[int, ...]]:
     """Where the z's of a diagram fall, by the brackets and tensors that this gives.
 
-    Each vertex has its own label here, also where all are the one input.
+    Each vertex has its own label here, also where all are the one input. Diagrams of different
+    layers compare equal, so that the layer is a part of the key.
     """
     names, slots = diagram.contraction.correlator.labels, z_slots(diagram)
     same = dict.fromkeys(names, 0) if single else {}

@@ -278,12 +278,18 @@ def replay(diagram: Diagram, term: RecursionTerm, samples: tuple[int, ...], form
             f"No recursion has the samples {short_repr(samples)} and the form {short_repr(form)}. "
             "They go with the diagram. Give those of the recursion that it belongs to."
         )
-    return _contributions(diagram, samples, form).get(term.key, Fraction(0))
+    layer = diagram.contraction.layer
+    return _contributions(diagram, layer, samples, form).get(term.key, Fraction(0))
 
 
 @lru_cache(maxsize=1024)
-def _contributions(diagram: Diagram, samples: tuple[int, ...], form: str) -> dict[object, Fraction]:
-    """What a diagram gives to each term; one diagram is the origin of many."""
+def _contributions(
+    diagram: Diagram, layer: Layer, samples: tuple[int, ...], form: str
+) -> dict[object, Fraction]:
+    """What a diagram gives to each term; one diagram is the origin of many.
+
+    Diagrams of different layers compare equal, so that the layer is a part of the key.
+    """
     total: dict[object, Fraction] = {}
     for key, number in diagram_terms(diagram, samples, form):
         total[key] = total.get(key, Fraction(0)) + number

@@ -47,6 +47,18 @@ def test_provenance_rebuilds_every_coefficient(name, form, inputs):
         assert sum(shares) == term.coefficient
 
 
+@pytest.mark.parametrize("layer", ["z' = b + W s(z) + U s(z)", "z' = b + W s(z)", "z' = W s(z)"])
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_diagrams_of_one_layer_are_not_taken_for_those_of_another(layer, inputs):
+    """Diagrams compare equal whatever their layer: what is remembered of one is not another's."""
+    for used in (layer, "z' = b + W s(z)", "z' = W s(z) + b + U s(z)", layer):
+        recursion = derive("V", layer=used, inputs=inputs)
+        for term in recursion.terms:
+            shares = [replay(d, term, recursion.samples, "derivative") for d in term.origins]
+            assert sum(shares) == term.coefficient
+            assert all(fallen(d, term) is not None for d in term.origins)
+
+
 @pytest.mark.parametrize("name", SOME)
 def test_json_reads_back_with_provenance(name):
     for form in FORMS:
