@@ -45,8 +45,8 @@ class Accuracy(NamedTuple):
     """The tolerance, how far nodes reach, and steps for the largest variance.
 
     The steps are right for standard Gaussians alone, for products of two of the functions, and of
-    four. For sums over a plane and a line they are multiplied with what turned out to be needed.
-    Whether spectra decay tells if a check with every second node can be relied on.
+    four. For sums over a plane and a line they are multiplied with what turned out to be needed
+    along each axis. Whether spectra decay tells if a check with every second node can be relied on.
     """
 
     tolerance: float
@@ -56,8 +56,8 @@ class Accuracy(NamedTuple):
     double: float
     fourfold: float
     decays: bool
-    plane: float = 1.0
-    line: float = 1.0
+    plane: tuple[float, ...] = (1.0, 1.0)
+    line: tuple[float, ...] = (1.0,)
 
 
 def modelled(
@@ -181,15 +181,20 @@ def unresolved(variance: float, tolerance: float) -> KernelInputError:
     )
 
 
-def plane_step(accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], root: float) -> float:
-    """A step for a plane and these pairs of other samples.
+def steps_of(
+    accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], roots: Array
+) -> tuple[float, ...]:
+    """A step along each axis, for standard deviations along it and these pairs of other samples.
 
-    If the check can be relied on it is one for products of two. If not, it has room for all that
-    the others have in the plane as well: in frequencies a and b of their white rests, at most
-    four functions', and those with a^2 + b^2 + 2 rho a b beyond a Gaussian's are averaged away.
+    On a line it is one for products of four. In a plane it is one for products of two if the check
+    can be relied on. If not, it has room for all that the others have in the plane as well: in
+    frequencies a and b of their white rests, at most four functions', and those with
+    a^2 + b^2 + 2 rho a b beyond a Gaussian's are averaged away.
     """
-    if accuracy.decays:
-        return step_at(accuracy, accuracy.double, root)
+    four = tuple(step_at(accuracy, accuracy.fourfold, root) for root in roots.tolist())
+    two = tuple(step_at(accuracy, accuracy.double, root) for root in roots.tolist())
+    if len(roots) == 1 or accuracy.decays:
+        return four if len(roots) == 1 else two
     slopes = left.loads / np.where(left.spread > 0.0, left.spread, 1.0)
     far = np.zeros(pairs.shape)
     for sign in (1.0, -1.0):
@@ -197,8 +202,7 @@ def plane_step(accuracy: Accuracy, left: Remains, pairs: NDArray[np.bool_], root
         room = 2.0 * (1.0 + sign * left.rho)
         far += np.divide(apart, room, out=np.where(apart > 0.0, np.inf, 0.0), where=room > 0.0)
     others = math.sqrt(far[pairs].max(initial=0.0)) / accuracy.gaussian
-    two, four = (1.0 / step_at(accuracy, s, root) for s in (accuracy.double, accuracy.fourfold))
-    return 1.0 / min(four, two + others)
+    return tuple(max(f, 1.0 / (1.0 / t + others)) for f, t in zip(four, two, strict=True))
 
 
 def step_at(accuracy: Accuracy, step: float, root: float) -> float:

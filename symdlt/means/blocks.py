@@ -72,8 +72,8 @@ def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]
 
 def block_means(
     model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
-) -> tuple[Means, float]:
-    """The means, and how far they are off in their norms if every second node is left out."""
+) -> tuple[Means, Array]:
+    """The means, and how far they are off in their norms without every second node, by signs."""
     rows = last_rows(block)
     powers = correlation_powers(left.rho[np.ix_(block.others, block.others)], inner)
     count = block.others.size
@@ -95,19 +95,20 @@ def block_means(
         add_pairs(pairs, checks, rows, weights, tables, some.signs, buffers)
         add_few(few, weights, tables, inner.table.sum(axis=1), some.signs)
     means: Means = {}
-    off = 0.0
+    off = np.zeros(len(given.signs))
     for b, total in pairs.items():
         each = total.reshape(inner.powers.size, len(rows[b]), count, count)
         summed = np.einsum("mrkl,mkl->rkl", each, powers)
-        check = np.abs(checks[b]).max(axis=0).reshape(summed.shape)
-        for (outer, a), mean, moved in zip(rows[b], summed, check, strict=True):
+        check = np.abs(checks[b]).reshape(len(off), *summed.shape)
+        for row, ((outer, a), mean) in enumerate(zip(rows[b], summed, strict=True)):
             means[outer, (a, b)] = mean
             scale = norm_products(model, block.others, outer, (a, b))
-            off = max(off, float((moved / scale).max(initial=0.0)))
+            np.maximum(off, (check[:, row] / scale).max(axis=(1, 2), initial=0.0), out=off)
     for (outer, rest), sums in few.items():
         means[outer, rest] = sums[0]
         scale = norm_products(model, block.others, outer, rest)
-        off = max(off, float((np.abs(sums[1:]) / scale).max(initial=0.0)))
+        moved = (np.abs(sums[1:]) / scale).reshape(len(off), -1)
+        np.maximum(off, moved.max(axis=1, initial=0.0), out=off)
     return means, off
 
 

@@ -125,3 +125,16 @@ def remains(lines: Lines, leads: tuple[int, ...]) -> Remains:
     np.clip(rho, -1.0, 1.0, out=rho)
     same: NDArray[np.bool_] = lines.line[:, None] == lines.line
     return Remains(np.array(loads), spread, np.where(same, np.outer(lines.signs, lines.signs), rho))
+
+
+def turned(left: Remains, roots: Array, used: list[int]) -> tuple[Remains, Array]:
+    """The white variables turned so that the first is where samples are largest together.
+
+    Returns:
+        What remains, in these variables, and the largest standard deviation along each. What
+        samples have in common is along the first: where they nearly depend on each other, little
+        is left for the second, along which nodes may lie far apart.
+    """
+    scaled = (roots * left.loads)[:, used]
+    axes = np.linalg.svd(scaled, full_matrices=False)[0]
+    return left._replace(loads=axes.T @ left.loads), np.abs(axes.T @ scaled).max(axis=1)

@@ -15,7 +15,8 @@ from symdlt.means.grids import FAR, Array, trapezoid
 class Cloud(NamedTuple):
     """Nodes (variable, node), their weights, and the signs of the sublattices of twice the step.
 
-    With the signs for weights, a sum shows how far that of twice the step is off.
+    With the signs for weights, a sum shows how far that of twice the step is off: along each axis,
+    and in a plane along both, for samples that vary along its diagonal have nothing on the axes.
     """
 
     nodes: Array
@@ -51,22 +52,24 @@ def lattice_sum(step: float) -> float:
     return float(np.exp(-0.5 * (step * np.arange(-count, count + 1)) ** 2).sum())
 
 
-@lru_cache(maxsize=32)
-def cloud(dimension: int, step: float, reach: float, half: bool) -> Cloud:
-    """Nodes in one or two dimensions, up to a distance; half of them if f(-x) = f(x).
+def cloud(steps: tuple[float, ...], reach: float, half: bool) -> Cloud:
+    """Nodes with a step along each axis, up to a distance; half of them if f(-x) = f(x).
 
     They are those of the trapezoidal rule, which needs no others for what is smooth.
     """
-    count = math.ceil(reach / step)
-    axes = np.meshgrid(*[np.arange(-count, count + 1)] * dimension, indexing="ij")
-    places = np.array([axis.ravel() for axis in axes])
-    places = places[:, np.sqrt((places**2).sum(axis=0)) * step <= reach + 0.5 * step]
-    weights = np.exp(-0.5 * step**2 * (places**2).sum(axis=0)) / lattice_sum(step) ** dimension
+    sizes = np.array(steps)[:, None]
+    axes = [np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1) for step in steps]
+    places = np.array([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
+    near = np.sqrt(((sizes * places) ** 2).sum(axis=0)) <= reach + 0.5 * min(steps)
+    places = places[:, near]
+    weights = np.exp(-0.5 * ((sizes * places) ** 2).sum(axis=0))
+    weights /= math.prod(map(lattice_sum, steps))
     if half:
         middle = weights.size // 2
         places, weights = places[:, middle:], 2.0 * weights[middle:]
         weights[0] *= 0.5
-    return Cloud(step * places, weights, 1.0 - 2.0 * (places % 2))
+    both = [*places, places.sum(axis=0)][: 2 * len(steps) - 1]
+    return Cloud(sizes * places, weights, 1.0 - 2.0 * (np.array(both) % 2))
 
 
 @lru_cache(maxsize=32)

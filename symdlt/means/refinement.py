@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from symdlt.means.accuracy import Accuracy, plane_step, step_at, unresolved
+from symdlt.means.accuracy import Accuracy, step_at, steps_of, unresolved
 from symdlt.means.blocks import Block, Means, Model, block_means, sizes_of_terms
-from symdlt.means.grids import LEAST_STEP, TINY, rounded
-from symdlt.means.lines import Remains, remains
+from symdlt.means.grids import LEAST_STEP, TINY, Array
+from symdlt.means.lines import Remains, remains, turned
 from symdlt.means.nodes import Oscillator, cloud, kept_terms, largest_terms, oscillator
+
+Steps = tuple[float, ...]
 
 # Of the tolerance: what terms that are left out may have; convention.
 DROPPED = 0.1
@@ -43,62 +45,83 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
     inner = oscillator(step_at(accuracy, accuracy.double, inner_root), accuracy.reach)
     most = np.abs(left.rho[block.pairs]).max(initial=0.0)
     inner = kept_terms(inner, most, DROPPED * accuracy.tolerance)
-    root = float(lines.roots[[*others, *block.leads]].max())
-    start = (
-        plane_step(accuracy, left, block.pairs, root)
-        if plane
-        else step_at(accuracy, accuracy.fourfold, root)
-    )
+    left, roots = turned(left, lines.roots, [*others, *block.leads])
+    start = steps_of(accuracy, left, block.pairs, roots)
+    probing = plane and accuracy.decays
     half = all(model.parities.values())
-    if plane and accuracy.decays and inner.powers.size >= MANY_TERMS:
+    if probing and inner.powers.size >= MANY_TERMS:
         accuracy = accuracy._replace(plane=probed(model, accuracy, block, left, inner, start))
-        coarse = rounded(min(COARSER * start * accuracy.plane, WIDEST_ESTIMATE))
-        nodes = cloud(2, coarse, accuracy.reach, half)
-        sizes = sizes_of_terms(model, block, left, nodes, inner)
+        wide = [min(COARSER * step, WIDEST_ESTIMATE) for step in steps(start, accuracy.plane)]
+        coarse = cloud(tuple(wide), accuracy.reach, half)
+        sizes = sizes_of_terms(model, block, left, coarse, inner)
         inner = largest_terms(inner, sizes, UNSURE * DROPPED * accuracy.tolerance)
     while True:
-        step = rounded(start * (accuracy.plane if plane else accuracy.line))
-        nodes = cloud(len(block.leads), step, accuracy.reach, half)
+        factors = accuracy.plane if plane else accuracy.line
+        nodes = cloud(steps(start, factors), accuracy.reach, half)
         means, off = block_means(model, block, left, nodes, inner)
         digits = digits_of(off, accuracy.tolerance)
-        if digits >= 1.0:
-            if plane and accuracy.decays and digits > CLOSE:
-                wider = min(0.95 * math.sqrt(digits / SAFE), 1.3)
-                accuracy = accuracy._replace(plane=min(step / start * wider, 1.0))
+        if min(digits) >= 1.0:
+            if probing:
+                wider = (
+                    min(f * min(0.95 * math.sqrt(d / SAFE), 1.3), 1.0) if d > CLOSE else f
+                    for f, d in zip(factors, digits, strict=True)
+                )
+                accuracy = accuracy._replace(plane=tuple(wider))
             return means, accuracy
-        finer = step / start * max(0.95 * digits, 0.5)
-        if finer * start < LEAST_STEP:
-            raise unresolved(root**2, accuracy.tolerance)
+        finer = tuple(
+            f * max(0.95 * d, 0.5) if d < 1.0 else f for f, d in zip(factors, digits, strict=True)
+        )
+        if min(steps(start, finer)) < LEAST_STEP:
+            raise unresolved(
+                float(lines.roots[[*others, *block.leads]].max()) ** 2, accuracy.tolerance
+            )
         accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
-def digits_of(off: float, tolerance: float) -> float:
-    """The digits that a sum has, whose every second node is so far off, over those wanted."""
-    return math.log(min(max(off, TINY) ** 2 / SLACK, 0.1)) / math.log(tolerance)
+def steps(start: Steps, factors: Steps) -> Steps:
+    """The steps along each axis."""
+    return tuple(step * factor for step, factor in zip(start, factors, strict=True))
+
+
+def digits_of(off: Array, tolerance: float) -> list[float]:
+    """The digits along each axis that a sum has, over those wanted; off is every second node.
+
+    What is off along both axes counts for each.
+    """
+    worst = np.maximum(off[:2], off[-1])
+    digits: list[float] = (
+        np.log(np.clip(worst**2 / SLACK, TINY, 0.1)) / math.log(tolerance)
+    ).tolist()
+    return digits
 
 
 def probed(
-    model: Model, accuracy: Accuracy, block: Block, left: Remains, inner: Oscillator, start: float
-) -> float:
-    """How much finer than the start the step of a plane must be, found out with one term.
+    model: Model, accuracy: Accuracy, block: Block, left: Remains, inner: Oscillator, start: Steps
+) -> Steps:
+    """How much finer than the start the steps of a plane must be, found out with one term.
 
     The first power of the correlations takes a small part of the time of all, and moves as they do
     if every second node is left out. What is moved falls as exp(-c/h^2) with the step h where the
     weight of the Gaussian decides, and as exp(-c/h) where poles of the activation do: the former
     makes the smaller changes, and what is too coarse after all is refined by `resolved_means`.
+    Half of the inner nodes tell as much.
     """
-    first = Oscillator(inner.nodes, inner.table[:1], inner.powers[:1], inner.odd[:1])
+    some = slice((inner.nodes.size // 2) % 2, None, 2)
+    first = Oscillator(
+        inner.nodes[some], 2.0 * inner.table[:1, some], inner.powers[:1], inner.odd[:1]
+    )
     half = all(model.parities.values())
-    factor, coarsest = accuracy.plane, 0.0
+    factors, coarsest = list(accuracy.plane), [0.0] * len(start)
     for _ in range(MOST_PROBES):
-        nodes = cloud(len(block.leads), rounded(start * factor), accuracy.reach, half)
+        nodes = cloud(steps(start, tuple(factors)), accuracy.reach, half)
         off = block_means(model, block, left, nodes, first)[1]
-        digits = digits_of(off, accuracy.tolerance)
-        if digits >= 1.0:
-            coarsest = max(coarsest, factor)
-        if 1.0 <= digits <= CLOSE:
+        before = list(factors)
+        for axis, digits in enumerate(digits_of(off, accuracy.tolerance)):
+            if digits >= 1.0:
+                coarsest[axis] = max(coarsest[axis], factors[axis])
+            if not 1.0 <= digits <= CLOSE:
+                wanted = factors[axis] * min(max(0.97 * digits**0.5, 0.5), 2.0)
+                factors[axis] = max(wanted, coarsest[axis])
+        if factors == before:
             break
-        factor = max(factor * min(max(0.97 * digits**0.5, 0.5), 2.0), coarsest)
-        if factor == coarsest:
-            break
-    return coarsest or factor
+    return tuple(good or last for good, last in zip(coarsest, factors, strict=True))
