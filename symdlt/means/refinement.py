@@ -12,7 +12,7 @@ from symdlt.means.grids import LEAST_STEP, TINY, Array
 from symdlt.means.lines import Remains, remains, turned
 from symdlt.means.nodes import Oscillator, cloud, kept_terms, largest_terms, oscillator
 
-Steps = tuple[float, ...]
+AxisSteps = tuple[float, ...]
 
 # Of the tolerance: what terms that are left out may have; convention.
 DROPPED = 0.1
@@ -78,7 +78,7 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
         accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
 
 
-def steps(start: Steps, factors: Steps) -> Steps:
+def steps(start: AxisSteps, factors: AxisSteps) -> AxisSteps:
     """The steps along each axis."""
     return tuple(step * factor for step, factor in zip(start, factors, strict=True))
 
@@ -96,8 +96,13 @@ def digits_of(off: Array, tolerance: float) -> list[float]:
 
 
 def probed(
-    model: Model, accuracy: Accuracy, block: Block, left: Remains, inner: Oscillator, start: Steps
-) -> Steps:
+    model: Model,
+    accuracy: Accuracy,
+    block: Block,
+    left: Remains,
+    inner: Oscillator,
+    start: AxisSteps,
+) -> AxisSteps:
     """How much finer than the start the steps of a plane must be, found out with one term.
 
     The first power of the correlations takes a small part of the time of all, and moves as they do

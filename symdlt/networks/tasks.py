@@ -60,17 +60,19 @@ class Task:
         mlp: the network.
         overlap: overlaps of the samples.
         names: the tensors.
-        groups: if given, only tuples with one sample of each group are needed.
+        samples: if given, the quadruples of samples, (Q, 4), at which alone tensors are needed.
         cuts: which samples are wanted along each axis; one tuple of axes for each result.
         tolerance: of four-sample means.
+        last: whether the last layer alone is wanted.
     """
 
     mlp: Network
     overlap: Array
     names: tuple[str, ...]
-    groups: Cut | None
+    samples: NDArray[np.intp] | None
     cuts: tuple[Cut, ...]
     tolerance: float
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,7 @@ def plan(
     two = tuple(name for name in names if name in ("G", "H"))
     corrections = tuple(name for name in names if name in ("G.1", "H.1"))
     four = tuple(name for name in names if axes(name) == 4)
-    if _is_one_task(len(used), len(four)):
+    if is_one_task(len(used), names):
         kinds = [kind for kind in (4, 2) if any(axes(name) == kind for name in names)]
         return [_whole(mlp, overlap, tuple(names), [blocks[:k] for k in kinds], tolerance)]
     planned = [_whole(mlp, overlap, two, [blocks[:2]], tolerance)] if two else []
@@ -104,8 +106,9 @@ def plan(
     return planned
 
 
-def _is_one_task(samples: int, four: int) -> bool:
-    """Whether so many samples, and tensors at four of them, go together."""
+def is_one_task(samples: int, names: Sequence[str]) -> bool:
+    """Whether some tensors of so many samples go together."""
+    four = sum(axes(name) == 4 for name in names)
     if not four:
         return samples <= MOST_SAMPLES
     return 8 * (ARRAYS + ARRAYS_EACH * four) * samples**4 <= TOGETHER
@@ -135,7 +138,7 @@ def _grouped(
             mlp,
             overlap[np.ix_(used, used)],
             names,
-            tuple(_positions(group, used) for group in key),
+            quadruples(tuple(_positions(group, used) for group in key)),
             tuple(tuple(_positions(group, used) for group in groups) for groups, _ in members),
             tolerance,
         )
@@ -177,7 +180,8 @@ def run(
     else:
         arrays = _many_samples(task, task.names, after_layer, after_block)
     _check_variances(arrays, task.tolerance)
-    layers = range(task.mlp.depth)
+    depth = task.mlp.depth
+    layers = [depth - 1] if task.last else range(depth)
     return [
         {name: arrays[name][np.ix_(layers, *cut)] for name in task.names if axes(name) == len(cut)}
         for cut in task.cuts
@@ -253,7 +257,7 @@ def _many_samples(
             lambda_W=mlp.lambda_W,
             widths=mlp.widths,
             tensors=names,
-            samples=None if task.groups is None else quadruples(task.groups),
+            samples=task.samples,
             means=layer_means(mlp, count, task.tolerance, zero_slopes, after_block),
             after_layer=after_layer,
         )
@@ -340,8 +344,8 @@ def _work(task: Task) -> float:
 
     Of a few samples, what comes with every call counts most.
     """
-    if task.groups is not None:
-        return float(len(quadruples(task.groups)))
+    if task.samples is not None:
+        return float(len(task.samples))
     samples, four = len(task.overlap), any(axes(name) == 4 for name in task.names)
     return float(comb(samples + 3, 4) if four else comb(samples + 1, 2))
 

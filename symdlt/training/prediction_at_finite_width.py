@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import DNTK, NTK, Network
+from symdlt.definitions import DNTK, NTK, Forest, Network
 from symdlt.errors import TrainingError, require
 from symdlt.networks import propagate
+from symdlt.networks.final_tensors import final_tensors
+from symdlt.networks.tasks import is_one_task
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.data import check_ridge, check_samples, check_targets
 from symdlt.training.evaluation import Training
@@ -20,8 +25,12 @@ from symdlt.training.prediction import Prediction
 from symdlt.training.statistics import Statistics
 
 Array = NDArray[Any]
+Chunk = tuple[int, ...]
 MEAN = ("G", "H", "H.1", "A", "B", "P", "Q", "R", "S", "T", "U")
 COVARIANCE = (*MEAN, "G.1", "D", "F")
+# Each chunk of test samples repeats what training samples have among each other. Bound: with
+# chunks of a fourth of these, that is about as much as the rest.
+SMALLEST_CHUNK = 4
 
 
 def predict(
@@ -50,7 +59,8 @@ def predict(
         ridge: what is added to the eigenvalues of the mean training NTK: each training output has
             an offset of its own that learns at this rate; see the page on trained networks.
         covariance: whether to give the covariance, too.
-        executor: where the tensors are computed, as in `propagate`.
+        executor: where the tensors are computed, as in `propagate`: many test samples are taken
+            in chunks, of which two at a time enter the covariance.
         progress: True or False, or None to show it on a terminal only.
 
     Raises:
@@ -66,19 +76,38 @@ def predict(
     (array([[0.5414]]), array([[0.54]]))
     """
     require(covariance, bool, "True or False", "Give False for the mean only.")
-    names = COVARIANCE if covariance else MEAN
-    training = prepare(net, x_train, y_train, x_test, algorithm, names, executor, progress, ridge)
-    statistics = training.statistics
+    problem = checked(net, x_train, y_train, x_test, algorithm, ridge)
+    found = propagate(net, problem.data, ("G", "H"), progress=progress)
+    statistics = problem.statistics({name: array[-1] for name, array in found.tensors.items()})
     infinite = predict_kernel(
         statistics.tensors["H"],
-        statistics.spectrum[1] @ training.targets.T,
+        problem.targets,
         statistics.tensors["G"],
-        training.algorithm,
-        ridge=statistics.ridge,
+        problem.algorithm,
+        ridge=problem.ridge,
     )
-    parts = training.moment(1, 1)
+    names = COVARIANCE if covariance else MEAN
+    chunks = test_chunks(problem, names, 1 + covariance)
+    pairs = (
+        [*combinations_with_replacement(chunks, 2)]
+        if covariance
+        else [(one, one) for one in chunks]
+    )
+    trained = trainings(problem, names, pairs, 1 + covariance, executor, progress)
+    parts: dict[str, Array] = {}
+    covariance_parts: dict[str, Array] = {}
+    for (one, other), training in zip(pairs, trained, strict=True):
+        if one == other:
+            for name, value in training.moment(1, 1).items():
+                _room(parts, name, infinite.mean.shape)[[*one]] = value
+        if covariance:
+            shape = (*infinite.covariance.shape, *2 * infinite.mean.shape[1:])
+            for name, value in training.moment(2, 1).items():
+                room, block = _room(covariance_parts, name, shape), value[: len(one), -len(other) :]
+                room[np.ix_(one, other)] = block
+                room[np.ix_(other, one)] = block.transpose(1, 0, 3, 2)
     del parts["output"]
-    return Prediction(infinite, parts, training.moment(2, 1) if covariance else {})
+    return Prediction(infinite, parts, covariance_parts)
 
 
 def trained_ntk(
@@ -115,7 +144,7 @@ def trained_ntk(
     >>> found.shape, found[0, 0].round(4).item()
     ((2, 2, 1, 1), 0.9451)
     """
-    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress, ridge)
+    training = prepare(net, x_train, y_train, x_test, algorithm, NTK, progress, ridge)
     one = np.eye(len(training.targets))
     leading = training.statistics.tensors["H"][:, :, None, None] * one
     return leading + training.observable(NTK)
@@ -139,8 +168,54 @@ def trained_dntk(
         An array with three axes of samples, training samples first, then three of neurons; the
         first of each is the one with two derivatives.
     """
-    training = prepare(net, x_train, y_train, x_test, algorithm, MEAN, None, progress, ridge)
+    training = prepare(net, x_train, y_train, x_test, algorithm, DNTK, progress, ridge)
     return training.observable(DNTK)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A network to be trained on data, checked.
+
+    Attributes:
+        net: the network.
+        data: training samples, then test samples.
+        train: how many training samples there are.
+        targets: y of shape (N_A, n_L).
+        algorithm: how it is trained.
+        ridge: what is added to the eigenvalues of the mean training NTK.
+    """
+
+    net: Network
+    data: Array
+    train: int
+    targets: Array
+    algorithm: Algorithm
+    ridge: float
+
+    def statistics(self, tensors: Mapping[str, Array]) -> Statistics:
+        """Those of tensors at the last layer, with a training NTK that suits the algorithm."""
+        width = self.net.widths[-1] if self.net.widths else 1
+        statistics = Statistics(tensors, self.train, width, self.ridge)
+        self.algorithm.check(statistics.spectrum[0])
+        return statistics
+
+
+def checked(
+    net: Network,
+    x_train: ArrayLike,
+    y_train: ArrayLike,
+    x_test: ArrayLike,
+    algorithm: Algorithm | None,
+    ridge: float,
+) -> Problem:
+    """The arguments of `predict` and its like, refused where there is no prediction."""
+    require(net, Network, "a network", "Give an MLP.")
+    algorithm = check_algorithm(algorithm)
+    data, train = check_samples(x_train, x_test)
+    targets = check_targets(y_train, train, net.n_L)
+    _refuse_kinks(net)
+    _refuse_kept_outputs(net)
+    return Problem(net, data, train, targets, algorithm, check_ridge(ridge))
 
 
 def prepare(
@@ -149,25 +224,63 @@ def prepare(
     y_train: ArrayLike,
     x_test: ArrayLike,
     algorithm: Algorithm | None,
-    names: tuple[str, ...],
-    executor: Executor | None,
+    observable: Forest,
     progress: bool | None,
     ridge: float,
 ) -> Training:
-    """The training of a network: its tensors at the last layer, and its targets, in modes."""
-    require(net, Network, "a network", "Give an MLP.")
-    algorithm = check_algorithm(algorithm)
-    data, train = check_samples(x_train, x_test)
-    targets = check_targets(y_train, train, net.n_L)
-    _refuse_kinks(net)
-    _refuse_kept_outputs(net)
-    found = propagate(net, data, names, executor=executor, progress=progress)
-    tensors = {name: array[-1] for name, array in found.tensors.items()}
-    width = net.widths[-1] if net.widths else 1
-    statistics = Statistics(tensors, train, width, check_ridge(ridge))
-    values, vectors = statistics.spectrum
-    algorithm.check(values)
-    return Training(statistics, targets.T @ vectors, algorithm)
+    """The training of a network, with the tensors that an observable over all samples takes."""
+    problem = checked(net, x_train, y_train, x_test, algorithm, ridge)
+    tests = tuple(range(len(problem.data) - problem.train))
+    (training,) = trainings(problem, MEAN, [(tests, tests)], observable.vertices, None, progress)
+    return training
+
+
+def trainings(
+    problem: Problem,
+    names: tuple[str, ...],
+    pairs: Sequence[tuple[Chunk, Chunk]],
+    most: int,
+    executor: Executor | None,
+    progress: bool | None,
+) -> Iterator[Training]:
+    """The training as it is seen by some test samples, two chunks of them at a time.
+
+    Modes are training samples, and each output, or vertex of what is observed, is one sample more:
+    tensors are needed where at most so many axes are those of test samples.
+    """
+    train = problem.train
+    sets = [
+        (*range(train), *(train + sample for sample in dict.fromkeys((*one, *other))))
+        for one, other in pairs
+    ]
+    found = final_tensors(problem.net, problem.data, names, sets, train, most, executor, progress)
+    for tensors in found:
+        statistics = problem.statistics(tensors)
+        yield Training(statistics, problem.targets.T @ statistics.spectrum[1], problem.algorithm)
+
+
+def test_chunks(problem: Problem, names: tuple[str, ...], outputs: int) -> list[Chunk]:
+    """The test samples in chunks; those of one or of two, for so many outputs, go together.
+
+    Where memory has no room for chunks that are large enough, all are one.
+    """
+    tests = len(problem.data) - problem.train
+    room = next(
+        (
+            size
+            for size in range(tests, problem.train // SMALLEST_CHUNK, -1)
+            if is_one_task(problem.train + min(outputs * size, tests), names)
+        ),
+        tests,
+    )
+    count = -(-tests // room)
+    ends = [tests * part // count for part in range(count + 1)]
+    return [tuple(range(*part)) for part in pairwise(ends)]
+
+
+def _room(parts: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
+    """Where a part goes."""
+    return parts.setdefault(name, np.zeros(shape))
 
 
 def _refuse_kept_outputs(net: Network) -> None:

@@ -1,12 +1,15 @@
 """Identities of predictions, and what is refused."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import symdlt.training.prediction_at_finite_width as finite_width
 from symdlt import MLP
 from symdlt.errors import TrainingError
+from symdlt.networks import tasks
 from symdlt.training import (
     CustomAlgorithm,
     GradientDescent,
@@ -50,6 +53,29 @@ def test_order_of_samples_and_of_outputs():
     swapped = predict(network(), X, Y[:, ::-1], TEST, GradientDescent(0.2))
     same(swapped.mean, found.mean[:, ::-1])
     same(swapped.covariance, found.covariance[:, :, ::-1, ::-1])
+
+
+@pytest.mark.parametrize("covariance", [True, False])
+def test_test_samples_in_chunks(monkeypatch, covariance):
+    """With memory for one or two chunks of test samples at a time, here or in threads."""
+    tests, flow = RNG.standard_normal((5, 4)), GradientFlow(2.0)
+    whole = predict(network(), X, Y, tests, flow, covariance=covariance)
+    names = finite_width.COVARIANCE if covariance else finite_width.MEAN
+    four = sum(name not in ("G", "H", "G.1", "H.1") for name in names)
+    room = 8 * (tasks.ARRAYS + tasks.ARRAYS_EACH * four) * (7 if covariance else 5) ** 4
+    monkeypatch.setattr(tasks, "TOGETHER", room)
+    problem = finite_width.checked(network(), X, Y, tests, flow, 0.0)
+    chunks = finite_width.test_chunks(problem, names, 1 + covariance)
+    assert [len(chunk) for chunk in chunks] == [1, 2, 2]
+    cut = predict(network(), X, Y, tests, flow, covariance=covariance)
+    assert {*cut.parts} == {*whole.parts}
+    assert {*cut.covariance_parts} == {*whole.covariance_parts}
+    for name, array in whole.arrays().items():
+        np.testing.assert_allclose(cut.arrays()[name], array, rtol=0, atol=1e-8, err_msg=name)
+    with ThreadPoolExecutor(2) as threads:
+        shared = predict(network(), X, Y, tests, flow, covariance=covariance, executor=threads)
+    for name, array in cut.arrays().items():
+        assert np.array_equal(shared.arrays()[name], array)
 
 
 def test_rotation_of_the_outputs():
