@@ -219,9 +219,25 @@ def _is_simple(task: Task) -> bool:
 
 
 def _one_sample(task: Task) -> dict[str, Array]:
-    mlp, zero = task.mlp, (0.0,) * task.mlp.depth
+    """By the kernel for one input; where its equal steps are too coarse, by that for many.
+
+    This one knows from the text of an activation where it is narrow, and has panels there.
+    """
+    try:
+        leading = _leading_of_one(task)
+    except KernelError as refused:
+        if not isinstance(task.mlp.activation, Activation):
+            raise
+        try:
+            return _many_samples(task, task.names)
+        except KernelError:
+            raise refused from None
     corrections = tuple(name for name in task.names if name.endswith(".1"))
-    found = _many_samples(task, corrections) if corrections else {}
+    return (_many_samples(task, corrections) if corrections else {}) | leading
+
+
+def _leading_of_one(task: Task) -> dict[str, Array]:
+    mlp, zero = task.mlp, (0.0,) * task.mlp.depth
     with _errors_of_ours():
         leading = single_input.propagate(
             functions(mlp, single_input.DERIVATIVES),
@@ -233,8 +249,7 @@ def _one_sample(task: Task) -> dict[str, Array]:
             lambda_W=mlp.lambda_W or zero,
             widths=mlp.widths,
         )
-    shaped = {name: a.reshape(-1, *(1,) * axes(name)) for name, a in leading.items()}
-    return found | shaped
+    return {name: a.reshape(-1, *(1,) * axes(name)) for name, a in leading.items()}
 
 
 def _many_samples(

@@ -449,3 +449,27 @@ def test_memory_is_estimated_first():
         MLP3.propagate(np.ones((1000, 2)), ["V"])
     with pytest.raises(KernelError, match=r"take about .* GB of memory"):
         MLP3.propagate(np.ones((10**6, 1)), ["G"], blocks=([0], [1]))
+
+
+@pytest.mark.parametrize("activation", ["tanh(1000*z)", "tanh(z) + tanh(1000*z)/10"])
+def test_one_sample_of_what_is_steep_at_one_place(activation):
+    """Against sums over panels about zero; the grids of the kernel for one input are too coarse."""
+    edges = np.concatenate([-np.geomspace(12.0, 1e-4, 400), np.geomspace(1e-4, 12.0, 400)])
+    x, w = np.polynomial.legendre.leggauss(12)
+    half = 0.5 * np.diff(edges)[:, None]
+    z = edges[:-1, None] + half * (1.0 + x)
+    density = half * w * np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    steep = np.tanh(1000.0 * z)
+    s, slope = {
+        "tanh(1000*z)": (steep, 1000.0 * (1.0 - steep**2)),
+        "tanh(z) + tanh(1000*z)/10": (
+            np.tanh(z) + steep / 10.0,
+            1.0 - np.tanh(z) ** 2 + 100.0 * (1.0 - steep**2),
+        ),
+    }[activation]
+    square, fourth, slopes = (float((f * density).sum()) for f in (s**2, s**4, slope**2))
+    net = MLP(activation=activation, widths=[10], C_b=0.0, C_W=1.0, lambda_b=0.0, lambda_W=1.0)
+    found = net.propagate([[1.0]], ["G", "H", "V"])
+    assert found["G"][-1].item() == pytest.approx(square, rel=1e-10)
+    assert found["H"][-1].item() == pytest.approx(square + slopes, rel=1e-9)
+    assert found["V"][-1].item() == pytest.approx(fourth - square**2, abs=1e-7 * fourth)
