@@ -38,30 +38,55 @@ def track(
     >>> list(track([1, 2], "counting", progress=False))
     [1, 2]
     """
-    if progress is False or sys.stderr is None:
-        yield from items
-        return
-    shown = _is_watched() if progress is None else progress
     costs = [1.0] * len(items) if weights is None else [*weights]
     measured_from = UNLIKE_FROM if weights is None else ALIKE_FROM
-    start, done, width, told = perf_counter(), 0.0, 0, shown
-    try:
+    with Progress(label, sum(costs), progress, measured_from) as told:
+        done = 0.0
         for count, (item, cost) in enumerate(zip(items, costs, strict=True), 1):
-            elapsed = perf_counter() - start
-            known = elapsed >= measured_from and done > 0.0
-            left = elapsed * (sum(costs) - done) / done if known else 0.0
-            if known and not told and elapsed + left > TOLD_FROM:
-                told = True
-                print(f"{label}: {in_words(left)} left", file=sys.stderr, flush=True)
-            if shown:
-                text = f"{label} {count}/{len(items)}" + f", {in_words(left)} left" * known
-                print("\r" + text.ljust(width), end="", file=sys.stderr, flush=True)
-                width = len(text)
+            told.reach(done, f"{count}/{len(items)}")
             yield item
             done += cost
-    finally:
-        if shown:
-            print("\r" + " " * width + "\r", end="", file=sys.stderr, flush=True)
+
+
+class Progress:
+    """What is shown on stderr of long work, on a line that is erased at its end.
+
+    Args:
+        label: what is shown in front of the count.
+        work: all there is.
+        progress: True or False, or None to show it in a terminal or notebook only.
+        measured_from: after how many seconds a rate is believed.
+    """
+
+    def __init__(
+        self, label: str, work: float, progress: bool | None, measured_from: float = ALIKE_FROM
+    ) -> None:
+        self.label, self.work, self.measured_from = label, work, measured_from
+        self.silent = progress is False or sys.stderr is None
+        self.shown = not self.silent and (_is_watched() if progress is None else progress)
+        self.told, self.width, self.start = self.shown, 0, perf_counter()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def reach(self, done: float, count: str) -> None:
+        """So much of the work is done; the count is shown as it is."""
+        if self.silent:
+            return
+        elapsed = perf_counter() - self.start
+        known = elapsed >= self.measured_from and done > 0.0
+        left = elapsed * (self.work - done) / done if known else 0.0
+        if known and not self.told and elapsed + left > TOLD_FROM:
+            self.told = True
+            print(f"{self.label}: {in_words(left)} left", file=sys.stderr, flush=True)
+        if self.shown:
+            text = f"{self.label} {count}" + f", {in_words(left)} left" * known
+            print("\r" + text.ljust(self.width), end="", file=sys.stderr, flush=True)
+            self.width = len(text)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            print("\r" + " " * self.width + "\r", end="", file=sys.stderr, flush=True)
 
 
 def in_words(seconds: float) -> str:

@@ -28,8 +28,8 @@ class Tabular(ABC):
         return library("pandas").DataFrame(self.columns())
 
 
-def library(name: str) -> Any:
-    """A library of the extra `tables`.
+def library(name: str, extra: str = "tables") -> Any:
+    """A library, or a module of one, that an extra brings.
 
     Raises:
         MissingLibraryError: if it is not installed.
@@ -44,5 +44,5 @@ def library(name: str) -> Any:
     except ImportError as reason:
         raise MissingLibraryError(
             f"This needs {name}, which cannot be imported: {reason}. "
-            "Install it with pip install 'symdlt[tables]'."
+            f"Install it with pip install 'symdlt[{extra}]'."
         ) from reason

@@ -188,12 +188,12 @@ class _Flow:
         """From below the lowest scale to where only the growth at large K decides."""
         low, high = self.curve.scales
         low, high = min(low * BELOW, start / 10), max(high * ABOVE, start * 10)
-        floor = self.C_b + self.C_W * float(self.slopes.value) ** 2
-        low = max(low, floor / 4)
+        floor = self._floor(low)
+        low = max(low, floor)
         high = max(high, 10 * low)
         grid, stopped = self.curve.grid(low, high)
-        if floor and floor / 4 < low:
-            grid.insert(0, floor / 4)
+        if floor and floor < low:
+            grid.insert(0, floor)
         growth = self.slopes.growth(self.exact[0])
         while grid and stopped is None and growth is not None and grid[-1] < FARTHEST:
             if self.excess(grid[-1]) * (growth - 1) >= 0:
@@ -201,6 +201,24 @@ class _Flow:
             more, stopped = self.curve.grid(grid[-1] * 2, grid[-1] * 1e4)
             grid += more
         return grid
+
+    def _floor(self, low: float) -> float:
+        """A kernel that all fixed points are above, if a small one does not go to zero.
+
+        A fourth of what zero is taken to is one unless the map has fallen by half there, as it does
+        for a bump about zero.
+        """
+        least = self.C_b + self.C_W * float(self.slopes.value) ** 2
+        floor = least / 4
+        while self.slopes.value and floor > low and not self._reaches(floor, least / 2):
+            floor /= 4
+        return floor
+
+    def _reaches(self, K: float, least: float) -> bool:
+        try:
+            return self.next_kernel(K) >= least
+        except MeanError:
+            return False
 
     def first(self, start: float, grid: list[float]) -> float:
         """The start, or the end of the grid for one beyond it that falls down to there.

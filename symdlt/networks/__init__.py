@@ -16,6 +16,8 @@ from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
 from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
 from symdlt.networks.exponent_check import check_exponents as check_exponents
 from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
+from symdlt.networks.kernel_store import KernelStore as KernelStore
+from symdlt.networks.kernel_store import store_kernels as store_kernels
 from symdlt.networks.layer_equations import LayerEquation as LayerEquation
 from symdlt.networks.layer_equations import LayerEquations as LayerEquations
 from symdlt.networks.layer_phase import LayerPhase as LayerPhase

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
 from symdlt.definitions import Network, program_of
-from symdlt.errors import ActivationError, KernelError, LayerError, require
+from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
@@ -29,6 +29,7 @@ from symdlt.networks.requests import (
     check_data,
     check_learning_rates,
     check_network,
+    check_running,
     is_all,
     overlaps,
 )
@@ -77,9 +78,7 @@ def propagate(
     Propagation(3 layers, 1 sample, tensors=G V)
     """
     check_network(mlp)
-    advice = "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
-    require(executor, Executor | None, "an executor", advice)
-    require(progress, bool | None, "a choice", "Give True, False or None.")
+    check_running(executor, progress)
     if isinstance(tensors, Iterable) and not isinstance(tensors, str | bytes | bytearray):
         tensors = list(tensors)
     names = asked_tensors(tensors)

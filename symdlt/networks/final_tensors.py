@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from symdlt.definitions import Network
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import check_activation
-from symdlt.networks.requests import check_learning_rates, overlaps
+from symdlt.networks.requests import check_learning_rates, check_running, overlaps
 from symdlt.networks.tasks import Task, is_one_task, results
 
 Array = NDArray[np.float64]
@@ -47,6 +47,7 @@ def final_tensors(
     Raises:
         KernelError, ActivationError: as for `propagate`.
     """
+    check_running(executor, progress)
     largest = max(map(len, sets))
     if not (net.is_dense and is_one_task(largest, names)):
         for chosen in sets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from numbers import Integral
 from reprlib import repr as short_repr
 
@@ -86,6 +87,17 @@ def check_network(network: Network) -> None:
     require(network, Network, "a network", advice)
     if network.activation == ():
         raise ActivationError(f"{network!r} has no activation. Its tensors depend on one. {advice}")
+
+
+def check_running(executor: object, progress: object) -> None:
+    """Refuse what runs no work, and what is no choice of whether to show progress.
+
+    Raises:
+        InputError: with what to give.
+    """
+    advice = "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
+    require(executor, Executor | None, "an executor", advice)
+    require(progress, bool | None, "a choice", "Give True, False or None.")
 
 
 def check_learning_rates(mlp: Network, names: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import comb
@@ -30,7 +30,7 @@ from symdlt.networks.layer_means import (
     layer_means,
 )
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
-from symdlt.progress import track
+from symdlt.progress import Progress, track
 
 Array = NDArray[np.float64]
 Cut: TypeAlias = tuple[tuple[int, ...], ...]
@@ -46,8 +46,6 @@ TOGETHER = 2**30
 ARRAYS, ARRAYS_EACH = 12, 3
 # Convention: of more samples, one task takes four groups of six, or two of twelve.
 MOST_SAMPLES = 24
-# Steps in which the progress of one task is shown.
-PARTS = 100
 # How many tolerances a variance may be below zero: errors are about one.
 SLACK = 100.0
 
@@ -282,8 +280,8 @@ def _many_samples(
 class _Watch:
     """What part of a task is done, in layers and within them; the first one costs nothing."""
 
-    def __init__(self, parts: Iterator[int], layers: int) -> None:
-        self.parts, self.layers, self.finished, self.shown = parts, layers, -1, 0
+    def __init__(self, told: Progress, layers: int) -> None:
+        self.told, self.layers, self.finished = told, layers, -1
 
     def after_layer(self, _: int) -> None:
         """Another layer is done, the first one before all others."""
@@ -292,10 +290,8 @@ class _Watch:
 
     def after_block(self, part: float) -> None:
         """Some part of the layer that is next is done."""
-        done = PARTS * (max(self.finished, 0) + part) / self.layers
-        while self.shown <= min(done, PARTS - 1):
-            next(self.parts)
-            self.shown += 1
+        done = (max(self.finished, 0) + part) / self.layers
+        self.told.reach(done, f"{100 * done:.0f} %")
 
 
 @contextmanager
@@ -318,9 +314,8 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        weights = [1.0] * PARTS
-        with closing(track(range(PARTS), "propagating, percent", progress, weights)) as parts:
-            watch = _Watch(parts, max(tasks[0].mlp.depth - 1, 1))
+        with Progress("propagating", 1.0, progress) as told:
+            watch = _Watch(told, max(tasks[0].mlp.depth - 1, 1))
             yield run(tasks[0], watch.after_layer, watch.after_block)
         return
     if executor is None:

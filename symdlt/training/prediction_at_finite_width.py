@@ -77,7 +77,7 @@ def predict(
     """
     require(covariance, bool, "True or False", "Give False for the mean only.")
     problem = checked(net, x_train, y_train, x_test, algorithm, ridge)
-    found = propagate(net, problem.data, ("G", "H"), progress=progress)
+    found = propagate(net, problem.data, ("G", "H"), executor=executor, progress=progress)
     statistics = problem.statistics({name: array[-1] for name, array in found.tensors.items()})
     infinite = predict_kernel(
         statistics.tensors["H"],

@@ -214,3 +214,19 @@ def test_the_command_line_takes_fractions_and_both_spellings(capsys):
     with pytest.raises(SystemExit):
         main(["phase", "tanh", "--C-W", "3/0"])
     assert "'3/0' is no number; give one such as 1.5 or 3/2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("steepness", "C_W", "C_b"),
+    [(1.0, 1.0, 0.0), (100.0, 1.0, 0.0), (100.0, 1.5, 0.05), (100.0, 30.0, 1e-4), (1e5, 1.5, 1e-4)],
+)
+def test_bumps_whose_kernel_falls_below_that_of_zero(steepness, C_W, C_b):
+    """<s s> of exp(-a z^2) is (1 + 4 a K)^(-1/2), less than sigma(0)^2 = 1 by any factor."""
+    found = phase(f"exp(-{steepness:.0f}*z**2)", C_W, C_b)
+    low, high = 0.0, C_b + C_W
+    for _ in range(200):
+        K = 0.5 * (low + high)
+        low, high = (K, high) if C_b + C_W / math.sqrt(1 + 4 * steepness * K) > K else (low, K)
+    assert float(found.K) == pytest.approx(K, rel=1e-12)
+    slope = -2.0 * steepness * C_W * (1 + 4 * steepness * K) ** -1.5
+    assert float(found.chi_parallel) == pytest.approx(slope, rel=1e-11)

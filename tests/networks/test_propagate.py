@@ -322,6 +322,21 @@ def test_what_is_left_counts_the_work_of_what_is_left(monkeypatch, capsys):
     ]
 
 
+def test_a_leap_is_not_told_by_its_first_step(monkeypatch, capsys):
+    """Of two thousand samples and four layers the first took a hundredth part for all of it."""
+    monkeypatch.setattr(progress, "TOLD_FROM", 10.0)
+    monkeypatch.setattr(progress, "perf_counter", clock := Clock())
+    with progress.Progress("propagating", 1.0, None) as told:
+        watch = tasks._Watch(told, 4)
+        watch.after_layer(1)
+        clock.now = 1.0
+        watch.after_layer(2)
+        assert not capsys.readouterr().err
+        clock.now = 6.0
+        watch.after_layer(3)
+    assert capsys.readouterr().err == "propagating: about 6 s left\n"
+
+
 @pytest.mark.slow
 def test_the_time_of_a_propagation_is_told_within_a_factor_of_three(monkeypatch, capsys):
     monkeypatch.setattr(progress, "TOLD_FROM", 1e-9)
