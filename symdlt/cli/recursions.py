@@ -167,16 +167,19 @@ def _needs_response(text: str) -> bool:
 
 
 def _response(options: argparse.Namespace) -> str:
-    from symdlt.networks import layer_equations
+    from symdlt.networks import LayerEquations, layer_equations
 
     asked = _asked_tensors(options)
     later = options.subleading or any(piece for _, piece in asked)
     if later or (options.inputs, options.form) != ("many", "derivative"):
         options.complain("for this layer there is the leading order, for many inputs")
-    if options.format == "json":
-        options.complain("for this layer there are the formats text and latex")
+    if options.format == "json" and len(asked) > 1:
+        options.complain("for this layer a JSON document has the equations of one tensor")
     found = [layer_equations(correlator, options.layer) for correlator, _ in asked]
-    return "\n".join(one.to_latex() if options.format == "latex" else str(one) for one in found)
+    if options.format == "json":
+        return found[0].to_json()
+    write = LayerEquations.to_latex if options.format == "latex" else str
+    return "\n".join(map(write, found))
 
 
 def _draw(options: argparse.Namespace) -> str:

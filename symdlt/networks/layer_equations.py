@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.names import GREEK
-from symdlt.definitions import Correlator, Layer, Stack
+from symdlt.definitions import Correlator, Layer, Stack, read_layer_definition, tensor
+from symdlt.errors import SchemaError, require
 
 if TYPE_CHECKING:
     import sympy as sp
+
+SCHEMA = "symdlt.layer-equations"
+# A convention: raised when documents change.
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -94,11 +100,80 @@ class LayerEquations:
         rows = [row for equation in self.equations for row in equation.latex_rows]
         return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
 
+    def to_json(self, indent: int | None = 1) -> str:
+        """The equations as JSON text, which `from_json` reads.
+
+        Raises:
+            SchemaError: if the text of the layer does not say all of it, as for laws of its own.
+
+        >>> from symdlt import layer_equations
+        >>> gated = layer_equations("G", "u = U z; v = V z; z' = b + W s(u) v")
+        >>> LayerEquations.from_json(gated.to_json()) == gated
+        True
+        """
+        if read_layer_definition(str(self.layer)) != self.layer:
+            raise SchemaError(
+                f"The layer {self.layer!r} is not what its text says, as it has laws or learning "
+                "rates of its own. A document holds the text. Save what it is made of yourself."
+            )
+        document = {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "tensor": self.correlator.name,
+            "layer": str(self.layer),
+            "equations": [
+                {
+                    "name": equation.name,
+                    "terms": [
+                        {"coefficient": str(Fraction(number)), "symbols": dict(monomial)}
+                        for monomial, number in equation.polynomial.terms
+                    ],
+                }
+                for equation in self.equations
+            ],
+        }
+        return json.dumps(document, indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> LayerEquations:
+        """Read equations back; nothing in the text is evaluated.
+
+        Raises:
+            SchemaError: if the text is not what `to_json` writes.
+        """
+        require(text, str, "JSON text", "Give what `LayerEquations.to_json` wrote.")
+        try:
+            document = json.loads(text)
+            if (document["schema"], document["version"]) != (SCHEMA, VERSION):
+                raise ValueError(f"its schema is not {SCHEMA} of version {VERSION}")
+            equations = tuple(map(_read_equation, document["equations"]))
+            layer = read_layer_definition(document["layer"])
+            return cls(tensor(document["tensor"]), layer, equations)
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as reason:
+            problem = f"missing {reason}" if type(reason) is KeyError else str(reason)
+            raise SchemaError(
+                f"The text is no document with equations of a layer: {problem[:200]}. "
+                "Give what `LayerEquations.to_json` wrote."
+            ) from None
+
     def __getitem__(self, number: int) -> LayerEquation:
         return self.equations[number]
 
     def __len__(self) -> int:
         return len(self.equations)
+
+
+def _read_equation(entry: dict[str, Any]) -> LayerEquation:
+    total = Polynomial.number(0)
+    for term in entry["terms"]:
+        number = Fraction(term["coefficient"])
+        symbols = sorted(term["symbols"].items())
+        if not all(type(power) is int for _, power in symbols):
+            raise ValueError("a power that is no whole number")
+        total = total + Polynomial(((tuple(symbols), number),))
+    if not isinstance(entry["name"], str):
+        raise TypeError("a name that is no text")
+    return LayerEquation(entry["name"], total)
 
 
 def _term(

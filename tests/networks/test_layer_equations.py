@@ -3,10 +3,12 @@
 import pytest
 from sympy import Rational, Symbol, expand
 
-from symdlt import BOOK, derive, layer_equations
+from symdlt import BOOK, Stack, derive, layer_equations
+from symdlt.algebra import signs
 from symdlt.cli import main
 from symdlt.derivation.terms import bracket_text, tensor_text
-from symdlt.errors import LayerError, OrderError, UnknownTensorError
+from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
+from symdlt.networks import LayerEquations
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
@@ -101,9 +103,11 @@ def test_commands(capsys):
     assert capsys.readouterr().out == f"{layer_equations('H', GATE)}\n"
     assert main(["derive", "V", "--layer", RESIDUAL, "--format", "latex"]) == 0
     assert capsys.readouterr().out == f"{layer_equations('V', RESIDUAL).to_latex()}\n"
+    assert main(["derive", "V", "--layer", RESIDUAL, "--format", "json"]) == 0
+    assert LayerEquations.from_json(capsys.readouterr().out) == layer_equations("V", RESIDUAL)
     with pytest.raises(SystemExit):
-        main(["derive", "V", "--layer", RESIDUAL, "--format", "json"])
-    assert "text and latex" in capsys.readouterr().err
+        main(["derive", "V", "H", "--layer", RESIDUAL, "--format", "json"])
+    assert "equations of one tensor" in capsys.readouterr().err
 
 
 def test_what_cannot_be_derived_is_refused():
@@ -113,3 +117,43 @@ def test_what_cannot_be_derived_is_refused():
         layer_equations("X6", GATE)
     with pytest.raises(LayerError, match="keeps s"):
         layer_equations("V", "z' = s(z) + W z")
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = xi z + b + W s(z)",
+        "u = U z; v = V z; z' = b + W s(u) v",
+        "h = U s(z); z' = z + W s(h)",
+    ],
+)
+@pytest.mark.parametrize("name", ["H", "V", "R"])
+def test_json_is_read_back(name, layer):
+    found = layer_equations(name, layer)
+    again = LayerEquations.from_json(found.to_json())
+    assert (again, str(again), again.to_latex()) == (found, str(found), found.to_latex())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("symdlt.layer-equations", "symdlt.recursion"), "its schema is not"),
+        (('"1"', '"1/0"'), "Fraction"),
+        (('"1"', '"one"'), "Invalid literal"),
+        (('"C_b": 1', '"C_b": 1.5'), "no whole number"),
+        (('"tensor": "G"', '"tensor": "Gee"'), "no tensor"),
+        (("z' = xi", "z = xi"), "does not begin"),
+        (('"terms"', '"term"'), "missing 'terms'"),
+    ],
+)
+def test_json_that_is_none_is_refused(change, message):
+    text = layer_equations("G", "z' = xi z + b + W s(z)").to_json()
+    assert change[0] in text
+    with pytest.raises(SchemaError, match=message):
+        LayerEquations.from_json(text.replace(*change))
+
+
+def test_json_of_a_layer_whose_text_does_not_say_all():
+    of_signs = Stack("h = U s(z); z' = W s(h)", laws={"W": signs})
+    with pytest.raises(SchemaError, match="is not what its text says"):
+        layer_equations("G", of_signs).to_json()
