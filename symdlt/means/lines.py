@@ -136,5 +136,10 @@ def turned(left: Remains, roots: Array, used: list[int]) -> tuple[Remains, Array
         is left for the second, along which nodes may lie far apart.
     """
     scaled = (roots * left.loads)[:, used]
-    axes = np.linalg.svd(scaled, full_matrices=False)[0]
-    return left._replace(loads=axes.T @ left.loads), np.abs(axes.T @ scaled).max(axis=1)
+    if len(scaled) == 1:
+        return left, np.abs(scaled).max(axis=1)
+    (first, mixed), (_, second) = (scaled @ scaled.T).tolist()
+    angle = 0.5 * math.atan2(2.0 * mixed, first - second)
+    c, s = math.cos(angle), math.sin(angle)
+    axes = np.array([[c, s], [-s, c]])
+    return left._replace(loads=axes @ left.loads), np.abs(axes @ scaled).max(axis=1)

@@ -52,6 +52,7 @@ def lattice_sum(step: float) -> float:
     return float(np.exp(-0.5 * (step * np.arange(-count, count + 1)) ** 2).sum())
 
 
+@lru_cache(maxsize=32)
 def cloud(steps: tuple[float, ...], reach: float, half: bool) -> Cloud:
     """Nodes with a step along each axis, up to a distance; half of them if f(-x) = f(x).
 

@@ -30,7 +30,7 @@ from symdlt.networks.layer_means import (
     layer_means,
 )
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
-from symdlt.progress import Progress, track
+from symdlt.progress import UNLIKE_FROM, Progress, track
 
 Array = NDArray[np.float64]
 Cut: TypeAlias = tuple[tuple[int, ...], ...]
@@ -278,10 +278,13 @@ def _many_samples(
 
 
 class _Watch:
-    """What part of a task is done, in layers and within them; the first one costs nothing."""
+    """What part of a task is done, in layers and within them; the first one costs nothing.
+
+    Told by the percent: what is done before the first tells little of how long the rest takes.
+    """
 
     def __init__(self, told: Progress, layers: int) -> None:
-        self.told, self.layers, self.finished = told, layers, -1
+        self.told, self.layers, self.finished, self.percent = told, layers, -1, -1
 
     def after_layer(self, _: int) -> None:
         """Another layer is done, the first one before all others."""
@@ -291,7 +294,9 @@ class _Watch:
     def after_block(self, part: float) -> None:
         """Some part of the layer that is next is done."""
         done = (max(self.finished, 0) + part) / self.layers
-        self.told.reach(done, f"{100 * done:.0f} %")
+        if int(100.0 * done) > self.percent:
+            self.percent = int(100.0 * done)
+            self.told.reach(self.percent / 100.0, f"{self.percent} %")
 
 
 @contextmanager
@@ -314,7 +319,7 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        with Progress("propagating", 1.0, progress) as told:
+        with Progress("propagating", 1.0, progress, UNLIKE_FROM) as told:
             watch = _Watch(told, max(tasks[0].mlp.depth - 1, 1))
             yield run(tasks[0], watch.after_layer, watch.after_block)
         return
