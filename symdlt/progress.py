@@ -13,9 +13,9 @@ Item = TypeVar("Item")
 TOLD_FROM = 10.0
 # Rates are measured from so many seconds on. Measured: of alike tasks and of groups of networks a
 # quarter is enough for a factor of three; of diagrams, of which the first are the dearest, even
-# five seconds give ten times too much; of layers, of which the first have the largest variances,
-# five seconds are enough.
-ALIKE_FROM, UNLIKE_FROM = 0.25, 5.0
+# five seconds give ten times too much; of layers, of which the first have large variances, one
+# second is enough.
+ALIKE_FROM, LAYERS_FROM, UNLIKE_FROM = 0.25, 1.0, 5.0
 
 
 def track(

@@ -30,7 +30,7 @@ from symdlt.networks.layer_means import (
     layer_means,
 )
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
-from symdlt.progress import UNLIKE_FROM, Progress, track
+from symdlt.progress import LAYERS_FROM, Progress, track
 
 Array = NDArray[np.float64]
 Cut: TypeAlias = tuple[tuple[int, ...], ...]
@@ -319,7 +319,7 @@ def results(
         InputError: if the executor returns no futures.
     """
     if executor is None and len(tasks) == 1 and not _is_simple(tasks[0]):
-        with Progress("propagating", 1.0, progress, UNLIKE_FROM) as told:
+        with Progress("propagating", 1.0, progress, LAYERS_FROM) as told:
             watch = _Watch(told, max(tasks[0].mlp.depth - 1, 1))
             yield run(tasks[0], watch.after_layer, watch.after_block)
         return
