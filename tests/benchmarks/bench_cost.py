@@ -16,6 +16,16 @@ from symdlt import MLP
 def mlp(layers):
     return MLP(activation="tanh", widths=[100] * (layers - 1), C_b=0, C_W=1, lambda_b=0, lambda_W=1)
 x = lambda count: np.random.default_rng(0).standard_normal((count, 20))
+def flowers(count, scaled):
+    # Lengths and widths of leaves, of three kinds: large, with correlations of 0.98 to 0.999.
+    rng = np.random.default_rng(0)
+    means = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
+    found = means[np.arange(count) % 3] + rng.standard_normal((count, 4)) * [0.5, 0.3, 0.4, 0.2]
+    return (found - found.mean(axis=0)) / found.std(axis=0) if scaled else found
+def wide(layers):
+    return MLP(
+        activation="tanh", widths=[100] * (layers - 1), C_b=0.1, C_W=1.5, lambda_b=0.1, lambda_W=1
+    )
 """
 IMPORTS = "import numpy, symdlt.networks, symdlt.training, symdlt.kernels; from symdlt import *\n"
 JOBS = {
@@ -32,6 +42,19 @@ JOBS = {
     **{f"V, N = {n}, L = 10": f"mlp(10).propagate(x({n}), ['V'])" for n in (4, 8, 16, 32)},
     **{f"all thirteen, N = {n}, L = 10": f"mlp(10).propagate(x({n}))" for n in (2, 4, 8, 16)},
     **{f"all thirteen, N = 8, L = {d}": f"mlp({d}).propagate(x(8))" for d in (3, 30)},
+    **{
+        f"all thirteen, {what} lengths, N = {n}, L = 4": f"wide(4).propagate(flowers({n}, {flag}))"
+        for n in (8, 12)
+        for what, flag in (("scaled", True), ("raw", False))
+    },
+    **{
+        f"predict, {what} lengths, N = 20 + 2, L = 4": (
+            f"predict(wide(4), flowers(22, {flag})[:20], np.ones(20), flowers(22, {flag})[20:])"
+        )
+        for what, flag in (("scaled", True), ("raw", False))
+    },
+    "predict, N = 24 + 8, L = 3": "predict(mlp(3), x(24), np.ones(24), x(32)[-8:])",
+    "predict, N = 8 + 32, L = 3": "predict(mlp(3), x(8), np.ones(8), x(40)[-32:])",
     **{
         f"predict, N = {n} + 2, L = 3": f"predict(mlp(3), x({n}), np.ones({n}), x({n} + 2)[-2:])"
         for n in (4, 8, 16)

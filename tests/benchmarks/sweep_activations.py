@@ -22,6 +22,7 @@ TINY = 1e-30
 # What counts as right, of the sizes.
 RIGHT = 1e-6
 MOST_STEPS = 400
+MOST_PANELS = 1e5
 SETTINGS = [(1.0, 0.0), (1.5, 0.05), (0.8, 0.3), (2.0, 1e-4), (3.0, 1.0), (1.1, 0.0)]
 
 # The text; places where it is not smooth; the length on which it varies; half of where it does,
@@ -129,6 +130,8 @@ class Reference:
         reach = 14.0 * root + 4.0 * K * (self.scale == 4.0 or bool(self.kinks))
         inner = min(reach, self.half)
         fine = min(0.25 * root, 0.5 * self.scale)
+        if inner > MOST_PANELS * fine:
+            raise OverflowError
         ends = [np.linspace(-inner, inner, 2 + int(2 * inner / fine))]
         if inner < reach:
             count = 2 + int((reach - inner) / (0.25 * root))
@@ -155,7 +158,10 @@ def propagated(reference, text, C_W, C_b, n=10):
     net = MLP(activation=text, widths=[n, n], C_b=C_b, C_W=C_W, lambda_b=0.3, lambda_W=0.7)
     K, theta, V = C_b + C_W * 0.6, 0.3 + 0.7 * 0.6, 0.0
     for _ in range(2):
-        square, slopes, fourth, slope = reference.means(K)
+        try:
+            square, slopes, fourth, slope = reference.means(K)
+        except OverflowError:
+            return 0.0
         V = C_W**2 * (fourth - square**2 + slope**2 * V)
         theta = 0.3 + 0.7 * square + C_W * slopes * theta
         K = C_b + C_W * square
@@ -171,14 +177,19 @@ def settled(reference, text, C_W, C_b):
     """The largest deviation of a fixed point and its slopes."""
     found = phase(text, C_W, C_b)
     start = K = 1.0
-    settles = False
+    settles = lost = False
     for _ in range(MOST_STEPS):
-        before, K = K, C_b + C_W * reference.means(K)[0]
+        before = K
+        try:
+            K = C_b + C_W * reference.means(K)[0]
+        except OverflowError:
+            lost = True
+            break
         settles = abs(K - before) < 1e-13 * K or K < 1e-12
-        if settles or not K < 1e8:
+        if settles:
             break
     star = float(found.K)
-    if not K < 1e8:
+    if lost:
         return 0.0 if star == math.inf else math.inf
     if star == math.inf:  # not there yet: it must still grow
         return 0.0 if K > before > start else math.inf
