@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.means.grids import FAR, Array, trapezoid
+from symdlt.means.steps import BELL
+from symdlt.means.triangle import Indices
 
 
 class Cloud(NamedTuple):
@@ -53,24 +55,45 @@ def lattice_sum(step: float) -> float:
 
 
 @lru_cache(maxsize=32)
-def cloud(steps: tuple[float, ...], reach: float, half: bool) -> Cloud:
+def cloud(steps: tuple[float, ...], reach: float, half: bool, stretch: float = math.inf) -> Cloud:
     """Nodes with a step along each axis, up to a distance; half of them if f(-x) = f(x).
 
-    They are those of the trapezoidal rule, which needs no others for what is smooth.
+    They are those of the trapezoidal rule, which needs no others for what is smooth. With a stretch
+    c those along the first axis are at c sinh(t/c), t a lattice: as near as the step about zero,
+    where functions are steep, and farther apart beyond c.
     """
-    sizes = np.array(steps)[:, None]
-    axes = [np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1) for step in steps]
-    places = np.array([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")])
-    near = np.sqrt(((sizes * places) ** 2).sum(axis=0)) <= reach + 0.5 * min(steps)
-    places = places[:, near]
-    weights = np.exp(-0.5 * ((sizes * places) ** 2).sum(axis=0))
-    weights /= math.prod(map(lattice_sum, steps))
+    stretches = (stretch, *(math.inf,) * (len(steps) - 1))
+    lines = [lattice(step, reach, c) for step, c in zip(steps, stretches, strict=True)]
+    places = np.array([p.ravel() for p in np.meshgrid(*(p for p, _, _ in lines), indexing="ij")])
+    nodes = np.array([x.ravel() for x in np.meshgrid(*(x for _, x, _ in lines), indexing="ij")])
+    weights = np.prod(np.meshgrid(*(w for _, _, w in lines), indexing="ij"), axis=0).ravel()
+    near = np.sqrt((nodes**2).sum(axis=0)) <= reach + 0.5 * min(steps)
+    places, nodes, weights = places[:, near], nodes[:, near], weights[near]
     if half:
         middle = weights.size // 2
-        places, weights = places[:, middle:], 2.0 * weights[middle:]
+        places, nodes, weights = places[:, middle:], nodes[:, middle:], 2.0 * weights[middle:]
         weights[0] *= 0.5
     both = [*places, places.sum(axis=0)][: 2 * len(steps) - 1]
-    return Cloud(sizes * places, weights, 1.0 - 2.0 * (np.array(both) % 2))
+    return Cloud(nodes, weights, 1.0 - 2.0 * (np.array(both) % 2))
+
+
+def lattice(
+    step: float, reach: float, stretch: float, moved: float = 0.0
+) -> tuple[Indices, Array, Array]:
+    """The numbers of nodes, the nodes, and their weights for one variable; moved by part of a step.
+
+    Weights of a plain lattice add up to one, so that constants and squares are exact.
+    """
+    longest = reach if stretch == math.inf else stretch * math.asinh(reach / stretch)
+    count = math.ceil(longest / step)
+    places: Indices = np.arange(-count, count + 1)
+    x: Array = np.asarray(step * (places + moved))
+    if stretch == math.inf:
+        return places, x, np.exp(-0.5 * x**2) / lattice_sum(step)
+    slopes = np.cosh(x / stretch)
+    x = stretch * np.sinh(x / stretch)
+    weights: Array = BELL * step * slopes * np.exp(-0.5 * x**2)
+    return places, x, weights
 
 
 @lru_cache(maxsize=32)

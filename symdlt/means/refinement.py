@@ -6,7 +6,14 @@ import math
 
 import numpy as np
 
-from symdlt.means.accuracy import Accuracy, step_at, steps_of, unresolved
+from symdlt.means.accuracy import (
+    STEPS_STRETCHED,
+    STRETCHED_BELOW,
+    Accuracy,
+    step_at,
+    steps_of,
+    unresolved,
+)
 from symdlt.means.blocks import Block, Means, Model, block_means, sizes_of_terms
 from symdlt.means.grids import LEAST_STEP, TINY, Array
 from symdlt.means.lines import Remains, remains, turned
@@ -30,6 +37,8 @@ MANY_TERMS = 30
 # Sizes of terms are estimated with steps so many times as large, and not larger than a Gaussian's
 # that is to be right to a percent; they count as if they were ten times as large.
 COARSER, WIDEST_ESTIMATE, UNSURE = 2.5, 1.5, 0.1
+# Of a stretch, in deviations across; measured, see STEPS_STRETCHED.
+DEVIATIONS_STRETCHED = 1.5
 
 
 def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Means, Accuracy]:
@@ -47,17 +56,20 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
     inner = kept_terms(inner, most, DROPPED * accuracy.tolerance)
     left, roots = turned(left, lines.roots, [*others, *block.leads])
     start = steps_of(accuracy, left, block.pairs, roots)
+    stretch = stretch_of(accuracy, start, roots)
     probing = plane and accuracy.decays
     half = all(model.parities.values())
     if probing and inner.powers.size >= MANY_TERMS:
-        accuracy = accuracy._replace(plane=probed(model, accuracy, block, left, inner, start))
+        accuracy = accuracy._replace(
+            plane=probed(model, accuracy, block, left, inner, start, stretch)
+        )
         wide = [min(COARSER * step, WIDEST_ESTIMATE) for step in steps(start, accuracy.plane)]
-        coarse = cloud(tuple(wide), accuracy.reach, half)
+        coarse = cloud(tuple(wide), accuracy.reach, half, stretch)
         sizes = sizes_of_terms(model, block, left, coarse, inner)
         inner = largest_terms(inner, sizes, UNSURE * DROPPED * accuracy.tolerance)
     while True:
         factors = accuracy.plane if plane else accuracy.line
-        nodes = cloud(steps(start, factors), accuracy.reach, half)
+        nodes = cloud(steps(start, factors), accuracy.reach, half, stretch)
         means, off = block_means(model, block, left, nodes, inner)
         digits = digits_of(off, accuracy.tolerance)
         if min(digits) >= 1.0:
@@ -76,6 +88,20 @@ def resolved_means(model: Model, accuracy: Accuracy, block: Block) -> tuple[Mean
                 float(lines.roots[[*others, *block.leads]].max()) ** 2, accuracy.tolerance
             )
         accuracy = accuracy._replace(plane=finer) if plane else accuracy._replace(line=finer)
+
+
+def stretch_of(accuracy: Accuracy, start: AxisSteps, roots: Array) -> float:
+    """Beyond which distance along the first axis nodes may lie farther apart, see `cloud`.
+
+    Functions are steep at zero, as far as the step tells: at t = 0 the map x = c sinh(t/c) takes
+    poles at a distance d in x to c arcsin(d/c), and the Gaussian decays for |Im t| < pi c/4, so
+    that c need not be much larger than d. Across the axis samples are at zero at other places, as
+    far as they vary along the second.
+    """
+    if not accuracy.stretches or start[0] > STRETCHED_BELOW * accuracy.gaussian:
+        return math.inf
+    across = float(roots[1] / roots[0]) if len(roots) == 2 and roots[0] > 0.0 else 0.0
+    return math.hypot(STEPS_STRETCHED * start[0], DEVIATIONS_STRETCHED * across)
 
 
 def steps(start: AxisSteps, factors: AxisSteps) -> AxisSteps:
@@ -102,6 +128,7 @@ def probed(
     left: Remains,
     inner: Oscillator,
     start: AxisSteps,
+    stretch: float,
 ) -> AxisSteps:
     """How much finer than the start the steps of a plane must be, found out with one term.
 
@@ -118,7 +145,7 @@ def probed(
     half = all(model.parities.values())
     factors, coarsest = list(accuracy.plane), [0.0] * len(start)
     for _ in range(MOST_PROBES):
-        nodes = cloud(steps(start, tuple(factors)), accuracy.reach, half)
+        nodes = cloud(steps(start, tuple(factors)), accuracy.reach, half, stretch)
         off = block_means(model, block, left, nodes, first)[1]
         before = list(factors)
         for axis, digits in enumerate(digits_of(off, accuracy.tolerance)):

@@ -194,7 +194,7 @@ def settled(reference, text, C_W, C_b):
     if star == math.inf:  # not there yet: it must still grow
         return 0.0 if K > before > start else math.inf
     if star == 0.0:
-        return 0.0 if K < 1e-12 or before > K else math.inf
+        return 0.0 if K < 1e-12 or before >= K else math.inf
     square, slopes, _, slope = reference.means(star)
     off = [abs(C_b + C_W * square - star) / star]
     off.append(abs(C_W * slopes - float(found.chi_perp)) / max(1.0, C_W * slopes))

@@ -384,3 +384,28 @@ def test_nodes_tell_what_varies_along_the_diagonal_of_their_axes():
     waves = np.cos(np.pi * (nodes.nodes[0] / 0.3 + nodes.nodes[1] / 0.7))
     moved = (nodes.weights * nodes.signs) @ waves
     assert moved == pytest.approx([0.0, 0.0, 1.0], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tanh(4*z)",
+        "tanh(5*(z - 1))",
+        "tanh(z) + tanh(12*z)/10",
+        "tanh(z) + exp(-4*(z - 1)**2)",
+        "z/(1 + exp(-5*z))",
+        "1/(1 + (z - 2)**2)",
+        "sin(3*z)*exp(-z**2/8)",
+    ],
+)
+def test_nodes_that_lie_apart_miss_nothing(text):
+    """Steep at zero, where nodes are near each other, or elsewhere."""
+    rng = np.random.default_rng(1)
+    x = np.array([2.0, 1.0, 1.0]) + 0.2 * rng.standard_normal((4, 3))
+    given = numpy_activation(text, 2)
+    for K in (x @ x.T / 3, np.array([[4.0, 1.0], [1.0, 3.0]])):
+        patterns = [(0, 0, 0, 0), (0, 1, 1, 2)]
+        rough = quadruple_means(given.functions, K, patterns, tolerance=1e-6)
+        fine = quadruple_means(given.functions, K, patterns, tolerance=1e-10)
+        for pattern, one, other in zip(patterns, rough, fine, strict=True):
+            assert (np.abs(one - other) <= 1e-6 * norms(given.functions, K, pattern)).all()
