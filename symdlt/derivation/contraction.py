@@ -71,9 +71,19 @@ class Contraction:
         return tuple(orders)
 
     @cached_property
+    def lower_vertices(self) -> tuple[tuple[int, int], ...]:
+        """The vertices of layer ℓ, each with the vertex above it and the number of its block."""
+        return self.term.lower_vertices
+
+    @cached_property
+    def lower_edges(self) -> tuple[Edge, ...]:
+        """The edges of layer ℓ, between positions in `lower_vertices`."""
+        return self.term.lower_edges
+
+    @cached_property
     def lower_trees(self) -> tuple[tuple[int, ...], ...]:
-        """The trees of layer ℓ, as positions in `term.lower_vertices`."""
-        return connected_components(range(len(self.term.lower_vertices)), self.term.lower_edges)
+        """The trees of layer ℓ, as positions in `lower_vertices`."""
+        return connected_components(range(len(self.lower_vertices)), self.lower_edges)
 
     @cached_property
     def number(self) -> Fraction:

@@ -36,7 +36,7 @@ def diagram_terms(
         samples: the sample of each vertex.
         form: "derivative" or "z".
     """
-    hyper = hyperparameters(diagram)
+    hyper, coefficient = hyperparameters(diagram), diagram.coefficient
     bases = group_factors(diagram, samples)
     evaluate = _in_z_form if form == "z" else _in_derivative_form
     linear = any(FIELD in way.orders for way in diagram.contraction.ways)
@@ -46,7 +46,7 @@ def diagram_terms(
                 tuple(sorted((*tensors, *more), key=lambda t: t.sort_key)) if more else tensors
             )
             key = (hyper, diagram.lower_order, left, factors, ())
-            yield key, diagram.coefficient * number
+            yield key, coefficient * number
 
 
 def hyperparameters(diagram: Diagram) -> Hyperparameters:
@@ -117,7 +117,7 @@ def z_slots(diagram: Diagram) -> list[int]:
     slots = []
     for cumulant in diagram.cumulants:
         for lower in cumulant.joined:
-            vertex, _ = contraction.term.lower_vertices[lower]
+            vertex, _ = contraction.lower_vertices[lower]
             slots.append(home[contraction.pair_of[vertex]])
         for group in cumulant.inserted:
             slots += [group, group]
@@ -195,11 +195,11 @@ def _tensor_factor(
     diagram: Diagram, cumulant: LowerCumulant, samples: tuple[int, ...], labels: tuple[int, ...]
 ) -> TensorFactor:
     contraction = diagram.contraction
-    above = [samples[v] for v, _ in contraction.term.lower_vertices]
+    above = [samples[v] for v, _ in contraction.lower_vertices]
     legs = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
     position = {leg: k for k, leg in enumerate(legs)}
     edges = tuple(
-        sorted((position[u], position[v]) for u, v in contraction.term.lower_edges if u in position)
+        sorted((position[u], position[v]) for u, v in contraction.lower_edges if u in position)
     )
     size = 2 * cumulant.pairs
     fresh = range(len(legs), size)

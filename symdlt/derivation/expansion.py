@@ -73,17 +73,17 @@ class Diagram:
     @property
     def coefficient(self) -> Fraction:
         """Falling factorials and symmetry factors, without the hyperparameters."""
-        number = self.contraction.number
+        above, below = self.contraction.number.as_integer_ratio()
         for merge in self.merges:
-            number *= (-1) ** (len(merge) - 1) * factorial(len(merge) - 1)
+            above *= (-1) ** (len(merge) - 1) * factorial(len(merge) - 1)
         for cumulant in self.cumulants:
-            number /= 2 ** len(cumulant.inserted)
+            below *= 2 ** len(cumulant.inserted)
             for count in Counter(cumulant.inserted).values():
-                number /= factorial(count)
+                below *= factorial(count)
         for cumulant, count in Counter(self.cumulants).items():
             if not cumulant.trees:
-                number /= factorial(count)
-        return number
+                below *= factorial(count)
+        return Fraction(above, below)
 
     @property
     def upper_order(self) -> int:
@@ -175,19 +175,75 @@ def _diagrams(moment: ContractedMoment, contraction: Contraction, order: int) ->
         if order == 0:
             yield Diagram(contraction, (), (), ())
         return
-    places = [contraction.pair_of[v] for v, _ in contraction.term.lower_vertices]
-    for merges, groups in neuron_patterns(contraction.neurons, contraction.kept):
-        budget = order - len(contraction.neurons) + len(merges)
-        if budget < 0:
-            continue
-        home = {pair: g for g, group in enumerate(groups) for pair in group}
-        seats = tuple(home[place] for place in places)
-        for dressed in _tree_cumulants(contraction.lower_trees, seats, len(groups), budget):
-            rest = budget - sum(cumulant.order for cumulant in dressed)
+    places = tuple([contraction.pair_of[v] for v, _ in contraction.lower_vertices])
+    trees = contraction.lower_trees
+    standing = tuple(sorted([tuple(sorted([places[v] for v in tree])) for tree in trees]))
+    neurons, kept = contraction.neurons, contraction.kept
+    for merges, groups, budget in _affordable_patterns(neurons, kept, standing, order):
+        seats = _seats(groups, places)
+        for dressed in _tree_cumulants(trees, seats, len(groups), budget):
+            rest = budget - sum([cumulant.order for cumulant in dressed])
             for bare in _bare_cumulants(len(groups), rest):
                 cumulants = dressed + bare
                 if _connects(moment.clusters, merges, groups, seats, cumulants):
                     yield Diagram(contraction, merges, groups, cumulants)
+
+
+@lru_cache(maxsize=1 << 16)
+def _affordable_patterns(
+    neurons: tuple[int, ...], kept: tuple[int, ...], standing: Groups, order: int
+) -> tuple[tuple[Groups, Groups, int], ...]:
+    """The patterns of neurons in which no diagram need exceed an order, and what is left of it.
+
+    Contractions of many tensors share what is asked here: where the legs of their trees stand.
+    Of 1/n^3 there are 163 417 contractions, and 20 502 such questions.
+    """
+    found = []
+    least: dict[Groups, int] = {}
+    for merges, groups in neuron_patterns(neurons, kept):
+        if groups not in least:
+            seated = [tuple(sorted(_seats(groups, tree))) for tree in standing]
+            least[groups] = _least_order(tuple(sorted(seated)))
+        budget = order - len(neurons) + len(merges)
+        if least[groups] <= budget:
+            found.append((merges, groups, budget))
+    return tuple(found)
+
+
+def _seats(groups: Groups, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The group of the matched pair of each leg."""
+    home = {pair: g for g, group in enumerate(groups) for pair in group}
+    return tuple([home[place] for place in places])
+
+
+@lru_cache(maxsize=1 << 16)
+def _least_order(seated: Groups) -> int:
+    """The least order that cumulants of these trees can have together.
+
+    Args:
+        seated: the groups in which the legs of each tree stand, the trees in any order.
+    """
+    return min((least for _, _, least in _first_blocks(seated)), default=0)
+
+
+@lru_cache(maxsize=1 << 16)
+def _first_blocks(seated: Groups) -> tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...]:
+    """The trees that share a cumulant with the first one, the others, and their least order.
+
+    A cumulant with c legs in one group has at least c/2 pairs there, the odd leg with a z.
+    """
+    if not seated:
+        return ()
+    found = []
+    others = range(1, len(seated))
+    for mask in range(1 << len(others)):
+        chosen = (0, *[t for t in others if mask >> t - 1 & 1])
+        left = tuple([t for t in others if not mask >> t - 1 & 1])
+        legs = Counter([group for t in chosen for group in seated[t]])
+        least = sum([(count + 1) // 2 for count in legs.values()]) - 1
+        rest = _least_order(tuple(sorted([seated[t] for t in left])))
+        found.append((chosen, left, least + rest))
+    return tuple(found)
 
 
 def _connects(
@@ -252,15 +308,14 @@ def _grouped(
     if not waiting:
         yield ()
         return
-    first, others = waiting[0], waiting[1:]
-    for mask in range(1 << len(others)):
-        chosen = (first, *(t for k, t in enumerate(others) if mask >> k & 1))
-        legs = tuple(v for t in chosen for v in trees[t])
-        least = sum((count + 1) // 2 for count in Counter(seats[v] for v in legs).values()) - 1
+    seated = tuple([tuple(sorted([seats[v] for v in trees[t]])) for t in waiting])
+    for block, others, least in _first_blocks(seated):
         if least > budget:
             continue
-        left = tuple(t for k, t in enumerate(others) if not mask >> k & 1)
-        for cumulant in _one_cumulant(chosen, legs, seats, groups, budget):
+        chosen, left = (tuple([waiting[t] for t in part]) for part in (block, others))
+        legs = tuple([v for t in chosen for v in trees[t]])
+        spare = budget - _least_order(tuple(sorted([seated[t] for t in others])))
+        for cumulant in _one_cumulant(chosen, legs, seats, groups, spare):
             for rest in _grouped(left, trees, seats, groups, budget - cumulant.order):
                 yield (cumulant, *rest)
 

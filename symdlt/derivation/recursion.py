@@ -213,7 +213,7 @@ def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
         )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)  # a system of all 1971 tensors of 1/n^3 asks for each of them again
 def _derive(
     correlator: Correlator, piece: int, inputs: str, form: str, layer: Layer, at: int | None
 ) -> Recursion:

@@ -102,17 +102,14 @@ def derive_system(
     ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
     """
     require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
-    found: dict[tuple[Correlator, int], Recursion] = {}
-    waiting = [derive(what, inputs=inputs, form=form, layer=layer) for what in tensors]
+    asked = [derive(what, inputs=inputs, form=form, layer=layer) for what in tensors]
+    found = {(recursion.correlator, recursion.piece): recursion for recursion in asked}
+    waiting = [need for recursion in found.values() for need in recursion.dependencies]
     while waiting:
-        recursion = waiting.pop()
-        key = (recursion.correlator, recursion.piece)
-        if key not in found:
-            found[key] = recursion
-            waiting += [
-                derive(correlator, inputs=inputs, form=form, piece=piece, layer=layer)
-                for correlator, piece in recursion.dependencies
-            ]
+        correlator, piece = need = waiting.pop()
+        if need not in found:
+            found[need] = derive(correlator, inputs=inputs, form=form, piece=piece, layer=layer)
+            waiting += found[need].dependencies
     return RecursionSystem(tuple(_in_dependency_order(found)))
 
 
@@ -124,11 +121,10 @@ def _in_dependency_order(
         found,
         key=lambda need: (need[0].axes, need[1], ranks.get(need[0].symbol, 99), need[0].name),
     )
+    missing = {need: {*found[need].dependencies} - {need} for need in found}
     done: set[tuple[Correlator, int]] = set()
     while left:
-        for need in left:
-            if all(other in done or other == need for other in found[need].dependencies):
-                break
+        need = next(need for need in left if missing[need] <= done)
         left.remove(need)
         done.add(need)
         yield found[need]
