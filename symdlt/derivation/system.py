@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from reprlib import repr as short_repr
+from typing import Any
 
 from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.derivation.recursion import Recursion, derive
-from symdlt.errors import LayerError, UnknownTensorError, require
+from symdlt.errors import DerivationError, LayerError, SymdltError, UnknownTensorError, require
+
+Need = tuple[Correlator, int]
+
+# Tensors that a worker takes at once: neighbours share cumulants, and one pickle.
+AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,7 @@ def derive_system(
     inputs: str = "many",
     form: str = "derivative",
     layer: str | Layer = DENSE,
+    executor: Executor | None = None,
 ) -> RecursionSystem:
     """Derive the recursions of the tensors and of every tensor these need.
 
@@ -93,36 +102,62 @@ def derive_system(
         inputs: "many" or "one".
         form: "derivative" or "z".
         layer: how layer ℓ+1 is made of layer ℓ, as for `derive`.
+        executor: derives tensors side by side, for instance a `ProcessPoolExecutor`; the system
+            does not depend on it. It pays for hundreds of tensors.
 
     Raises:
         UnknownTensorError: for a name that is none.
         LayerError: for a layer that cannot be read, or one with a skip.
+        DerivationError: if the executor stops.
 
     >>> derive_system(BOOK, inputs="one").names
     ('G', 'H', 'V', 'B', 'D', 'A', 'F', 'P', 'Q', 'R', 'S', 'T', 'U')
     """
     require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
-    asked = [derive(what, inputs=inputs, form=form, layer=layer) for what in tensors]
-    found = {(recursion.correlator, recursion.piece): recursion for recursion in asked}
-    waiting = [need for recursion in found.values() for need in recursion.dependencies]
-    while waiting:
-        correlator, piece = need = waiting.pop()
-        if need not in found:
-            found[need] = derive(correlator, inputs=inputs, form=form, piece=piece, layer=layer)
-            waiting += found[need].dependencies
+    require(executor, Executor | None, "an executor", "Give one of concurrent.futures, or none.")
+    work = partial(_derived, inputs=inputs, form=form, layer=layer)
+    found: dict[Need, Recursion] = {}
+    needs: list[tuple[str | Correlator, int | None]] = [(what, None) for what in tensors]
+    while needs:
+        fresh = {(one.correlator, one.piece): one for one in _side_by_side(work, needs, executor)}
+        found |= fresh
+        lower = {need for recursion in fresh.values() for need in recursion.dependencies}
+        needs = [*sorted(lower - found.keys(), key=lambda need: (need[0].name, need[1]))]
     return RecursionSystem(tuple(_in_dependency_order(found)))
 
 
-def _in_dependency_order(
-    found: dict[tuple[Correlator, int], Recursion],
-) -> Iterator[Recursion]:
+def _side_by_side(
+    work: Callable[[tuple[str | Correlator, int | None]], Recursion],
+    needs: Sequence[tuple[str | Correlator, int | None]],
+    executor: Executor | None,
+) -> Iterable[Recursion]:
+    if executor is None:
+        return map(work, needs)
+    try:
+        return [*executor.map(work, needs, chunksize=AT_ONCE)]
+    except SymdltError:
+        raise
+    except RuntimeError as reason:
+        raise DerivationError(
+            f"The executor stopped before all tensors were derived: {short_repr(str(reason))}. "
+            "A worker has died, as for want of memory, or the executor was shut down. "
+            "Use a new one, with fewer workers."
+        ) from reason
+
+
+def _derived(need: tuple[str | Correlator, int | None], **options: Any) -> Recursion:
+    what, piece = need
+    return derive(what, piece=piece, **options)
+
+
+def _in_dependency_order(found: dict[Need, Recursion]) -> Iterator[Recursion]:
     ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
     left = sorted(
         found,
         key=lambda need: (need[0].axes, need[1], ranks.get(need[0].symbol, 99), need[0].name),
     )
     missing = {need: {*found[need].dependencies} - {need} for need in found}
-    done: set[tuple[Correlator, int]] = set()
+    done: set[Need] = set()
     while left:
         need = next(need for need in left if missing[need] <= done)
         left.remove(need)

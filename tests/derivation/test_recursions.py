@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 
@@ -21,7 +22,7 @@ from symdlt import (
     to_z_form,
 )
 from symdlt.derivation import FORMS, fallen, replay
-from symdlt.errors import OrderError, SchemaError, UnknownTensorError
+from symdlt.errors import DerivationError, InputError, OrderError, SchemaError, UnknownTensorError
 
 SOME = [*BOOK, "G.1", "H.1", "G.2", "X6_02_14", "X6_01_12_34"]
 
@@ -290,3 +291,23 @@ def test_what_has_fallen_adds_up_to_the_orders_of_the_brackets(name):
 def test_inserted_preactivations_have_not_fallen():
     term = derive("V", form="z").terms[2]
     assert [fallen(diagram, term) for diagram in term.origins] == [None]
+
+
+@pytest.mark.parametrize("pool", [ProcessPoolExecutor, ThreadPoolExecutor])
+def test_system_does_not_depend_on_the_executor(pool):
+    wanted = ["V.1", "R", *correlators(2)[::9]]
+    plain = derive_system(wanted, inputs="one")
+    with pool(2) as executor:
+        found = derive_system(wanted, inputs="one", executor=executor)
+    assert found.names == plain.names
+    assert str(found) == str(plain)
+    for one, other in zip(found, plain, strict=True):
+        assert one == other
+        assert [t.origins for t in one.terms] == [t.origins for t in other.terms]
+    with pytest.raises(DerivationError, match="The executor stopped before all tensors"):
+        derive_system(wanted, inputs="one", executor=executor)
+
+
+def test_executor_is_one():
+    with pytest.raises(InputError, match="an executor"):
+        derive_system(["V"], executor=2)
