@@ -1,8 +1,8 @@
 """Figures of the derivation engine: run as a script, prints what it measures, asserts nothing.
 
 Every row is timed in a process of its own, in seconds of its one core, from an empty cache; the
-import is not counted except where the whole process is timed. It takes about four minutes. No other engine derives these recursions, so that there is no peer
-to compare with.
+import is not counted except where the whole process is timed. It takes about four minutes. No other
+engine derives these recursions, so that there is no peer to compare with.
 """
 
 import subprocess
