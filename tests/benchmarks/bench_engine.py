@@ -61,8 +61,9 @@ start = time.process_time()
 {work}
 seconds = time.process_time() - start
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-terms = sum(len(getattr(result, "terms", (result,))) for result in results)
-print(f"{{seconds:.3f}} s, {{memory:.0f}} MB, {{terms}} terms")
+lengths = [len(result.terms) for result in results if hasattr(result, "terms")]
+size = f"{{sum(lengths)}} terms" if lengths else f"{{len(results)}} tensors"
+print(f"{{seconds:.3f}} s, {{memory:.0f}} MB, {{size}}")
 """
 
 
