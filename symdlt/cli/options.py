@@ -48,10 +48,13 @@ EXAMPLES = {
     'symdlt criticality gelu --layer "z\' = b + W s(z) + U z" --value C_U=1/4',
     "critical-line": "symdlt critical-line tanh --C-b 0.05",
     "gain": "symdlt gain sigmoid\nsymdlt gain tanh --variance 2",
-    "nearby": "symdlt nearby tanh",
-    "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json",
+    "nearby": "symdlt nearby tanh\n"
+    'symdlt nearby tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8',
+    "phase": "symdlt phase tanh --C-W 1.5\nsymdlt phase gelu --C-W 1.5 --C-b 0.1 --format json\n"
+    'symdlt phase tanh --C-W 0.4 --layer "z\' = xi z + b + W s(z)" --value xi=0.8',
     "mean": "symdlt mean 'sin(z)' --mean 0.3 --variance 2\nsymdlt mean relu --mean m --variance v",
-    "recipe": "symdlt recipe tanh --widths 784,256,256,10",
+    "recipe": "symdlt recipe tanh --widths 784,256,256,10\nsymdlt recipe tanh "
+    '--widths 784,64,64,10 --layer "z\' = xi z + b + W s(z)" --value xi=0.8',
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py\n"
     'symdlt kernel --layer "z\' = b + W s(z) + U s(z)" -o two_weights.py',

@@ -37,15 +37,7 @@ def register(commands: Commands) -> None:
     )
     command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
-    command.add_argument("--layer", help=f'the layer, as "{DENSE}" (the default)')
-    command.add_argument(
-        "--value",
-        action="append",
-        default=[],
-        type=named_value,
-        metavar="NAME=X",
-        help="of a symbol of the layer that is not solved for; may be repeated",
-    )
+    _add_repeated(command)
     command = _about(
         commands, "critical-line", _critical_line, "the C_W with chi_perp = 1 at a C_b"
     )
@@ -53,15 +45,17 @@ def register(commands: Commands) -> None:
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
     command = _about(commands, "gain", _gain, "the gain that keeps the size of preactivations")
     command.add_argument("--variance", type=number, default=1.0, help="to keep (default 1)")
-    _about(commands, "nearby", _nearby, "two nearby inputs at criticality")
+    _add_repeated(_about(commands, "nearby", _nearby, "two nearby inputs at criticality"))
     command = _about(commands, "phase", _phase, "ordered or chaotic, and how fast")
     _add_variance(command, "C_W", required=True)
     _add_variance(command, "C_b", required=False)
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
+    _add_repeated(command)
     command = _about(commands, "recipe", _recipe, "critical initialisation, layer by layer")
     command.add_argument(
         "--widths", required=True, type=whole_numbers, help="of the input and of each layer"
     )
+    _add_repeated(command)
 
     command = add_command(commands, "mean", _mean, "Gaussian mean, as a number or a formula")
     command.add_argument("activation", metavar="FUNCTION", help="a name or an expression in z")
@@ -94,6 +88,23 @@ def _add_variance(command: argparse.ArgumentParser, symbol: str, *, required: bo
     add(*names, type=number, required=required, default=0.0, metavar="X", help=what)
 
 
+def _add_repeated(command: argparse.ArgumentParser) -> None:
+    """Add the layer that a network repeats, and values of its symbols."""
+    command.add_argument("--layer", help=f'the layer, as "{DENSE}" (the default)')
+    command.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        type=named_value,
+        metavar="NAME=X",
+        help="of a symbol of the layer that is not solved for; may be repeated",
+    )
+
+
+def _repeated(options: argparse.Namespace) -> dict[str, Any]:
+    return {"layer": options.layer or DENSE, "values": dict(options.value)}
+
+
 def _exponents(options: argparse.Namespace) -> str:
     from symdlt.asymptotics import exponents
     from symdlt.definitions import correlators
@@ -118,8 +129,7 @@ def _exponents(options: argparse.Namespace) -> str:
 def _criticality(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import criticality
 
-    layer, values = options.layer or DENSE, dict(options.value)
-    answer = criticality(options.activation, layer=layer, values=values, digits=options.digits)
+    answer = criticality(options.activation, **_repeated(options), digits=options.digits)
     return _shown(answer, options)
 
 
@@ -144,20 +154,21 @@ def _gain(options: argparse.Namespace) -> str:
 def _nearby(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import nearby
 
-    return _shown(nearby(options.activation), options)
+    return _shown(nearby(options.activation, **_repeated(options)), options)
 
 
 def _phase(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import phase
 
-    answer = phase(options.activation, options.C_W, options.C_b, digits=options.digits)
+    variances, layer = (options.C_W, options.C_b), _repeated(options)
+    answer = phase(options.activation, *variances, **layer, digits=options.digits)
     return _shown(answer, options)
 
 
 def _recipe(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import recipe
 
-    return _shown(recipe(options.activation, options.widths), options)
+    return _shown(recipe(options.activation, options.widths, **_repeated(options)), options)
 
 
 def _mean(options: argparse.Namespace) -> str:

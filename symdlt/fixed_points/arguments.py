@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
 from numbers import Real
@@ -13,7 +14,9 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.activations.finiteness import check_growth, check_poles
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
-from symdlt.errors import SolutionError
+from symdlt.definitions import Layer, ascii_name
+from symdlt.errors import SolutionError, require
+from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
 
 # A convention.
 MOST_DIGITS = 300
@@ -48,6 +51,31 @@ def continuous_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
             "Near inputs are then torn apart at once. Give a continuous activation."
         )
     return pieces
+
+
+def maps_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
+    """The maps of a layer with the values of its symbols that were given.
+
+    Args:
+        layer: a layer or its short form.
+        values: numbers for its symbols, but for the bias and the weight.
+
+    Raises:
+        LayerError: if the layer cannot be read, or its recursions do not close.
+        SolutionError: for values that are none, or unknown or missing symbols.
+    """
+    require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 0.25}.')
+    written = Layer(layer) if isinstance(layer, str) else layer
+    require(written, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    symbols = [ascii_name(name) for name in written.symbols]
+    for name in values or {}:
+        if name not in symbols:
+            raise SolutionError(
+                f"{short_repr(name)} is no symbol of the layer {written}. It stands in values. "
+                f"The symbols of this layer are {', '.join(symbols)}."
+            )
+    exact = {name: variance_of(value, name) for name, value in (values or {}).items()}
+    return kernel_map(written, exact)
 
 
 def check_digits(digits: Any, fewest: int = 1) -> None:

@@ -2,8 +2,10 @@ r"""The map of the correlation of two samples of equal kernel, and its fixed poi
 
 At a fixed point K of the kernel a correlation ρ goes to
 
-$$C(\rho) = \frac1K \Big(C_b + C_W \sum_k a_k^2 \rho^k\Big), \qquad
+$$C(\rho) = u\rho + \frac1K \Big(C_b + C_W \sum_k a_k^2 \rho^k\Big), \qquad
   a_k = \langle \sigma(z)\, \mathrm{He}_k(z/\sqrt K) \rangle_K / \sqrt{k!}$$
+
+where u K is what the layer keeps of the kernel, 0 of a dense one and $\xi^2$ of one with a skip.
 
 No coefficient is negative, so that C is convex on (0, 1) and $C(1) = 1$. There is one fixed point
 below 1 if $C'(1) = \chi_\perp > 1$, and none if $\chi_\perp \le 1$. A negative one would need odd
@@ -136,7 +138,7 @@ class HermiteCoefficients:
 
 
 def fixed_correlation(
-    pieces: Sequence[SmoothPiece], K: Any, g: Any, variances: tuple[Any, Any], digits: int
+    pieces: Sequence[SmoothPiece], K: Any, g: Any, parts: Sequence[Any], digits: int
 ) -> tuple[Any, Any]:
     r"""The fixed point below 1 in a chaotic network, and the slope of the map there.
 
@@ -144,22 +146,24 @@ def fixed_correlation(
         pieces: of the activation.
         K: the fixed point of the kernel.
         g: the mean of the activation's square there.
-        variances: C_b and C_W, such that $\chi_\perp > 1$.
+        parts: of the next kernel, see `KernelMap.parts`, such that $\chi_\perp > 1$.
         digits: how many to work with.
 
     Raises:
         TooNearError: with a correlation that it exceeds.
     """
-    C_b, C_W = variances
+    constant, kept, drawn = parts
     squares = HermiteSquares(pieces, K, g, digits)
     trusted, exceeded = 0.5, 0.0
     with mp.workdps(digits + 5):
         while trusted < NEAREST:
             try:
-                series = [C_W * a / K for a in squares.up_to(trusted)]
+                series = [drawn * a / K for a in squares.up_to(trusted)]
             except TooNearError:
                 break
-            series[0] += C_b / K
+            series += [mp.mpf(0)] * (2 - len(series))
+            series[0] += constant / K
+            series[1] += kept
             rho = _root(series, digits)
             if rho <= trusted:
                 slope = mp.polyval([k * c for k, c in enumerate(series)][:0:-1], rho)

@@ -13,7 +13,7 @@ from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
-from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import FixedKernel
 from symdlt.means.precise import MeanError, lengths
@@ -36,8 +36,6 @@ ARRIVED = 1e-6
 FAR, GROWING = range(20, 45, 4), 1.05
 ENDS = (sp.Integer(0), sp.oo)
 
-Variances = tuple[Any, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
@@ -55,16 +53,48 @@ class Slopes:
     value: Any
     scale_invariant: bool
 
-    def growth(self, C_W: Any) -> Any:
-        """What a large kernel is multiplied by, or None if that is not known."""
+    @property
+    def large(self) -> Any:
+        """The mean square of a large σ(z) over that of z, or None if it is not known."""
         left, right = self.far
         if None in self.far:
             return None
-        return sp.oo if sp.oo in self.far else C_W * (left**2 + right**2) / 2
+        return sp.oo if sp.oo in self.far else (left**2 + right**2) / 2
 
-    def decay(self, C_W: Any) -> Any:
+    @property
+    def small(self) -> Any:
+        """The mean square of a small σ(z) over that of z, where σ(0) = 0."""
+        return (self.near[0] ** 2 + self.near[1] ** 2) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A layer with numbers, of which a network has many.
+
+    Attributes:
+        maps: of the layer.
+        C_W: the variance of the weights.
+        C_b: the variance of the biases.
+    """
+
+    maps: KernelMap
+    C_W: Any
+    C_b: Any
+
+    def growth(self, slopes: Slopes) -> Any:
+        """What a large kernel is multiplied by, or None if that is not known."""
+        _, kept, drawn = self.maps.parts(self.C_b, self.C_W)
+        return None if slopes.large is None else kept + drawn * slopes.large
+
+    def decay(self, slopes: Slopes) -> Any:
         """What a small kernel is multiplied by, without biases."""
-        return C_W * (self.near[0] ** 2 + self.near[1] ** 2) / 2
+        _, kept, drawn = self.maps.parts(self.C_b, self.C_W)
+        return kept + drawn * slopes.small
+
+    def floor(self, slopes: Slopes) -> Any:
+        """The next kernel of K = 0."""
+        constant, _, drawn = self.maps.parts(self.C_b, self.C_W)
+        return constant + drawn * slopes.value**2
 
 
 def slopes_of(pieces: tuple[SmoothPiece, ...]) -> Slopes:
@@ -104,14 +134,13 @@ def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> Any:
 
 
 def fixed_kernels(
-    pieces: tuple[SmoothPiece, ...], C_W: Any, C_b: Any, start: float, digits: int
+    pieces: tuple[SmoothPiece, ...], layer: Repeated, start: float, digits: int
 ) -> tuple[list[FixedKernel], int]:
     """All fixed points in ascending order, and the number of the one that a kernel goes to.
 
     Args:
         pieces: of a continuous activation.
-        C_W: the variance of the weights.
-        C_b: the variance of the biases.
+        layer: with its numbers.
         start: the kernel of the first layer.
         digits: how many of what is not exact.
 
@@ -121,52 +150,52 @@ def fixed_kernels(
     """
     slopes = slopes_of(pieces)
     if slopes.scale_invariant:
-        return [_scale_invariant(slopes, C_W, C_b, start)], 0
-    flow = _Flow(pieces, C_W, C_b, slopes)
+        return [_scale_invariant(slopes, layer, start)], 0
+    flow = _Flow(pieces, layer, slopes)
     grid = flow.grid(start)
     start = flow.first(start, grid)
     places = flow.zeros(grid)
-    kernels = [_numerical(pieces, place, (C_W, C_b), digits) for place in places]
-    if C_b == 0 and slopes.value == 0:
-        decay = slopes.decay(C_W)
+    kernels = [_numerical(pieces, place, layer, digits) for place in places]
+    if layer.floor(slopes) == 0:
+        decay = layer.decay(slopes)
         zero = sp.Integer(0)
         kernels.insert(0, FixedKernel(zero, decay, decay, zero))
         places.insert(0, (0.0, False))
     if flow.excess(grid[-1]) > 0:
-        kernels.append(_unbounded(slopes.growth(C_W), grid[-1]))
+        kernels.append(_unbounded(slopes, layer.growth(slopes), grid[-1]))
         places.append((inf, False))
     return kernels, flow.destination(start, [K for K, _ in places], grid)
 
 
-def _unbounded(growth: Any, highest: float) -> FixedKernel:
+def _unbounded(slopes: Slopes, growth: Any, highest: float) -> FixedKernel:
     if growth is None or growth < 1:
         raise SolutionError(
             f"The kernel still grows at K = {highest:.3g}, and its rate is not known: there the "
             "Gaussian means end, or sigma(z)/z does not settle at large z. "
             "Give a smaller C_W, or another activation."
         )
-    return FixedKernel(sp.oo, growth, growth, sp.oo)
+    return FixedKernel(sp.oo, growth, growth, sp.oo if slopes.large != 0 else None)
 
 
-def _scale_invariant(slopes: Slopes, C_W: Any, C_b: Any, start: float) -> FixedKernel:
-    """K' = C_b + χ K, exactly."""
-    factor = slopes.decay(C_W)
+def _scale_invariant(slopes: Slopes, layer: Repeated, start: float) -> FixedKernel:
+    """K' = C + χ K, exactly."""
+    factor, constant = layer.decay(slopes), layer.floor(slopes)
     if factor < 1:
-        K = C_b / (1 - factor)
-    elif factor == 1 and C_b == 0:
+        K = constant / (1 - factor)
+    elif factor == 1 and constant == 0:
         K = sp.Float(start, 15)
     else:
         K = sp.oo
-    return FixedKernel(K, factor, factor, K if K is sp.oo else K * factor / C_W)
+    return FixedKernel(K, factor, factor, K if K is sp.oo else K * slopes.small)
 
 
 class _Flow:
-    """The excess C_b/K + C_W g/K − 1 of the next kernel, in floating point, and where it leads."""
+    """The excess K'/K − 1 of the next kernel, in floating point, and where it leads."""
 
-    def __init__(self, pieces: tuple[SmoothPiece, ...], C_W: Any, C_b: Any, slopes: Slopes) -> None:
-        self.C_W, self.C_b, self.slopes = float(C_W), float(C_b), slopes
-        self.exact = C_W, C_b
-        self.curve = KernelCurve(pieces)
+    def __init__(self, pieces: tuple[SmoothPiece, ...], layer: Repeated, slopes: Slopes) -> None:
+        self.layer, self.slopes = layer, slopes
+        self.C_W, self.C_b = float(layer.C_W), float(layer.C_b)
+        self.curve = KernelCurve(pieces, layer.maps)
 
     def next_kernel(self, K: float) -> float:
         """The kernel of the next layer."""
@@ -194,7 +223,7 @@ class _Flow:
         grid, stopped = self.curve.grid(low, high)
         if floor and floor < low:
             grid.insert(0, floor)
-        growth = self.slopes.growth(self.exact[0])
+        growth = self.layer.growth(self.slopes)
         while grid and stopped is None and growth is not None and grid[-1] < FARTHEST:
             if self.excess(grid[-1]) * (growth - 1) >= 0:
                 break
@@ -208,7 +237,7 @@ class _Flow:
         A fourth of what zero is taken to is one unless the map has fallen by half there, as it does
         for a bump about zero.
         """
-        least = self.C_b + self.C_W * float(self.slopes.value) ** 2
+        least = float(self.layer.floor(self.slopes))
         floor = least / 4
         while self.slopes.value and floor > low and not self._reaches(floor, least / 2):
             floor /= 4
@@ -229,7 +258,7 @@ class _Flow:
         try:
             self.curve.at(start)
         except MeanError as reason:
-            growth = self.slopes.growth(self.exact[0])
+            growth = self.layer.growth(self.slopes)
             if grid and growth is not None and growth < 1 and self.excess(grid[-1]) < 0:
                 return grid[-1]
             raise SolutionError(
@@ -262,15 +291,16 @@ class _Flow:
 
     def _from_zero(self, lowest: float | None) -> list[float]:
         """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
-        decay = self.slopes.decay(self.exact[0])
-        if lowest is None or self.C_b or self.slopes.value or decay == 1:
+        decay = self.layer.decay(self.slopes)
+        if lowest is None or self.layer.floor(self.slopes) or decay == 1:
             return []
         if (decay - 1) * self.excess(lowest) > 0:
             return []
-        origin = origin_of(self.curve.pieces)
+        origin = origin_of(self.curve.pieces, self.layer.maps)
         if isinstance(origin, str) or origin.power is None:
             return []
-        K = ((1 - decay) / (decay * origin.a)) ** (1 / (origin.power - 1))
+        share = self.layer.C_W / origin.C_W  # of the term that bends the map
+        K = ((1 - decay) / (share * origin.a)) ** (1 / (origin.power - 1))
         return [float(K)] if K.is_real and K > 0 else []
 
     def destination(self, K: float, places: list[float], grid: list[float]) -> int:
@@ -312,15 +342,15 @@ def _log(K: float) -> float:
 
 
 def _numerical(
-    pieces: tuple[SmoothPiece, ...], place: tuple[float, bool], variances: Variances, digits: int
+    pieces: tuple[SmoothPiece, ...], place: tuple[float, bool], layer: Repeated, digits: int
 ) -> FixedKernel:
     """A fixed point computed twice; the difference is its error."""
     rough, touching = place
 
     def compute(near: Any, working: int) -> dict[str, Any]:
-        K, at = refined(pieces, near, variances, working, touching=touching)
+        K, at = refined(pieces, near, layer, working, touching=touching)
         with mp.workdps(working):
-            C_W = number(variances[0])
+            C_W = number(layer.C_W)
             return {
                 "K": K,
                 "chi_parallel": at.chi_parallel(C_W),
@@ -335,7 +365,7 @@ def _numerical(
 def refined(
     pieces: tuple[SmoothPiece, ...],
     rough: Any,
-    variances: Variances,
+    layer: Repeated,
     digits: int,
     *,
     touching: bool = False,
@@ -345,7 +375,7 @@ def refined(
     Args:
         pieces: of the activation.
         rough: near the fixed point.
-        variances: C_W and C_b.
+        layer: with its numbers.
         digits: how many to work with.
         touching: whether the kernel map touches the diagonal there, so that its slope is 1.
 
@@ -353,10 +383,14 @@ def refined(
         SolutionError: if the iteration does not settle.
     """
     with mp.workdps(digits):
-        C_W, C_b = map(number, variances)
+        C_W, C_b = number(layer.C_W), number(layer.C_b)
 
     def step(K: Any, at: KernelNumbers) -> Any:
         slope = at.chi_parallel(C_W) - 1
-        return -slope / (C_W * at.g_2) if touching else (K - at.next_kernel(C_b, C_W)) / slope
+        return (
+            -slope / (C_W * at.g_2 + at.kept[2])
+            if touching
+            else (K - at.next_kernel(C_b, C_W)) / slope
+        )
 
-    return solved(pieces, rough, digits, step)
+    return solved(pieces, rough, digits, step, layer.maps)

@@ -61,6 +61,7 @@ class KernelMap:
         metric: the terms of the next kernel.
         ntk: the terms of the perpendicular susceptibility.
         products: the products of derivatives of which Gaussian means are needed.
+        values: of its other symbols, that are in the factors of the terms.
     """
 
     layer: Layer
@@ -69,6 +70,7 @@ class KernelMap:
     metric: tuple[MapTerm, ...]
     ntk: tuple[MapTerm, ...]
     products: tuple[Orders, ...]
+    values: tuple[tuple[str, Any], ...] = ()
 
     @property
     def kernel(self) -> Orders:
@@ -79,6 +81,22 @@ class KernelMap:
     def perpendicular(self) -> Orders:
         """Those in the mean that it multiplies in the perpendicular susceptibility."""
         return _only(self.ntk, self.weight)
+
+    def parts(self, bias: Any, weight: Any) -> Triple:
+        """The next kernel as a constant, a multiple of K, and one of the mean square of σ.
+
+        Args:
+            bias: the value of the symbol before the constant.
+            weight: that of the symbol before means.
+
+        >>> kernel_map("z' = xi z + b + W s(z)", {"xi": sp.Rational(1, 2)}).parts(3, 5)
+        (3, 1/4, 5)
+        """
+        values, sums = {self.bias: bias, self.weight: weight, None: 1}, [sp.Integer(0)] * 3
+        for term in self.metric:
+            place = (CONSTANT, FIELDS).index(term.orders) if term.orders != self.kernel else 2
+            sums[place] += term.factor * values[term.symbol]
+        return tuple(sums)
 
     def at(self, K: Any, means: Iterable[tuple[Any, ...]]) -> KernelNumbers:
         """The numbers at one K from the means of `products`, each with the powers 0, 1, 2 of z²/K.
@@ -206,7 +224,7 @@ def _kernel_map(layer: Layer, values: tuple[tuple[str, Any], ...]) -> KernelMap:
             "derivative as the activation."
         )
     bias = constants[0] if constants else None
-    return KernelMap(layer, bias, weights[0], tuple(kernel), tuple(slope), tuple(products))
+    return KernelMap(layer, bias, weights[0], tuple(kernel), tuple(slope), tuple(products), values)
 
 
 def _symbols(terms: Iterable[MapTerm]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,11 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
+from symdlt.definitions import DENSE, Layer
 from symdlt.errors import DerivationError, SolutionError
+from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import CriticalPoint
+from symdlt.fixed_points.kernel_map import CONSTANT, FIELDS, KernelMap
 from symdlt.fixed_points.nearby_map import NearbyTerm, nearby_map
 from symdlt.fixed_points.number_text import brief, text
 from symdlt.fixed_points.universality import DIGITS, criticality
@@ -59,6 +63,8 @@ class Nearby:
         second: the part of $K_{[2]}$ that depends on the inputs by itself, with the constant c_2.
         driven: the part of $K_{[2]}$ that $K_{[1]}^2$ feeds, or None.
         limits: sentences that say how long these powers hold.
+        layer: how a layer is made of the one below.
+        values: of its symbols other than those of C_W and C_b.
     """
 
     activation: str
@@ -70,6 +76,8 @@ class Nearby:
     second: DepthPower
     driven: DepthPower | None
     limits: tuple[str, ...]
+    layer: Layer = DENSE
+    values: tuple[tuple[str, Any], ...] = ()
 
     @property
     def leading(self) -> DepthPower:
@@ -87,17 +95,19 @@ class Nearby:
     @property
     def map(self) -> tuple[tuple[NearbyTerm, ...], ...]:
         """The recursions of K_[0], K_[1] and K_[2] that were solved."""
-        return nearby_map()
+        return nearby_map(self.layer)
 
     def __repr__(self) -> str:
         return f"Nearby({self.activation[:60]}: K_1 ~ {self.first}, K_2 ~ {self.leading})"
 
     def __str__(self) -> str:
         K = "any" if self.point.K is None else _brief(self.point.K)
+        numbers = (*self.point.variances, *self.values)
         lines = [
-            f"{self.activation}: nearby inputs at K* = {K}, C_b = {_brief(self.point.C_b)}, "
-            f"C_W = {_brief(self.point.C_W)}",
-            *(f"  {line}" for line in map_text().splitlines()),
+            f"{self.activation}: nearby inputs at K* = {K}, "
+            + ", ".join(f"{name} = {_brief(value)}" for name, value in numbers)
+            + ("" if self.layer == DENSE else f", of layers {self.layer}"),
+            *(f"  {line}" for line in map_text(self.layer).splitlines()),
             f"  chi_parallel = 1 - p_parallel/l + ..., p_parallel = {_brief(self.p_parallel)}",
             f"  chi_perp     = 1 - p_perp/l + ..., p_perp = {_brief(self.p_perp)}",
             f"K_0 {'stays' if self.kernel is None else f'- K* -> {self.kernel}'}",
@@ -128,8 +138,9 @@ class Nearby:
         return {
             **SCHEMA,
             "activation": self.activation,
+            **({} if self.layer == DENSE else self._layer_dict()),
             "point": self.point.to_dict(),
-            "map": map_text().splitlines(),
+            "map": map_text(self.layer).splitlines(),
             "p_parallel": text(self.p_parallel),
             "p_perp": text(self.p_perp),
             "asymptotes": {name: _entry(power) for name, power in powers.items()},
@@ -137,8 +148,20 @@ class Nearby:
             "limits": list(self.limits),
         }
 
+    def _layer_dict(self) -> dict[str, Any]:
+        return {
+            "layer": str(self.layer),
+            "values": {name: text(value) for name, value in self.values},
+        }
 
-def nearby(activation: Any, *, digits: int = DIGITS) -> Nearby:
+
+def nearby(
+    activation: Any,
+    *,
+    layer: Layer | str = DENSE,
+    values: Mapping[str, Any] | None = None,
+    digits: int = DIGITS,
+) -> Nearby:
     r"""How the kernel of two nearby inputs $x_\pm$ depends on depth at criticality.
 
     The many-input recursion of G is expanded about the midpoint of the inputs. To second order in
@@ -149,10 +172,13 @@ def nearby(activation: Any, *, digits: int = DIGITS) -> Nearby:
 
     Args:
         activation: a name such as "tanh", or an expression in z as text or from SymPy.
+        layer: how a layer is made of the one below, as in `criticality`.
+        values: numbers for its symbols that are not solved for, such as {"xi": 0.8}.
         digits: how many digits of what is not exact.
 
     Raises:
         ActivationError: if the activation cannot be read.
+        LayerError: if the layer cannot be read, or its recursions do not close.
         SolutionError: if it cannot be critical, or its kernel follows no power of the depth.
 
     >>> found = nearby("tanh")
@@ -161,7 +187,8 @@ def nearby(activation: Any, *, digits: int = DIGITS) -> Nearby:
     >>> str(found.driven)
     'c_1^2/2 l^-3'
     """
-    answer = criticality(activation, digits=digits)
+    maps = maps_of(layer, values)
+    answer = criticality(activation, layer=maps.layer, values=values, digits=digits)
     if not answer.critical:
         raise SolutionError(
             f"{answer.activation[:60]!r} cannot be critical, so nearby inputs follow no power of "
@@ -174,7 +201,7 @@ def nearby(activation: Any, *, digits: int = DIGITS) -> Nearby:
             "depth at K* = " + text(point.K) + ". Nearby inputs then follow none either. "
             "Give another activation."
         )
-    return _solved(answer.activation, point, _jumps(read_activation(activation), point))
+    return _solved(answer.activation, point, _jumps(read_activation(activation), point), maps)
 
 
 def _jumps(activation: Activation, point: CriticalPoint) -> bool:
@@ -183,12 +210,13 @@ def _jumps(activation: Activation, point: CriticalPoint) -> bool:
     return any(point.K != 0 or kink.position == 0 for kink in kinks)
 
 
-def _solved(name: str, point: CriticalPoint, jumps: bool) -> Nearby:
+def _solved(name: str, point: CriticalPoint, jumps: bool, maps: KernelMap) -> Nearby:
     c_1, c_2 = CONSTANTS
     fall = None if point.kernel_power is None else 1 / (point.kernel_power - 1)
     size = None if fall is None else (-fall / point.a_1) ** fall
-    own = (_only(1, (1, 0)), _only(2, (0, 1)))
-    parallel, perpendicular = (_decay(_series(term, point), fall, point) for term in own)
+    own = (_factor(1, (1, 0), maps), _factor(2, (0, 1), maps))
+    parallel, perpendicular = (_decay(_series(one, point), fall, point) for one in own)
+    fed = _series(_factor(2, (2, 0), maps), point)
     return Nearby(
         activation=name,
         point=point,
@@ -197,8 +225,10 @@ def _solved(name: str, point: CriticalPoint, jumps: bool) -> Nearby:
         kernel=None if fall is None else DepthPower(fall, size),
         first=DepthPower(parallel, c_1),
         second=DepthPower(perpendicular, c_2),
-        driven=_driven(_series(_only(2, (2, 0)), point), parallel, perpendicular, fall, size),
+        driven=_driven(fed, parallel, perpendicular, fall, size),
         limits=_limits(perpendicular, fall if point.K == 0 else 0, jumps),
+        layer=maps.layer,
+        values=maps.values,
     )
 
 
@@ -225,25 +255,59 @@ def _limits(perpendicular: Any, fall: Any, jumps: bool) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _only(component: int, differences: tuple[int, int]) -> NearbyTerm:
-    terms = [term for term in nearby_map()[component] if term.differences == differences]
-    if len(terms) != 1 or terms[0].hyperparameters != (0, 1):
-        raise DerivationError(
-            f"The recursion of {NAMES[component]} has {len(terms)} terms where there is one. "
-            "It is expanded from the recursion of G. This is a fault of symdlt; report it."
-        )
-    return terms[0]
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A number times a derivative by K of the next kernel, or of the perpendicular susceptibility.
+
+    Attributes:
+        perpendicular: whether it is that of the susceptibility.
+        slope: which derivative.
+        scale: the number.
+    """
+
+    perpendicular: bool
+    slope: int
+    scale: Any
 
 
-def _series(term: NearbyTerm, point: CriticalPoint) -> Series:
-    """The factor of a term near the critical point: powers of ΔK, exact factors, numbers."""
+def _factor(component: int, differences: tuple[int, int], maps: KernelMap) -> _Factor:
+    """What multiplies a product of differences: its terms, as one factor of known expansion."""
+    values = dict(maps.values)
+    drawn, rest = [], sp.Integer(0)
+    for term in nearby_map(maps.layer)[component]:
+        if term.differences == differences:
+            number = sp.Rational(*term.coefficient.as_integer_ratio())
+            for name, power in term.hyperparameters:
+                number *= values.get(name, 1) ** power
+            if maps.weight in dict(term.hyperparameters):
+                drawn.append((term.order == 1, term.slope, number))
+            elif term.order is None:
+                rest += number
+    if len(drawn) == 1:
+        ((perpendicular, slope, number),) = drawn
+        own = maps.ntk if perpendicular else maps.metric
+        scale = number / sum(term.factor for term in own if term.symbol == maps.weight)
+        # A constant of χ_⊥ is its own, and one of dK'/dK is a multiple of K in the map.
+        constant = [CONSTANT, FIELDS][slope] if slope + perpendicular == 1 else None
+        kept = sum(t.factor for t in own if t.symbol is None and t.orders == constant)
+        if rest == scale * kept:
+            return _Factor(perpendicular, slope, scale)
+    raise DerivationError(
+        f"What multiplies {differences} in the recursion of {NAMES[component]} is no derivative "
+        "of the kernel map. It is expanded from the recursion of G. This is a fault of symdlt; "
+        "report it."
+    )
+
+
+def _series(factor: _Factor, point: CriticalPoint) -> Series:
+    """A factor near the critical point: powers of ΔK, exact factors, numbers."""
     one = sp.Integer(1)
-    if term.order == 0:
-        known = [(one, one), (point.kernel_power, point.a_1)]
-    else:
+    if factor.perpendicular:
         known = [(sp.Integer(0), one), (point.perp_power, point.b_1)]
-    n, scale = term.slope, sp.Rational(*term.coefficient.as_integer_ratio())
-    moved = [(p - n, scale * sp.ff(p, n), number) for p, number in known if p is not None]
+    else:
+        known = [(one, one), (point.kernel_power, point.a_1)]
+    n = factor.slope
+    moved = [(p - n, factor.scale * sp.ff(p, n), x) for p, x in known if p is not None]
     return tuple(one for one in moved if one[1] != 0)
 
 
@@ -256,10 +320,10 @@ def _decay(series: Series, fall: Any, point: CriticalPoint) -> Any:
     return sp.factor(factor * fall * ratio)
 
 
-def map_text() -> str:
+def map_text(layer: Layer = DENSE) -> str:
     """The expanded recursions as text, a line for each difference."""
     lines = []
-    for name, terms in zip(NAMES, nearby_map(), strict=True):
+    for name, terms in zip(NAMES, nearby_map(layer), strict=True):
         joined = " + ".join(map(str, terms)).replace("+ -1 ", "- ").replace("+ -", "- ")
         lines.append(f"{name}[l+1] = {joined}")
     return "\n".join(lines)

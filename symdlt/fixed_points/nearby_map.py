@@ -15,15 +15,18 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
+from symdlt.definitions import DENSE, FIELD, Layer
 from symdlt.derivation import Bracket, derive
 from symdlt.errors import DerivationError
-from symdlt.fixed_points.kernel_map import kernel_map
 from symdlt.fixed_points.number_text import power_text
 
 Powers = tuple[int, int]
+Symbols = tuple[tuple[str, int], ...]
 Derivatives = dict[Powers, Fraction]
 Expansion = dict[Powers, Derivatives]
 
+# Where there is no mean; `FIELD` twice is the mean of the square of z.
+CONSTANT = (FIELD - 1, FIELD - 1)
 # In the distance of the inputs, of which the two differences have these degrees.
 ORDER = 2
 DEGREES = (1, 2)
@@ -43,29 +46,29 @@ PROJECTIONS: tuple[dict[str, Fraction], ...] = (
 class NearbyTerm:
     r"""One term of the map.
 
-    $$c\, C_b^i\, C_W^j\, K_{[1]}^p K_{[2]}^q\,
+    $$c\, C_b^i\, C_W^j \cdots K_{[1]}^p K_{[2]}^q\,
       \frac{d^n}{dK^n}\langle\sigma^{(m)}\sigma^{(m)}\rangle_{K_{[0]}}$$
 
     Attributes:
         differences: p and q.
-        hyperparameters: i and j, the powers of bias and weight of the kernel map.
-        order: m, or None if there is no mean.
+        hyperparameters: the symbols of the layer that multiply it, with their powers.
+        order: m, `FIELD` for K_[0] itself, or None if there is no mean.
         slope: n.
         coefficient: c.
     """
 
     differences: Powers
-    hyperparameters: Powers
+    hyperparameters: Symbols
     order: int | None
     slope: int
     coefficient: Fraction
 
     def __str__(self) -> str:
         number = "" if self.coefficient == 1 else f"{self.coefficient} "
-        maps = kernel_map()
-        names = zip((maps.bias, maps.weight), self.hyperparameters, strict=True)
-        words = [power_text(str(name), power) for name, power in names if power]
-        if self.order is not None:
+        words = [power_text(name, power) for name, power in self.hyperparameters]
+        if self.order == FIELD:
+            words.append("K_0")
+        elif self.order is not None:
             primes = "'" * self.order if self.order < 4 else f"^({self.order})"
             mean = f"<s{primes} s{primes}>"
             derivative = "d/dK" if self.slope == 1 else f"d^{self.slope}/dK^{self.slope}"
@@ -75,19 +78,21 @@ class NearbyTerm:
         return number + " ".join(words)
 
 
-@lru_cache(maxsize=1)
-def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
+@lru_cache(maxsize=32)
+def nearby_map(layer: Layer = DENSE) -> tuple[tuple[NearbyTerm, ...], ...]:
     r"""The next layer's $K_{[0]}$, $K_{[1]}$ and $K_{[2]}$, to second order in the distance.
 
     >>> print(*map(str, nearby_map()[1]))
     C_W d/dK <s s> K_1
     >>> print(*map(str, nearby_map()[2]), sep=" + ")
     C_W <s' s'> K_2 + 1/2 C_W d/dK <s' s'> K_1^2
+    >>> print(*map(str, nearby_map(Layer("z' = xi z + b + W s(z)"))[1]), sep=" + ")
+    C_W d/dK <s s> K_1 + xi^2 K_1
     """
-    entries = {name: _entry(name) for name in BASIS}
+    entries = {name: _entry(name, layer) for name in BASIS}
     components = []
     for projection in PROJECTIONS:
-        sums: dict[tuple[Powers, Powers], Derivatives] = {}
+        sums: dict[tuple[Powers, Symbols], Derivatives] = {}
         for name, weight in projection.items():
             for key, derivatives in entries[name].items():
                 _add(sums.setdefault(key, {}), derivatives, weight)
@@ -100,32 +105,43 @@ def nearby_map() -> tuple[tuple[NearbyTerm, ...], ...]:
     return tuple(components)
 
 
-def _place(term: NearbyTerm) -> tuple[int, int, int, int]:
+def _place(term: NearbyTerm) -> tuple[int, int, bool, bool, int, Symbols]:
     p, q = term.differences
-    return DEGREES[0] * p + DEGREES[1] * q, p, -term.hyperparameters[0], term.slope
+    mean = term.order not in (None, FIELD)
+    first = term.differences == (0, 0) and term.order is None  # the bias, before all means
+    degree = DEGREES[0] * p + DEGREES[1] * q
+    return degree, p, not first, not mean, term.slope, term.hyperparameters
 
 
-def _entry(name: str) -> dict[tuple[Powers, Powers], Derivatives]:
+def _entry(name: str, layer: Layer) -> dict[tuple[Powers, Symbols], Derivatives]:
     """One entry of the next layer's kernel, by powers of differences and of hyperparameters."""
-    recursion, maps = derive("G", inputs="many"), kernel_map()
+    recursion = derive("G", inputs="many", layer=layer)
     signs = dict(zip(recursion.samples, name, strict=True))
-    terms: dict[tuple[Powers, Powers], Derivatives] = {}
+    terms: dict[tuple[Powers, Symbols], Derivatives] = {}
     for term in recursion.terms:
-        named = dict(term.hyperparameters.named)
-        powers = named.pop(str(maps.bias)), named.pop(maps.weight)
-        if any(named.values()) or term.tensors or term.width_ratio or len(term.brackets) > 1:
+        symbols = tuple(one for one in term.hyperparameters.named if one[1])
+        names = [tensor.correlator.name for tensor in term.tensors]
+        if names not in ([], ["G"]) or term.width_ratio or len(names) + len(term.brackets) > 1:
             raise DerivationError(
                 f"The recursion of G has the term {term!r}, where only the kernel should stand. "
                 "It is expanded for two nearby inputs. This is a fault of symdlt; report it."
             )
-        if not term.brackets:
-            constant = terms.setdefault(((0, 0), powers), {})
-            constant[-1, -1] = constant.get((-1, -1), Fraction(0)) + term.coefficient
-        for bracket in term.brackets:
-            for differences, derivatives in _expanded(bracket, signs).items():
-                target = terms.setdefault((differences, powers), {})
-                _add(target, derivatives, term.coefficient)
+        if names:
+            pair = "".join(signs[sample] for sample in term.tensors[0].samples)
+            expanded = {(0, 0): {(FIELD, FIELD): Fraction(1)}}
+            expanded |= {key: {CONSTANT: number} for key, number in BASIS[_sorted(pair)].items()}
+        elif term.brackets:
+            expanded = _expanded(term.brackets[0], signs)
+        else:
+            expanded = {(0, 0): {CONSTANT: Fraction(1)}}
+        for differences, derivatives in expanded.items():
+            target = terms.setdefault((differences, symbols), {})
+            _add(target, derivatives, term.coefficient)
     return terms
+
+
+def _sorted(pair: str) -> str:
+    return "+-" if pair == "-+" else pair
 
 
 def _expanded(bracket: Bracket, signs: Mapping[int, str]) -> Expansion:
@@ -139,7 +155,7 @@ def _expanded(bracket: Bracket, signs: Mapping[int, str]) -> Expansion:
     for left, x in ((first, (1, 0)), (second, (0, 1))):
         for right, y in ((first, (1, 0)), (second, (0, 1))):
             pair = signs[left] + signs[right]
-            for differences, number in BASIS["+-" if pair == "-+" else pair].items():
+            for differences, number in BASIS[_sorted(pair)].items():
                 _add(
                     step.setdefault(differences, {}),
                     {(x[0] + y[0], x[1] + y[1]): Fraction(1, 2)},
@@ -183,8 +199,9 @@ def _means(derivatives: Derivatives) -> list[tuple[int | None, int, Fraction]]:
         key = (max(i, j), min(i, j))
         rest[key] = rest.get(key, Fraction(0)) + number
     means: list[tuple[int | None, int, Fraction]] = []
-    if constant := rest.pop((-1, -1), Fraction(0)):
-        means.append((None, 0, constant))
+    for key, order in ((CONSTANT, None), ((FIELD, FIELD), FIELD)):
+        if number := rest.pop(key, Fraction(0)):
+            means.append((order, 0, number))
     while rest := {key: number for key, number in rest.items() if number}:
         highest = max(rest)
         order, slope = highest[1], (highest[0] - highest[1]) // 2

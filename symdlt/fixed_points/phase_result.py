@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
 from symdlt.fixed_points.number_text import brief, text
 
@@ -25,7 +26,8 @@ class FixedKernel:
         chi_parallel: what multiplies a small $K - K^*$ from layer to layer; at infinity what
             multiplies K, or infinity if that grows itself.
         chi_perp: what multiplies the NTK and the distance of two near inputs.
-        mean_square: $\langle\sigma\sigma\rangle$ there.
+        mean_square: $\langle\sigma\sigma\rangle$ there, or None where it is not told from a kernel
+            that grows faster.
         errors: names and errors of the numbers that are not exact, from doubled working precision.
     """
 
@@ -46,7 +48,7 @@ class FixedKernel:
             "K": text(self.K),
             "chi_parallel": text(self.chi_parallel),
             "chi_perp": text(self.chi_perp),
-            "mean_square": text(self.mean_square),
+            "mean_square": None if self.mean_square is None else text(self.mean_square),
             "stable": self.stable,
             "errors": {name: text(error) for name, error in self.errors},
         }
@@ -70,6 +72,8 @@ class Phase(ShownAsText):
         others: the fixed points that the kernel does not go to.
         start: the kernel of the first layer.
         errors: errors of rho and rho_slope if they are not exact.
+        layer: how a layer is made of the one below.
+        values: of its symbols other than those of C_W, C_b and learning rates.
     """
 
     activation: str
@@ -84,6 +88,8 @@ class Phase(ShownAsText):
     others: tuple[FixedKernel, ...]
     start: float
     errors: tuple[tuple[str, Any], ...] = ()
+    layer: Layer = DENSE
+    values: tuple[tuple[str, Any], ...] = ()
 
     @property
     def K(self) -> Any:
@@ -144,6 +150,8 @@ class Phase(ShownAsText):
             ("slope at rho*", self.rho_slope, "rho_slope"),
         ]
         lines = [f"{self.activation}: {self.side}, C_W = {text(self.C_W)}, C_b = {text(self.C_b)}"]
+        lines[0] += "".join(f", {name} = {text(value)}" for name, value in self.values)
+        lines[0] += "" if self.layer == DENSE else f", of layers {self.layer}"
         for label, value, name in rows:
             if value is not None:
                 error = f"   (error {text(errors[name])})" if errors.get(name) else ""
@@ -157,6 +165,15 @@ class Phase(ShownAsText):
                 f"chi_parallel = {brief(other.chi_parallel)}."
             )
         return "\n".join(lines)
+
+    @property
+    def _depth(self) -> str:
+        """The letter of a depth; another one where the layer has a constant ξ."""
+        return "d" if "xi" in dict(self.values) else "xi"
+
+    @property
+    def _decay(self) -> str:
+        return f"exp(-l/{self._depth}), {self._depth}"
 
     def _kernel_sentence(self) -> str:
         origin = f"From K = {self.start:g} the kernel"
@@ -175,7 +192,7 @@ class Phase(ShownAsText):
             return f"{origin} goes to K*, faster than exponentially."
         if self.xi_parallel == sp.oo:
             return f"{origin} goes to K* slower than exponentially, or stays."
-        return f"{origin} goes to K* as exp(-l/xi), xi = {brief(self.xi_parallel)} layers."
+        return f"{origin} goes to K* as {self._decay} = {brief(self.xi_parallel)} layers."
 
     def _correlation_sentence(self) -> str:
         if self.rho_above is not None:
@@ -183,7 +200,8 @@ class Phase(ShownAsText):
                 f"Near inputs are torn apart e-fold in {brief(self.xi_perp)} layers; the "
                 f"correlation goes to a fixed point between {self.rho_above:g} and 1."
             )
-        if self.rho is None and self.chi_perp in (0, sp.oo):
+        growing = self.K is sp.oo and self.chi_parallel == 1  # by no factor a layer
+        if self.rho is None and (growing or self.chi_perp in (0, sp.oo)):
             return "Where the correlation of two samples goes is not given for such a kernel."
         if self.rho is None:
             return "The correlation of two samples tends to a number that depends on them."
@@ -191,27 +209,28 @@ class Phase(ShownAsText):
             return "The correlation of two samples goes to 1, slower than exponentially."
         if self.rho == 1:
             return (
-                "The correlation of two samples goes to 1 as exp(-l/xi), "
-                f"xi = {brief(self.xi_rho)} layers: a deep network cannot tell them apart."
+                f"The correlation of two samples goes to 1 as {self._decay} = "
+                f"{brief(self.xi_rho)} layers: a deep network cannot tell them apart."
             )
         return (
             f"Near inputs are torn apart e-fold in {brief(self.xi_perp)} layers; the correlation "
-            f"goes to {brief(self.rho)} with xi = {brief(self.xi_rho)} layers."
+            f"goes to {brief(self.rho)} with {self._depth} = {brief(self.xi_rho)} layers."
         )
 
     def _ntk_sentence(self) -> str:
         if self.ntk is not None:
             scale = brief(depth_scale(self.ntk_factor))
             resonant = self.chi_perp == self.chi_parallel
-            law = f" as l exp(-l/xi), xi = {scale}" if resonant else f" as exp(-l/xi), xi = {scale}"
+            law = f" as {'l ' if resonant else ''}{self._decay} = {scale}"
             return f"The NTK goes to {brief(self.ntk)}{law} layers."
         if self.side == CRITICAL or self.chi_perp == 1:
-            return "The NTK changes slower than exponentially; `exponents` tells how."
+            hint = "; `exponents` tells how" if self.side == CRITICAL else ""
+            return f"The NTK changes slower than exponentially{hint}."
         if self.chi_perp == sp.oo:
             return "The NTK explodes, faster than exponentially."
         return (
             f"The NTK grows by a factor {brief(self.chi_perp)} a layer"
-            f"{', times the depth' if self.K is sp.oo else ''}: e-fold in "
+            f"{', times the depth' if self.kernel.mean_square is sp.oo else ''}: e-fold in "
             f"{brief(self.xi_perp)} layers."
         )
 
@@ -223,6 +242,7 @@ class Phase(ShownAsText):
         return {
             **SCHEMA,
             "activation": self.activation,
+            **({} if self.layer == DENSE else self._layer_dict()),
             "side": self.side,
             **{name: None if value is None else text(value) for name, value in values.items()},
             "rho_above": self.rho_above,
@@ -230,6 +250,12 @@ class Phase(ShownAsText):
             "others": [other.to_dict() for other in self.others],
             "start": self.start,
             "errors": {name: text(error) for name, error in self.errors},
+        }
+
+    def _layer_dict(self) -> dict[str, Any]:
+        return {
+            "layer": str(self.layer),
+            "values": {name: text(value) for name, value in self.values},
         }
 
 

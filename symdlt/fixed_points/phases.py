@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -9,6 +10,7 @@ import sympy as sp
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.definitions import DENSE, Layer
 from symdlt.derivation import derive
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import (
@@ -17,11 +19,19 @@ from symdlt.fixed_points.arguments import (
     check_digits,
     continuous_pieces,
     is_positive_number,
+    maps_of,
     variance_of,
 )
 from symdlt.fixed_points.correlation import TooNearError, fixed_correlation
-from symdlt.fixed_points.fixed_kernels import ENDS, Slopes, fixed_kernels, refined, slopes_of
-from symdlt.fixed_points.kernel_map import kernel_map
+from symdlt.fixed_points.fixed_kernels import (
+    ENDS,
+    Repeated,
+    Slopes,
+    fixed_kernels,
+    refined,
+    slopes_of,
+)
+from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.phase_result import (
     CHAOTIC,
     CRITICAL,
@@ -47,24 +57,35 @@ ONE = sp.Integer(1)
 
 
 def phase(
-    activation: Any, C_W: Any, C_b: Any = 0, *, digits: int = DIGITS, start: float = 1.0
+    activation: Any,
+    C_W: Any,
+    C_b: Any = 0,
+    *,
+    layer: Layer | str = DENSE,
+    values: Mapping[str, Any] | None = None,
+    digits: int = DIGITS,
+    start: float = 1.0,
 ) -> Phase:
     r"""What a network does at any $C_W$ and $C_b$: the rates of kernel, correlations and NTK.
 
     The kernel goes to a fixed point $K^* = C_b + C_W \langle\sigma\sigma\rangle_{K^*}$ as
     $\chi_\parallel^\ell$ (PDLT 5.6–5.9), or grows without bound. There the NTK and the distance of
     near inputs are multiplied by $\chi_\perp$. A network with $\chi_\perp < 1$ is *ordered*: all
-    correlations go to 1. With $\chi_\perp > 1$ it is *chaotic*: they go to $\rho^* < 1$.
+    correlations go to 1. With $\chi_\perp > 1$ it is *chaotic*: they go to $\rho^* < 1$. A skip
+    $z' = \xi z + b + W\sigma(z)$ adds $\xi^2 K$ to the next kernel and $\xi^2$ to both slopes.
 
     Args:
         activation: a name such as "tanh", or an expression in z as text or from SymPy.
-        C_W: the variance of the weights, times the width.
+        C_W: the variance of the weights that read the activation, times the width.
         C_b: the variance of the biases.
+        layer: how a layer is made of the one below, as in `criticality`.
+        values: numbers for its symbols but for these two and learning rates, such as {"xi": 0.8}.
         digits: how many digits of what is not exact, at least 6.
         start: the kernel of the first layer, from which the kernel sets out.
 
     Raises:
         ActivationError: if the activation cannot be read, or is not finite somewhere.
+        LayerError: if the layer cannot be read, or its recursions do not close.
         SolutionError: if its Gaussian means diverge, the kernel swings, or an argument is unusable.
 
     >>> found = phase("tanh", 1.5)
@@ -72,13 +93,17 @@ def phase(
     ('chaotic', 0.286894229379991, 1.04056756503252, 0)
     >>> phase("relu", 3).xi_parallel
     2.46630346237643
+    >>> skip = phase("tanh", 1.5, layer="z' = xi z + b + W s(z)", values={"xi": 0.5})
+    >>> skip.side, skip.chi_perp, skip.rho_slope
+    ('chaotic', 1.07914661532955, 0.966258016600341)
     """
     check_digits(digits, FEWEST_DIGITS)
     _check_start(start)
     C_W, C_b = variance_of(C_W, "C_W", positive=True), variance_of(C_b, "C_b")
     read = read_activation(activation)
     pieces = continuous_pieces(read)
-    kernels, chosen = fixed_kernels(pieces, C_W, C_b, float(start), digits)
+    repeated = _repeated(maps_of(layer, values), C_W, C_b)
+    kernels, chosen = fixed_kernels(pieces, repeated, float(start), digits)
     kernel = kernels[chosen]
     if kernel.chi_parallel < -1:
         raise SolutionError(
@@ -88,7 +113,7 @@ def phase(
     side = _side(kernel, digits)
     above = None
     try:
-        rho, slope, errors = _correlation(pieces, kernel, side, (C_W, C_b), digits)
+        rho, slope, errors = _correlation(pieces, kernel, side, repeated, digits)
     except TooNearError as near:
         rho, slope, errors, above = None, None, (), near.args[0]
     return Phase(
@@ -100,11 +125,22 @@ def phase(
         rho=rho,
         rho_slope=slope,
         rho_above=above,
-        ntk=_ntk(kernel) if side == ORDERED else None,
+        ntk=_ntk(kernel, repeated) if side == ORDERED else None,
         others=tuple(other for k, other in enumerate(kernels) if k != chosen),
         start=float(start),
         errors=errors,
+        layer=repeated.maps.layer,
+        values=repeated.maps.values,
     )
+
+
+def _repeated(maps: KernelMap, C_W: Any, C_b: Any) -> Repeated:
+    if maps.bias is None and C_b != 0:
+        raise SolutionError(
+            f"The layer {maps.layer} has no biases, and C_b = {C_b} was given. "
+            "Leave C_b out, or write the layer with b."
+        )
+    return Repeated(maps, C_W, C_b)
 
 
 def _check_start(start: Any) -> None:
@@ -129,22 +165,23 @@ def _correlation(
     pieces: tuple[SmoothPiece, ...],
     kernel: FixedKernel,
     side: str,
-    variances: tuple[Any, Any],
+    layer: Repeated,
     digits: int,
 ) -> tuple[Any, Any, tuple[tuple[str, Any], ...]]:
     """ρ*, the slope of the map there, and their errors."""
     slopes = slopes_of(pieces)
-    if kernel.K in ENDS or (slopes.scale_invariant and variances[1] == 0):
-        return (*_without_scale(slopes, kernel, variances[1]), ())
+    biased = layer.C_b != 0
+    if kernel.K in ENDS or (slopes.scale_invariant and not biased):
+        return (*_without_scale(slopes, kernel, biased), ())
     if side != CHAOTIC:
         slope = kernel.chi_perp if side == ORDERED else None
         return ONE, slope, ()
     working = max(digits, 10) + GUARD
-    K, at = refined(pieces, float(kernel.K), variances, working + MORE)
+    K, at = refined(pieces, float(kernel.K), layer, working + MORE)
     with mp.workdps(working + MORE):
-        C_W, C_b = map(number, variances)
+        parts = [number(part) for part in layer.maps.parts(layer.C_b, layer.C_W)]
     first, second = (
-        fixed_correlation(pieces, K, at.g, (C_b, C_W), precision)
+        fixed_correlation(pieces, K, at.g, parts, precision)
         for precision in (working, working + MORE)
     )
     errors = tuple(
@@ -155,25 +192,31 @@ def _correlation(
     return rho, slope, errors
 
 
-def _without_scale(slopes: Slopes, kernel: FixedKernel, C_b: Any) -> tuple[Any, Any]:
+def _without_scale(slopes: Slopes, kernel: FixedKernel, biased: bool) -> tuple[Any, Any]:
     """Where every kernel gives the same map: a straight line, or one on each side of zero."""
     left, right = slopes.far if kernel.K is sp.oo else slopes.near
     if not kernel.chi_perp.is_finite or kernel.chi_perp == 0:
         return None, None
-    biased = C_b != 0 and kernel.chi_perp == 1
-    return (None, None) if left == right and not biased else (ONE, None)
+    # Only a skip makes a kernel grow then, linearly, and what is added decides, not slopes.
+    if kernel.K is sp.oo and left == right == 0 and kernel.chi_perp == 1:
+        return None, None
+    kept = left == right and not (biased and kernel.chi_perp == 1)
+    return (None, None) if kept else (ONE, None)
 
 
-def _ntk(kernel: FixedKernel) -> Any:
+def _ntk(kernel: FixedKernel, layer: Repeated) -> Any:
     """The fixed point of the NTK, from its recursion."""
-    means = dict(zip(kernel_map().products, (kernel.mean_square, kernel.chi_perp), strict=True))
+    means = dict(zip(layer.maps.products, (kernel.mean_square, kernel.chi_perp), strict=True))
+    known = {**dict(layer.maps.values), layer.maps.weight: layer.C_W}
     source = sp.Integer(0)
-    for term in derive("H", inputs="one").terms:
-        if not term.tensors:
-            number = sp.Rational(*term.coefficient.as_integer_ratio())
+    for term in derive("H", inputs="one", layer=layer.maps.layer).terms:
+        tensors = [tensor.correlator.name for tensor in term.tensors]
+        if "H" not in tensors:
+            product = sp.Rational(*term.coefficient.as_integer_ratio())
+            product *= kernel.K ** len(tensors)
             for bracket in term.brackets:
-                number *= means[tuple(order for _, order in bracket.factors)]
+                product *= means[tuple(order for _, order in bracket.factors)]
             for name, power in term.hyperparameters.named:
-                number *= named(name) ** power
-            source += number
+                product *= known.get(name, named(name)) ** power
+            source += product
     return sp.expand(source / (1 - kernel.chi_perp))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import sqrt
@@ -12,10 +12,13 @@ from typing import Any
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import smooth_pieces
+from symdlt.definitions import DENSE, Layer, ascii_name
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
-from symdlt.fixed_points.critical_points import CriticalPoint
-from symdlt.fixed_points.kernel_map import KernelNumbers, kernel_map
+from symdlt.fixed_points.arguments import maps_of
+from symdlt.fixed_points.critical_points import Criticality, CriticalPoint
+from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
+from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
 
@@ -59,6 +62,8 @@ class Recipe(ShownAsText):
         input_square: what x·x/n_0 must be so that the first layer starts at K*, or None if it may
             be anything of order one.
         layers: one entry for each layer.
+        layer: how a layer is made of the one below.
+        values: of its symbols that are not solved for.
     """
 
     activation: str
@@ -68,10 +73,14 @@ class Recipe(ShownAsText):
     unit_chi_perp: float
     input_square: float | None
     layers: tuple[LayerRecipe, ...]
+    layer: Layer = DENSE
+    values: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         C_b = float(self.point.C_b) if self.point else 0.0
         lines = [f"{self.activation}: gain {self.gain:.10g}, C_b {C_b:.10g}"]
+        lines[0] += "".join(f", {name} {float(value):.10g}" for name, value in self.values)
+        lines[0] += "" if self.layer == DENSE else f", of layers {self.layer}"
         if self.input_square is not None:
             lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
         if self.point is None:
@@ -97,6 +106,7 @@ class Recipe(ShownAsText):
         return {
             **SCHEMA,
             "activation": self.activation,
+            **({} if self.layer == DENSE else self._layer_dict()),
             "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,
             "unit_gain": self.unit_gain,
@@ -105,8 +115,20 @@ class Recipe(ShownAsText):
             "layers": [asdict(layer) for layer in self.layers],
         }
 
+    def _layer_dict(self) -> dict[str, Any]:
+        return {
+            "layer": str(self.layer),
+            "values": {name: text(value) for name, value in self.values},
+        }
 
-def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
+
+def recipe(
+    activation: Any,
+    widths: Sequence[int],
+    *,
+    layer: Layer | str = DENSE,
+    values: Mapping[str, Any] | None = None,
+) -> Recipe:
     r"""Standard deviations and learning rates for each layer of a critical network.
 
     The learning rates follow the equivalence principle: each layer adds alike to the last NTK. With
@@ -115,52 +137,162 @@ def recipe(activation: Any, widths: Sequence[int]) -> Recipe:
     weights are divided by the width before. At K* > 0 the input is to start at K*, so that
     $p_\perp = 0$.
 
+    In $K' = K + a_1 K^q$ a skip makes $a_1$ smaller, by a factor s, and the powers are then those
+    of $1 + s(\ell - 1)$, the number of dense layers that move the kernel as far. With a skip the
+    first layer, which reads the input, is dense and has the variances of a dense layer. So has a
+    last layer of another width than those before, where neurons cannot be kept.
+
     Without a critical point, or where it is approached by no power of the depth, the gain is the
     one that keeps a kernel of 1, see `gain`, and all layers have the same rates.
 
     Args:
         activation: a name, or an expression in z as text or from SymPy.
         widths: of the input and of each layer.
+        layer: how a layer is made of the one below; one weight and at most one bias in it.
+        values: numbers for its other symbols, such as {"xi": 0.8}.
 
     Raises:
         ActivationError: if the activation cannot be read.
-        SolutionError: if its Gaussian means diverge, or the widths are not whole positive numbers.
+        LayerError: if the layer cannot be read, or its recursions do not close.
+        SolutionError: if its Gaussian means diverge, the widths are not whole positive numbers or
+            not those of the layer, or it has weights of which a recipe knows no rate.
 
     >>> found = recipe("tanh", [100, 64, 64, 10])
     >>> found.gain, [(one.weight_std, round(one.bias_rate, 3)) for one in found.layers]
     (1.0, [(0.1, 1.0), (0.125, 0.5), (0.125, 0.333)])
+    >>> skip = recipe("tanh", [64] * 4, layer="z' = xi z + b + W s(z)", values={"xi": 0.6})
+    >>> skip.gain, [(one.weight_std, round(one.bias_rate, 3)) for one in skip.layers]
+    (0.8, [(0.125, 0.76), (0.1, 0.463), (0.1, 0.333)])
     """
     _check_widths(widths)
-    answer = criticality(activation)
-    unit = _at_unit_kernel(activation)
-    point = next((p for p in answer.points if answer.critical and _has_powers(p)), None)
-    C_b, C_W = (float(point.C_b), float(point.C_W)) if point else (0.0, 1 / unit.g)
-    start = 1.0 if point is None else float(point.K) if point.K else None
-    perpendicular, vanishing = _powers(point)
-    depth = len(widths) - 1
-    layers = []
-    for number, (fan_in, fan_out) in enumerate(pairwise(widths), start=1):
-        rate = number**-perpendicular * depth ** (perpendicular - 1)
-        layers.append(
-            LayerRecipe(
-                layer=number,
-                fan_in=int(fan_in),
-                fan_out=int(fan_out),
-                weight_std=sqrt(C_W / fan_in),
-                bias_std=sqrt(C_b),
-                weight_rate=rate * number**vanishing / fan_in,
-                bias_rate=rate,
-            )
-        )
+    maps = maps_of(layer, values)
+    _check_weights(maps)
+    answer = criticality(activation, layer=maps.layer, values=values)
+    dense = answer if maps.layer == DENSE else criticality(activation)
+    repeated, alone = _start(answer, maps), _start(dense, kernel_map())
+    first = alone if repeated.skips else repeated
+    constant, _, drawn = first.maps.parts(first.C_b, first.C_W)
+    start = first.K
     return Recipe(
         activation=answer.activation,
-        point=point,
-        gain=sqrt(C_W),
-        unit_gain=unit.g**-0.5,
-        unit_chi_perp=unit.d / unit.g,
-        input_square=None if start is None else (start - C_b) / C_W,
-        layers=tuple(layers),
+        point=repeated.point,
+        gain=sqrt(repeated.C_W),
+        unit_gain=sqrt(repeated.unit_weight),
+        unit_chi_perp=repeated.unit.chi_perp(repeated.unit_weight),
+        input_square=None if start is None else float((start - constant) / drawn),
+        layers=tuple(_layers(widths, repeated, first, _speed(repeated.point, alone.point))),
+        layer=maps.layer,
+        values=maps.values,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The variances of a layer: those of its critical point, or that keep a kernel of 1.
+
+    Attributes:
+        maps: of the layer.
+        point: the critical point, or None.
+        unit: the kernel map at 1.
+    """
+
+    maps: KernelMap
+    point: CriticalPoint | None
+    unit: KernelNumbers
+
+    @property
+    def skips(self) -> bool:
+        """Whether a layer of one weight keeps something of the kernel without it."""
+        return bool(self.maps.parts(0, 0)[1])
+
+    @property
+    def unit_weight(self) -> float:
+        """The variance of weights that keeps a kernel of 1 without biases."""
+        return float((1 - self.unit.kept[0]) / self.unit.g)
+
+    @property
+    def C_W(self) -> float:
+        return float(self.point.C_W) if self.point else self.unit_weight
+
+    @property
+    def C_b(self) -> float:
+        return float(self.point.C_b) if self.point else 0.0
+
+    @property
+    def K(self) -> float | None:
+        """Where the kernel is to start, if not anywhere."""
+        if self.point is None:
+            return 1.0
+        return float(self.point.K) if self.point.K else None
+
+
+def _start(answer: Criticality, maps: KernelMap) -> _Start:
+    point = next((p for p in answer.points if answer.critical and _has_powers(p)), None)
+    pieces = smooth_pieces(read_activation(answer.activation))
+    unit = maps.at(1.0, GaussianMeans(pieces, maps.products, DOUBLE)(1.0))
+    if point is None and unit.kept[0] >= 1:
+        raise SolutionError(
+            f"The layer {maps.layer} multiplies the kernel by {float(unit.kept[0]):.6g} before "
+            f"{maps.weight} adds to it, so that no {maps.weight} keeps a kernel of 1. "
+            "Give values below 1 for what it keeps."
+        )
+    return _Start(maps, point, unit)
+
+
+def _layers(
+    widths: Sequence[int], repeated: _Start, first: _Start, speed: float
+) -> Iterator[LayerRecipe]:
+    perpendicular, vanishing = _powers(repeated.point)
+    depth = len(widths) - 1
+    through = 1 + speed * (depth - 1)
+    for number, (fan_in, fan_out) in enumerate(pairwise(widths), start=1):
+        kept = number > 1 and fan_in == fan_out
+        if repeated.skips:
+            _check_kept(repeated.maps.layer, kept, number, widths)
+        here = repeated if kept else first
+        passed = 1 + speed * (number - 1)
+        rate = passed**-perpendicular * through**perpendicular / depth
+        yield LayerRecipe(
+            layer=number,
+            fan_in=int(fan_in),
+            fan_out=int(fan_out),
+            weight_std=sqrt(here.C_W / fan_in),
+            bias_std=sqrt(here.C_b),
+            weight_rate=rate * passed**vanishing / fan_in,
+            bias_rate=rate if repeated.maps.bias else 0.0,
+        )
+
+
+def _speed(point: CriticalPoint | None, dense: CriticalPoint | None) -> float:
+    """How fast the kernel moves to a critical point, over how fast it does in dense layers."""
+    if point is None or dense is None or point.K is None or not dense.a_1:
+        return 1.0
+    return float(point.a_1 / dense.a_1)
+
+
+def _check_weights(maps: KernelMap) -> None:
+    known = {maps.bias, maps.weight, *dict(maps.values), *_rates(maps.bias, maps.weight)}
+    others = [name for name in map(ascii_name, maps.layer.symbols) if name not in known]
+    if others:
+        raise SolutionError(
+            f"The layer {maps.layer} has more than one weight: {', '.join(others)} would be left "
+            "open. A recipe has the rates of one weight and one bias for each layer. Write a layer "
+            "with one capital letter, or use `criticality` for its variances."
+        )
+
+
+def _rates(bias: str | None, weight: str) -> list[str]:
+    return [name.replace("C_", "lambda_", 1) for name in (bias, weight) if name]
+
+
+def _check_kept(layer: Layer, kept: bool, number: int, widths: Sequence[int]) -> None:
+    """Only the first and the last layer may have other widths if neurons are kept."""
+    if not kept and 1 < number < len(widths) - 1:
+        raise SolutionError(
+            f"Layer {number} would go from {widths[number - 1]} to {widths[number]} neurons, and "
+            f"{layer} keeps them. It stands as widths in the call. Give hidden layers of one "
+            "width; the input and the last layer may have others."
+        )
 
 
 def _check_widths(widths: Any) -> None:
@@ -170,11 +302,6 @@ def _check_widths(widths: Any) -> None:
             f"{short_repr(widths)} are no widths. They stand as widths in the call. "
             "Give those of the input and of each layer, such as [784, 100, 100, 10]."
         )
-
-
-def _at_unit_kernel(activation: Any) -> KernelNumbers:
-    pieces, maps = smooth_pieces(read_activation(activation)), kernel_map()
-    return maps.at(1.0, GaussianMeans(pieces, maps.products, DOUBLE)(1.0))
 
 
 def _has_powers(point: CriticalPoint) -> bool:

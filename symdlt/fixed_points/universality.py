@@ -11,9 +11,9 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
-from symdlt.definitions import DENSE, Layer, ascii_name
-from symdlt.errors import SolutionError, require
-from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, variance_of
+from symdlt.definitions import DENSE, Layer
+from symdlt.errors import SolutionError
+from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, maps_of
 from symdlt.fixed_points.critical_points import (
     HALF_STABLE,
     NONE,
@@ -23,7 +23,7 @@ from symdlt.fixed_points.critical_points import (
     CriticalPoint,
 )
 from symdlt.fixed_points.kernel_curve import NOISE
-from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
+from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
@@ -79,7 +79,7 @@ def criticality(
     check_digits(digits)
     _check_search(search)
     read = read_activation(activation)
-    maps = _maps(layer, values)
+    maps = maps_of(layer, values)
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:
@@ -104,22 +104,6 @@ def criticality(
     return Criticality(
         read.name, universality, points, tuple(reasons), scanned.range, digits, maps.layer
     )
-
-
-def _maps(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
-    """The maps of a layer with the values of its symbols that were given."""
-    require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 0.25}.')
-    written = Layer(layer) if isinstance(layer, str) else layer
-    require(written, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
-    symbols = [ascii_name(name) for name in written.symbols]
-    for name in values or {}:
-        if name not in symbols:
-            raise SolutionError(
-                f"{short_repr(name)} is no symbol of the layer {written}. It stands in values. "
-                f"The symbols of this layer are {', '.join(symbols)}."
-            )
-    exact = {name: variance_of(value, name) for name, value in (values or {}).items()}
-    return kernel_map(written, exact)
 
 
 def _check_search(search: Any) -> None:

@@ -44,8 +44,8 @@ def term_value(term, symbols, K, K_1, K_2):
     value = sp.diff(mean, z, term.slope) if term.slope else mean
     value = value.subs(z, K) if term.order is not None else value
     p, q = term.differences
-    C_b, C_W = term.hyperparameters
-    return float(term.coefficient * value * 0**C_b * 1**C_W * K_1**p * K_2**q)
+    C_b = dict(term.hyperparameters).get("C_b", 0)
+    return float(term.coefficient * value * 0**C_b * K_1**p * K_2**q)  # at C_W = 1
 
 
 def test_the_map_is_that_of_the_book():
