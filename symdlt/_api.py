@@ -28,6 +28,7 @@ from symdlt.formats import to_json as to_json
 
 if _typing.TYPE_CHECKING:
     from symdlt.asymptotics import exponents as exponents
+    from symdlt.asymptotics import skip_growth as skip_growth
     from symdlt.fixed_points import critical_line as critical_line
     from symdlt.fixed_points import criticality as criticality
     from symdlt.fixed_points import gain as gain
@@ -105,5 +106,6 @@ _LATER = {
     "projectors": "symdlt.training",
     "propagate": "symdlt.networks",
     "recipe": "symdlt.fixed_points",
+    "skip_growth": "symdlt.asymptotics",
     "to_latex": "symdlt.formats.latex",
 }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from numbers import Real
 from typing import Any
 
 import sympy as sp
@@ -27,9 +26,9 @@ from symdlt.asymptotics.scale_invariant import scale_invariant, solve_scale_inva
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics.translation import Leading, Translation, leading, translation
-from symdlt.definitions import BOOK, Correlator
+from symdlt.definitions import Correlator
 from symdlt.derivation import RecursionSystem, derive_system
-from symdlt.errors import SolutionError, require
+from symdlt.errors import SolutionError
 from symdlt.progress import track
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
@@ -45,78 +44,36 @@ INFINITE = (
 )
 
 
-def exponents(
+def dense_exponents(
     activation: Any,
-    tensors: Iterable[str | Correlator] | None = None,
+    wanted: Sequence[str | Correlator],
+    rates: Mapping[Any, Any],
     *,
-    lambda_b: Any = None,
-    lambda_W: Any = None,
     at_fixed_point: bool = False,
 ) -> AsymptoticSolution:
-    r"""Solve the single-input recursions at criticality for large depth.
-
-    Every recursion is expanded about the critical point and solved by $X \propto \ell^{-p}$; the
-    powers come from the balance of its terms. Nothing is fitted.
+    """Solve the single-input recursions of dense layers at criticality for large depth.
 
     Args:
-        activation: a name such as "tanh", an expression in z as text or from SymPy, or a whole
-            class: "K*=0, odd", "K*=0, general" or "scale-invariant".
-        tensors: names of tensors; the thirteen of the book if left out.
-        lambda_b: $\widetilde\lambda_b$ as a rational number, a symbol if left out.
-        lambda_W: $\widetilde\lambda_W$ in the same way.
-        at_fixed_point: for K* > 0, the exact solution of a kernel that starts at K*, as `recipe`
-            says, in place of one that comes to it.
-
-    Returns:
-        Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
-        T, U those of ∞.30–∞.37). A tensor whose leading growth depends on the input, whose
-        recursion is infinite, or that cancels to the last order that is tried, stands in `unsolved`
-        with the reason.
+        activation: a name, an expression in z, or a whole class.
+        wanted: tensors besides G and H.
+        rates: values of the symbols of learning rates, None for those that are left open.
+        at_fixed_point: whether the kernel starts at K* > 0.
 
     Raises:
         ActivationError: if the activation cannot be read.
-        SolutionError: if it has no critical point, or no learning rate is positive.
-
-    >>> solution = exponents("tanh")
-    >>> [str(solution[name].exponent) for name in "RSTU"]
-    ['-2', '-2', '-2', '0']
-    >>> solution["V"].ratio, solution["V"].ratio_power, solution["V"].ratio_coefficient
-    ('V/(n K^2)', 1, 2/3)
-    >>> exponents("K*=0, general", ["F"])["F"].coefficient
-    (a_1*lambda_b - lambda_W*sigma_1**2)/(a_1**2*(p_perp - 5))
+        SolutionError: if it has no critical point.
     """
     straight = scale_invariant(activation)
-    rates = {LAMBDA_B: _rate(lambda_b, "lambda_b"), LAMBDA_W: _rate(lambda_W, "lambda_W")}
-    if all(rate == 0 for rate in rates.values()):
-        raise SolutionError(
-            "Both learning rates are zero, so there is no NTK and nothing to scale it by. "
-            "lambda_b and lambda_W stand in the call. Leave one of them out."
-        )
-    require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
-    wanted = tuple(BOOK) if tensors is None else tuple(tensors)
     if straight is not None:
-        return solve_scale_invariant(
-            straight, derive_system(["G", "H", *wanted], inputs="one"), rates
-        )
+        system = derive_system(["G", "H", *wanted], inputs="one")
+        return solve_scale_invariant(straight, system, dict(rates))
     universality = with_critical_point(classify(activation))
     system = derive_system(["G", "H", *wanted], inputs="one")
     if at_fixed_point:
-        return solve_at_fixed_kernel(universality, system, rates)
+        return solve_at_fixed_kernel(universality, system, dict(rates))
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
     return _solution(universality, system, live, given)
-
-
-def _rate(value: Any, name: str) -> Any:
-    if value is None:
-        return None
-    number = sp.sympify(value) if isinstance(value, Real | sp.Expr) else None
-    if number is None or not number.is_number or not number.is_nonnegative:
-        raise SolutionError(
-            f"{name} = {str(value)[:40]} is not a learning rate. "
-            "It must be a number that is not negative. Give an int, a Fraction or a SymPy number."
-        )
-    return sp.Rational(str(value)) if number.is_Float else number
 
 
 def _solution(

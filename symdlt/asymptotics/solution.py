@@ -10,6 +10,7 @@ import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
+from symdlt.definitions import DENSE, Layer
 from symdlt.errors import SolutionError, UnknownTensorError, require
 from symdlt.formats.latex import Conventions
 from symdlt.tables import Tabular
@@ -29,6 +30,7 @@ class AsymptoticSolution(Tabular):
         hyperparameters: names and values of C_b, C_W, lambda_b(l), lambda_W(l).
         assumptions: under what conditions all this holds.
         unsolved: names of tensors that have no asymptote, and why.
+        layer: how a layer is made of the one below.
     """
 
     activation: str
@@ -38,6 +40,7 @@ class AsymptoticSolution(Tabular):
     hyperparameters: tuple[tuple[str, Any], ...]
     assumptions: tuple[str, ...]
     unsolved: tuple[tuple[str, str], ...] = ()
+    layer: Layer = DENSE
 
     def __getitem__(self, name: str) -> Asymptote:
         """The asymptote of that tensor.
@@ -166,6 +169,7 @@ class AsymptoticSolution(Tabular):
         return {
             **SCHEMA,
             "activation": self.activation,
+            **({} if self.layer == DENSE else {"layer": str(self.layer)}),
             "class": self.universality,
             "values": {name: sp.sstr(value) for name, value in self.values},
             "hyperparameters": {name: sp.sstr(value) for name, value in self.hyperparameters},

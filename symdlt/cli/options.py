@@ -42,7 +42,10 @@ EXAMPLES = {
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2\n"
-    "symdlt exponents tanh --format tabular --notation mine.toml",
+    "symdlt exponents tanh --format tabular --notation mine.toml\n"
+    'symdlt exponents tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8',
+    "skip-growth": "symdlt skip-growth relu --value xi=0.7\n"
+    'symdlt skip-growth gelu --layer "z\' = xi z + b + W s(z)" --value xi=0.7',
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
     "--format json\n"
     'symdlt criticality gelu --layer "z\' = b + W s(z) + U z" --value C_U=1/4',

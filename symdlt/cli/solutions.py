@@ -18,6 +18,9 @@ from symdlt.cli.options import (
 )
 from symdlt.definitions import DENSE
 
+# The residual layer.
+SKIP = "z' = xi z + b + W s(z)"
+
 
 def register(commands: Commands) -> None:
     """Add exponents, criticality, critical-line, gain, mean, nearby, phase and recipe."""
@@ -35,6 +38,9 @@ def register(commands: Commands) -> None:
     command.add_argument(
         "--at-fixed-point", action="store_true", help="for K* > 0: a kernel that starts there"
     )
+    _add_repeated(command)
+    command = _about(commands, "skip-growth", _skip_growth, "growth of V with a skip, by layer")
+    _add_repeated(command, SKIP)
     command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
     _add_repeated(command)
@@ -88,9 +94,9 @@ def _add_variance(command: argparse.ArgumentParser, symbol: str, *, required: bo
     add(*names, type=number, required=required, default=0.0, metavar="X", help=what)
 
 
-def _add_repeated(command: argparse.ArgumentParser) -> None:
+def _add_repeated(command: argparse.ArgumentParser, layer: str = str(DENSE)) -> None:
     """Add the layer that a network repeats, and values of its symbols."""
-    command.add_argument("--layer", help=f'the layer, as "{DENSE}" (the default)')
+    command.add_argument("--layer", default=layer, help=f'the layer, as "{layer}" (the default)')
     command.add_argument(
         "--value",
         action="append",
@@ -102,7 +108,7 @@ def _add_repeated(command: argparse.ArgumentParser) -> None:
 
 
 def _repeated(options: argparse.Namespace) -> dict[str, Any]:
-    return {"layer": options.layer or DENSE, "values": dict(options.value)}
+    return {"layer": options.layer, "values": dict(options.value)}
 
 
 def _exponents(options: argparse.Namespace) -> str:
@@ -111,7 +117,8 @@ def _exponents(options: argparse.Namespace) -> str:
 
     highest = correlators(options.order)  # refused before the lower ones are worked through
     wanted = [*(c for order in range(options.order) for c in correlators(order)), *highest]
-    solution = exponents(options.activation, wanted, at_fixed_point=options.at_fixed_point)
+    at_fixed_point, layer = options.at_fixed_point, _repeated(options)
+    solution = exponents(options.activation, wanted, at_fixed_point=at_fixed_point, **layer)
     if options.check is not None and options.format in ("latex", "tabular"):
         options.complain("--check prints a text or JSON; leave --format out, or give json")
     if options.check is not None:
@@ -124,6 +131,12 @@ def _exponents(options: argparse.Namespace) -> str:
         use = Conventions.read(options.notation) if options.notation else None
         return solution.latex(use, tabular=options.format == "tabular")
     return _shown(solution, options)
+
+
+def _skip_growth(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import skip_growth
+
+    return _shown(skip_growth(options.activation, **_repeated(options)), options)
 
 
 def _criticality(options: argparse.Namespace) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
+from symdlt.definitions import DENSE
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
@@ -187,6 +188,11 @@ def _check_solution(solution: AsymptoticSolution, depth: int) -> None:
     """Refuse what cannot be iterated: classes without a kernel, other limits, unusable depths."""
     require(solution, AsymptoticSolution, "a solution of exponents", "Give what it returned.")
     require(depth, Integral, "a number of layers", "Give a whole number such as 20000.")
+    if solution.layer != DENSE:
+        raise SolutionError(
+            f"The solution is for layers {solution.layer}, and the kernel that is iterated for "
+            "dense ones. Iterate others with propagate(Network(...), ...)."
+        )
     if any(asymptote.exact is not None for asymptote in solution.tensors):
         raise SolutionError(
             f"The solution for {solution.activation[:40]!r} is exact at every layer, so there is "
