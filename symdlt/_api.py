@@ -28,6 +28,7 @@ from symdlt.formats import to_json as to_json
 
 if _typing.TYPE_CHECKING:
     from symdlt.asymptotics import exponents as exponents
+    from symdlt.asymptotics import optimal_aspect_ratio as optimal_aspect_ratio
     from symdlt.asymptotics import skip_growth as skip_growth
     from symdlt.fixed_points import critical_line as critical_line
     from symdlt.fixed_points import criticality as criticality
@@ -90,6 +91,7 @@ _LATER = {
     "layer_phase": "symdlt.networks",
     "measure": "symdlt.sampling",
     "nearby": "symdlt.fixed_points",
+    "optimal_aspect_ratio": "symdlt.asymptotics",
     "phase": "symdlt.fixed_points",
     "plot_comparison": "symdlt.networks",
     "plot_correlations": "symdlt.networks",

@@ -147,7 +147,7 @@ def skip_growth(
         means = GaussianMeans(pieces, (SQUARE, FOURTH), max(digits + GUARD, DIGITS + 1))(K)
         kept, drawn = (number(part) for part in maps.parts(point.C_b, point.C_W)[1:])
         noise = means[1][0] - means[0][0] ** 2
-        for k, square in _squares(read, K, means[1][0], kept, digits + GUARD):
+        for k, square in _squares(read, K, means[1][0], kept, digits + 2):
             noise += 2 * square * kept ** (mp.mpf(k) / 2) / (1 - kept ** (mp.mpf(k) / 2))
         growth = drawn**2 * noise / K**2
         last = _last_layer(maps, point, K, dict(zip((SQUARE, FOURTH), means, strict=True)))
@@ -218,7 +218,8 @@ def _squares(read: Any, K: Any, total: Any, kept: Any, digits: int) -> Iterator[
     except TooNearError:
         raise SolutionError(
             f"A skip of {float(xi):.6g} is so near to 1 that the sum over depths takes more than "
-            "can be had. It is the part of z that a layer keeps. Give a smaller one."
+            "can be had. It is the part of z that a layer keeps. Give a smaller one, or fewer "
+            "digits."
         ) from None
 
 

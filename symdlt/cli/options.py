@@ -46,6 +46,8 @@ EXAMPLES = {
     'symdlt exponents tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8',
     "skip-growth": "symdlt skip-growth relu --value xi=0.7\n"
     'symdlt skip-growth gelu --layer "z\' = xi z + b + W s(z)" --value xi=0.7',
+    "optimal-aspect-ratio": "symdlt optimal-aspect-ratio tanh --outputs 10\n"
+    'symdlt optimal-aspect-ratio relu --layer "z\' = xi z + b + W s(z)" --value xi=0.9',
     "criticality": "symdlt criticality gelu\nsymdlt criticality 'z - z**3/6' --digits 50 "
     "--format json\n"
     'symdlt criticality gelu --layer "z\' = b + W s(z) + U z" --value C_U=1/4',

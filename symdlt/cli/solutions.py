@@ -23,7 +23,7 @@ SKIP = "z' = xi z + b + W s(z)"
 
 
 def register(commands: Commands) -> None:
-    """Add exponents, criticality, critical-line, gain, mean, nearby, phase and recipe."""
+    """Add exponents, criticality, phases, and what follows for depth and initialisation."""
     about = "critical exponents and ratios"
     command = _about(
         commands, "exponents", _exponents, about, "latex", "tabular", reads=("notation",)
@@ -41,6 +41,9 @@ def register(commands: Commands) -> None:
     _add_repeated(command)
     command = _about(commands, "skip-growth", _skip_growth, "growth of V with a skip, by layer")
     _add_repeated(command, SKIP)
+    command = _about(commands, "optimal-aspect-ratio", _aspect_ratio, "depth over width")
+    command.add_argument("--outputs", type=int, default=2, help="how many (default 2)")
+    _add_repeated(command)
     command = _about(commands, "criticality", _criticality, "critical C_b and C_W, and the class")
     command.add_argument("--digits", type=int, default=30, help="of numbers (default 30)")
     _add_repeated(command)
@@ -137,6 +140,13 @@ def _skip_growth(options: argparse.Namespace) -> str:
     from symdlt.asymptotics import skip_growth
 
     return _shown(skip_growth(options.activation, **_repeated(options)), options)
+
+
+def _aspect_ratio(options: argparse.Namespace) -> str:
+    from symdlt.asymptotics import optimal_aspect_ratio
+
+    found = optimal_aspect_ratio(options.activation, options.outputs, **_repeated(options))
+    return _shown(found, options)
 
 
 def _criticality(options: argparse.Namespace) -> str:
