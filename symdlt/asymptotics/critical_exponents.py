@@ -11,8 +11,9 @@ import sympy as sp
 from symdlt.activations import activation as read_activation
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import sides, smooth_pieces
+from symdlt.asymptotics.kept_kernels import grown
 from symdlt.asymptotics.power_laws import dense_exponents
-from symdlt.asymptotics.skip_growth import grown, skip_growth
+from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.skips import inserted, skip_of, slowed
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import BOOK, DENSE, Correlator, Layer

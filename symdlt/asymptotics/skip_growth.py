@@ -22,14 +22,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import sympy as sp
-
 from symdlt.activations import activation as read_activation
 from symdlt.activations.nodes import joined
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
+from symdlt.asymptotics.half_moments import half_moments
 from symdlt.asymptotics.skips import SKIP, skip_of
-from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import FIELD, Layer
 from symdlt.derivation import derive
 from symdlt.display import ShownAsText
@@ -45,10 +43,6 @@ from symdlt.precision import mp, number, rounded
 DIGITS, GUARD = 15, 8
 # Skips nearer to 1 sum up too many terms: the error falls as ξ^k. A bound.
 MOST_TERMS = 1_000_000
-UNSOLVED = (
-    "The growth of {} with a skip takes sums over pairs of depths of other means than that of V. "
-    "They are known for V. `propagate` counts all depths of a network."
-)
 SQUARE, FOURTH = (0, 0), (0, 0, 0, 0)
 
 
@@ -161,42 +155,6 @@ def skip_growth(
         )
 
 
-def grown(dense: AsymptoticSolution, growth: SkipGrowth) -> AsymptoticSolution:
-    r"""The solution with a skip where the kernel stays, from that of dense layers.
-
-    K and Θ, both susceptibilities being 1, are those of dense layers. V grows by the noise of all
-    depths; other tensors of order 1/n would need sums of their own.
-
-    Args:
-        dense: of the same activation, where its kernel stays.
-        growth: of V.
-    """
-    K = dense["G"].coefficient
-    tensors, unsolved = [], []
-    for a in dense.tensors:
-        if a.order == 0:
-            tensors.append(a)
-        elif a.name == "V":
-            rates = {"coefficient": growth.growth * K**2, "ratio_coefficient": growth.growth}
-            tensors.append(replace(a, exponent=sp.Integer(-1), exact=None, **rates))
-        else:
-            unsolved.append((a.name, UNSOLVED.format(a.name)))
-    changed = dict(growth.point.variances)
-    return replace(
-        dense,
-        tensors=tuple(tensors),
-        values=(*dense.values, *growth.values),
-        hyperparameters=tuple((n, changed.get(n, x)) for n, x in dense.hyperparameters),
-        assumptions=(
-            f"layers {growth.layer}; noise of all depths counted",
-            "one input, hidden layers of one width n, K the same at every layer",
-            "G and H exact at every layer, V at large depth; e edges carry a factor L^(-e)",
-        ),
-        unsolved=(*dense.unsolved, *unsolved),
-        layer=growth.layer,
-    )
-
-
 def _squares(read: Any, K: Any, total: Any, kept: Any, digits: int) -> Iterator[tuple[int, Any]]:
     r"""The numbers k > 0 and $a_k^2$ of σσ, as many as are needed.
 
@@ -229,19 +187,9 @@ def _squared(piece: SmoothPiece) -> SmoothPiece:
 
 
 def _of_lines(squares: list[Any], count: int) -> Iterator[tuple[int, Any]]:
-    r"""Those of $a_\pm^2 z^2$ at K = 1.
-
-    By parts, as $\mathrm{He}_k\varphi = -(\mathrm{He}_{k-1}\varphi)'$: with
-    $h^p_k = \int_0^\infty z^p \mathrm{He}_k\varphi/\sqrt{k!}$ one has
-    $h^p_k = p\,h^{p-1}_{k-1}/\sqrt k$, and $h^0_k = \mathrm{He}_{k-1}(0)\varphi(0)/\sqrt{k!}$.
-    """
+    r"""Those of $a_\pm^2 z^2$ at K = 1."""
     left, right = squares
-    edge = [mp.mpf(1) / 2, 1 / mp.sqrt(2 * mp.pi)]
-    for k in range(2, count):
-        edge.append(-edge[k - 2] * (k - 2) / mp.sqrt(k * (k - 1)) if k % 2 else mp.mpf(0))
-    first = [1 / mp.sqrt(2 * mp.pi), *(edge[k - 1] / mp.sqrt(k) for k in range(1, count))]
-    for k in range(1, count):
-        half = 2 * first[k - 1] / mp.sqrt(k)
+    for k, half in enumerate(half_moments(count)[2][1:], start=1):
         yield k, ((right + (-1) ** k * left) * half) ** 2
 
 

@@ -169,7 +169,7 @@ def recipe(
     _check_weights(maps)
     answer = criticality(activation, layer=maps.layer, values=values)
     dense = answer if maps.layer == DENSE else criticality(activation)
-    repeated, alone = _start(answer, maps), _start(dense, kernel_map())
+    repeated, alone = (_start(activation, *one) for one in ((answer, maps), (dense, kernel_map())))
     first = alone if repeated.skips else repeated
     constant, _, drawn = first.maps.parts(first.C_b, first.C_W)
     start = first.K
@@ -226,9 +226,9 @@ class _Start:
         return float(self.point.K) if self.point.K else None
 
 
-def _start(answer: Criticality, maps: KernelMap) -> _Start:
+def _start(activation: Any, answer: Criticality, maps: KernelMap) -> _Start:
     point = next((p for p in answer.points if answer.critical and _has_powers(p)), None)
-    pieces = smooth_pieces(read_activation(answer.activation))
+    pieces = smooth_pieces(read_activation(activation))
     unit = maps.at(1.0, GaussianMeans(pieces, maps.products, DOUBLE)(1.0))
     if point is None and unit.kept[0] >= 1:
         raise SolutionError(

@@ -23,7 +23,7 @@ from symdlt.asymptotics import exponents, skip_growth
 from symdlt.cli import main
 from symdlt.errors import SolutionError
 from symdlt.networks import check_exponents
-from symdlt.symbols import lambda_b, lambda_W
+from symdlt.symbols import K, lambda_b, lambda_W
 
 SKIP = "z' = xi z + b + W s(z)"
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
@@ -202,6 +202,33 @@ def test_growth_of_relu_is_that_of_a_deep_network():
     assert float(found.last_layer) == pytest.approx(2.25)
 
 
+@pytest.mark.parametrize("text", ["relu", "leaky_relu(z, 1/5)"])
+def test_all_that_lines_gather_is_that_of_a_deep_network(text):
+    """The p-th differences of a polynomial of degree p, up to what falls with ξ."""
+    xi, depth, names = 0.4, 18, list("VDAFB")
+    solution = exponents(text, names, layer=SKIP, values={"xi": xi})
+    C_W = float(dict(solution.hyperparameters)["C_W"])
+    rates = {"lambda_b": 0.4, "lambda_W": 0.9}
+    network = Network(
+        text, [1] * (depth - 1), {"xi": xi, "C_b": 0.0, "C_W": C_W} | rates, SKIP, n_L=1
+    )
+    found = propagate(network, [[C_W**-0.5]], ["G", "H", *names])
+    numbers = {lambda_b: 0.4, lambda_W: 0.9, K: 1}
+    for name in ["G", "H", *names]:
+        power = int(-solution[name].exponent)
+        expected = float(solution[name].coefficient.subs(numbers))
+        differences = np.diff(found[name].ravel(), n=power) / math.factorial(power)
+        assert differences[-1] == pytest.approx(expected, rel=2e-5), name
+
+
+def test_a_line_gathers_what_the_last_layer_alone_has():
+    """2(1-ξ⁴) and 1-ξ⁴ of docs/architectures.md, without sums over depths."""
+    solution = exponents("linear", list("VFB"), layer=SKIP, values={"xi": "3/5"})
+    share = 1 - 0.6**4
+    for name, ratio in (("V", 2 * share), ("F", share / 2), ("B", share / 3)):
+        assert float(solution[name].ratio_coefficient) == pytest.approx(ratio)
+
+
 def test_growth_of_gelu_at_its_critical_point():
     xi = 0.6
     found = skip_growth("gelu", values={"xi": xi})
@@ -229,8 +256,10 @@ def test_what_is_left_open_says_why():
         exponents("tanh", ["U"], **skip)["U"]
     with pytest.raises(SolutionError, match=r"of order 1/n\^2"):
         exponents("tanh", ["X6"], **skip)["X6"]
+    with pytest.raises(SolutionError, match="without second derivatives"):
+        exponents("relu", ["P"], **skip)["P"]
     with pytest.raises(SolutionError, match="known for V"):
-        exponents("relu", ["F"], **skip)["F"]
+        exponents("gelu", ["F"], **skip, at_fixed_point=True)["F"]
     for name, match in (
         ("selu", "jumps at zero"),
         ("gelu", "comes to K"),
