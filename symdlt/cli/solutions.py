@@ -52,6 +52,7 @@ def register(commands: Commands) -> None:
     )
     _add_variance(command, "C_b", required=True)
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
+    _add_repeated(command)
     command = _about(commands, "gain", _gain, "the gain that keeps the size of preactivations")
     command.add_argument("--variance", type=number, default=1.0, help="to keep (default 1)")
     _add_repeated(_about(commands, "nearby", _nearby, "two nearby inputs at criticality"))
@@ -159,7 +160,8 @@ def _criticality(options: argparse.Namespace) -> str:
 def _critical_line(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import critical_line
 
-    points = critical_line(options.activation, options.C_b, digits=options.digits)
+    layer, digits = _repeated(options), options.digits
+    points = critical_line(options.activation, options.C_b, **layer, digits=digits)
     if options.format == "json":
         return json.dumps([point.to_dict() for point in points], indent=1)
     return "\n".join(map(str, points)) or "no point with that C_b"

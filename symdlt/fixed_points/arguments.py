@@ -78,6 +78,15 @@ def maps_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
     return kernel_map(written, exact)
 
 
+def check_bias(maps: KernelMap, C_b: Any) -> None:
+    """Refuse a variance of biases for a layer without them."""
+    if maps.bias is None and C_b != 0:
+        raise SolutionError(
+            f"The layer {maps.layer} has no biases, and C_b = {C_b} was given. "
+            "Leave C_b out, or write the layer with b."
+        )
+
+
 def check_digits(digits: Any, fewest: int = 1) -> None:
     """Refuse what is not a number of digits that can be had."""
     if type(digits) is not int or not fewest <= digits <= MOST_DIGITS:

@@ -2,6 +2,7 @@ r"""The line in the plane of $C_W$ and $C_b$ on which near inputs neither meet n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,19 @@ import sympy as sp
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
+from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
-from symdlt.fixed_points.arguments import check_digits, continuous_pieces, variance_of
+from symdlt.fixed_points.arguments import (
+    check_bias,
+    check_digits,
+    continuous_pieces,
+    maps_of,
+    variance_of,
+)
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
 from symdlt.fixed_points.kernel_curve import KernelCurve, computed_twice, crossings, solved
-from symdlt.fixed_points.kernel_map import KernelNumbers
+from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
@@ -66,7 +74,14 @@ class LinePoint(ShownAsText):
         }
 
 
-def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[LinePoint, ...]:
+def critical_line(
+    activation: Any,
+    C_b: Any,
+    *,
+    layer: Layer | str = DENSE,
+    values: Mapping[str, Any] | None = None,
+    digits: int = DIGITS,
+) -> tuple[LinePoint, ...]:
     r"""The $C_W$ at which $\chi_\perp = 1$ for a given $C_b$, with the kernels there.
 
     On the line $C_W \langle\sigma'\sigma'\rangle_K = 1$ and
@@ -76,6 +91,8 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
     Args:
         activation: a name such as "tanh", or an expression in z as text or from SymPy.
         C_b: the variance of the biases.
+        layer: how a layer is made of the one below, as in `criticality`.
+        values: numbers for its symbols that are not solved for, such as {"xi": 0.8}.
         digits: how many digits of what is not exact, at least 6.
 
     Returns:
@@ -83,6 +100,7 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
 
     Raises:
         ActivationError: if the activation cannot be read, or is not finite somewhere.
+        LayerError: if the layer cannot be read, or its recursions do not close.
         SolutionError: if its Gaussian means diverge, or it jumps, or is scale-invariant.
 
     >>> (point,) = critical_line("tanh", 0.05, digits=8)
@@ -101,35 +119,42 @@ def critical_line(activation: Any, C_b: Any, *, digits: int = DIGITS) -> tuple[L
             "where only C_b = 0 keeps a kernel. Its critical line is that point. "
             "Use `criticality`, which gives it."
         )
-    curve = KernelCurve(pieces)
+    maps = maps_of(layer, values)
+    check_bias(maps, bias)
+    curve = KernelCurve(pieces, maps)
     low, high = curve.scales
     grid, _ = curve.grid(max(low * BELOW, float(bias) / 2), max(high * ABOVE, float(bias) * 10))
 
     def excess(K: float) -> float:
         at = curve.at(K)
-        return float((1 - float(bias) / K) * at.d - at.g / K)  # d/K times K - K'; no division
+        rest = K - at.next_kernel(float(bias), 0.0)
+        return float((rest * at.d - (1 - at.moved[0]) * at.g) / K)  # d/K times K - K'; no division
 
     roots = crossings(excess, grid, TOUCHING) if bias else []
-    points = [_point(pieces, root, bias, digits) for root in roots]
-    return tuple([*_at_zero(pieces), *points] if bias == 0 else points)
+    points = [_point(pieces, root, bias, digits, maps) for root in roots]
+    return tuple([*_at_zero(pieces, maps), *points] if bias == 0 else points)
 
 
-def _at_zero(pieces: tuple[SmoothPiece, ...]) -> list[LinePoint]:
-    origin, zero = origin_of(pieces), sp.Integer(0)
+def _at_zero(pieces: tuple[SmoothPiece, ...], maps: KernelMap) -> list[LinePoint]:
+    origin, zero = origin_of(pieces, maps), sp.Integer(0)
     return [] if isinstance(origin, str) else [LinePoint(zero, origin.C_W, zero, sp.Integer(1))]
 
 
-def _point(pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int) -> LinePoint:
+def _point(
+    pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int, maps: KernelMap
+) -> LinePoint:
     def compute(near: Any, working: int) -> dict[str, Any]:
         with mp.workdps(working):
             C_b = number(bias)
 
         def step(K: Any, at: KernelNumbers) -> Any:
-            # Newton's iteration for K' = K with the critical weight, whose derivative is -d'/d².
-            slope = 1 - at.g_1 / at.d + at.g * at.d_1 / at.d**2
-            return (at.next_kernel(C_b, at.critical_weight) - K) / slope
+            # Newton's iteration for K' = K with the critical weight, which moves with K.
+            weight = at.critical_weight
+            moved = -(at.moved[1] + weight * at.d_1) / at.d
+            slope = 1 - at.kept[1] - at.g_1 * weight - at.g * moved
+            return (at.next_kernel(C_b, weight) - K) / slope
 
-        K, at = solved(pieces, near, working, step)
+        K, at = solved(pieces, near, working, step, maps)
         with mp.workdps(working):
             C_W = at.critical_weight
             return {"C_W": C_W, "K": K, "chi_parallel": at.chi_parallel(C_W)}

@@ -16,6 +16,7 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import (
     LEAST,
     MOST,
+    check_bias,
     check_digits,
     continuous_pieces,
     is_positive_number,
@@ -31,7 +32,6 @@ from symdlt.fixed_points.fixed_kernels import (
     refined,
     slopes_of,
 )
-from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.phase_result import (
     CHAOTIC,
     CRITICAL,
@@ -102,7 +102,9 @@ def phase(
     C_W, C_b = variance_of(C_W, "C_W", positive=True), variance_of(C_b, "C_b")
     read = read_activation(activation)
     pieces = continuous_pieces(read)
-    repeated = _repeated(maps_of(layer, values), C_W, C_b)
+    maps = maps_of(layer, values)
+    check_bias(maps, C_b)
+    repeated = Repeated(maps, C_W, C_b)
     kernels, chosen = fixed_kernels(pieces, repeated, float(start), digits)
     kernel = kernels[chosen]
     if kernel.chi_parallel < -1:
@@ -129,18 +131,9 @@ def phase(
         others=tuple(other for k, other in enumerate(kernels) if k != chosen),
         start=float(start),
         errors=errors,
-        layer=repeated.maps.layer,
-        values=repeated.maps.values,
+        layer=maps.layer,
+        values=maps.values,
     )
-
-
-def _repeated(maps: KernelMap, C_W: Any, C_b: Any) -> Repeated:
-    if maps.bias is None and C_b != 0:
-        raise SolutionError(
-            f"The layer {maps.layer} has no biases, and C_b = {C_b} was given. "
-            "Leave C_b out, or write the layer with b."
-        )
-    return Repeated(maps, C_W, C_b)
 
 
 def _check_start(start: Any) -> None:

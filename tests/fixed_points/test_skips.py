@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symdlt import nearby, phase, recipe
+from symdlt import critical_line, nearby, phase, recipe
 from symdlt.cli import main
 from symdlt.errors import LayerError, SolutionError
 
@@ -90,6 +90,24 @@ def test_a_skip_moves_as_a_dense_layer_that_does_less(activation, start):
     for name in ("chi_parallel", "chi_perp"):
         moved = share * getattr(dense, name) + 1 - share
         assert abs(sp.N(getattr(skip, name) - moved)) < 1e-12
+
+
+@pytest.mark.parametrize(("activation", "C_b"), [("tanh", 0.05), ("gelu", 0.1), ("tanh", 0)])
+def test_the_critical_line_with_a_skip(activation, C_b):
+    """K' - K and χ⊥ - 1 are those of a dense layer with both variances over 1 - ξ², times that."""
+    share = sp.Rational(16, 25)
+    skip = critical_line(activation, C_b * float(share), layer=SKIP, values={"xi": "3/5"})
+    dense = critical_line(activation, C_b)
+    assert len(skip) == len(dense) > 0
+    for one, other in zip(skip, dense, strict=True):
+        assert abs(sp.N(one.K - other.K)) < 1e-12
+        assert abs(sp.N(one.C_W - share * other.C_W)) < 1e-12
+        moved = share * other.chi_parallel + 1 - share
+        assert abs(sp.N(one.chi_parallel - moved)) < 1e-12
+    if activation == "tanh":  # whose kernel goes to the only fixed point
+        values = {"xi": "3/5"}
+        point = phase("tanh", skip[-1].C_W, C_b * float(share), layer=SKIP, values=values)
+        assert point.side == "critical"
 
 
 def test_kernels_that_a_skip_lets_grow():
