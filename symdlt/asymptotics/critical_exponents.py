@@ -89,6 +89,8 @@ def exponents(
     maps = skip_of(written, values)
     answer = criticality(activation, layer=written, values=values)
     point = answer.points[0] if answer.critical else None
+    if point is not None and point.K == 0 and at_fixed_point:
+        return dense_exponents(activation, wanted, rates, at_fixed_point=True)  # which refuses
     if point is not None and point.K == 0:
         return _falling(activation, wanted, rates, maps, point)
     if point is not None and (point.K is None or at_fixed_point):

@@ -269,6 +269,8 @@ def test_what_is_left_open_says_why():
             exponents(name, ["V"], **skip)
     with pytest.raises(SolutionError, match="none with a skip"):
         exponents("tanh", ["V"], layer="z' = b + W s(z) + U z", values={"C_U": 0.5})
+    with pytest.raises(SolutionError, match="to start at"):
+        exponents("tanh", ["V"], **skip, at_fixed_point=True)
     with pytest.raises(SolutionError, match="does not stay"):
         skip_growth("tanh", values={"xi": 0.5})
     with pytest.raises(SolutionError, match="so near to 1"):
