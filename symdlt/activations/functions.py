@@ -19,6 +19,7 @@ class Function:
         slope: f'(u) in functions of the table, f itself among them: Taylor series over any ring
             follow from it.
         numpy: NumPy code with a place for each argument, of a function that has a slope.
+        jax: JAX code with the same places, where it is not that of NumPy with jnp for np.
         inverse: the inverse as SymPy calls it, of a function that is monotonic.
         positive: whether it is real for u > 0 only, and singular at 0.
         sympy: SymPy's function and its arguments, where SymPy has one for a choice.
@@ -30,6 +31,7 @@ class Function:
     form: str = ""
     slope: str = ""
     numpy: str = ""
+    jax: str = ""
     inverse: str = ""
     positive: bool = False
     sympy: tuple[str, ...] = ()
@@ -57,8 +59,10 @@ FUNCTIONS = {
     "cos": Function(slope="-sin(u)", numpy="np.cos({})"),
     "cosh": Function(slope="sinh(u)", numpy="np.cosh({})"),
     "elu": Function("where(u < 0, v*(exp(u) - 1), u)", arguments=2, second="1"),
-    "erf": Function(slope="2/sqrt(pi)*exp(-u**2)", numpy="erf({}, {})", inverse="erfinv"),
-    "erfc": Function(slope="-2/sqrt(pi)*exp(-u**2)", numpy="erfc({}, {})"),
+    "erf": Function(
+        slope="2/sqrt(pi)*exp(-u**2)", numpy="erf({}, {})", jax="erf({})", inverse="erfinv"
+    ),
+    "erfc": Function(slope="-2/sqrt(pi)*exp(-u**2)", numpy="erfc({}, {})", jax="erfc({})"),
     "exp": Function(slope="exp(u)", numpy="np.exp({})", inverse="log", also=("exponential",)),
     "heaviside": Function("where(u < 0, 0, 1)", also=("step",)),
     "leaky_relu": Function("where(u < 0, v*u, u)", arguments=2, second="1/100"),

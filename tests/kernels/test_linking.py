@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from symdlt.errors import KernelError
-from symdlt.kernels.numpy_target import linking, template
-from symdlt.kernels.numpy_target.layout import filled
-from symdlt.kernels.numpy_target.linking import defined_in, imported, linked
+from symdlt.kernels.generator.python import linking
+from symdlt.kernels.generator.python.layout import filled
+from symdlt.kernels.generator.python.linking import defined_in, imported, linked
+from symdlt.kernels.numpy_target import template
 
 KERNELS = Path(str(files("symdlt.kernels") / "generated"))
 

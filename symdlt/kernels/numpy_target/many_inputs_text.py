@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP, ZERO
-from symdlt.kernels.generator.representation import Entry, KernelModule, TensorFunction
-from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.layout import (
+from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
     bracketed,
@@ -17,7 +15,9 @@ from symdlt.kernels.numpy_target.layout import (
     quoted,
     tuple_items,
 )
-from symdlt.kernels.numpy_target.printer import assignment, expression_text
+from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.representation import Entry, KernelModule, TensorFunction
+from symdlt.kernels.numpy_target import template
 
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, symbols
 from symdlt.kernels.generator.lowering import ZERO
+from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.printer import assignment, expression_text
 from symdlt.kernels.generator.representation import KernelModule, Mean, TensorFunction
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.layout import INSIDE, bracketed, filled, quoted, tuple_text
-from symdlt.kernels.numpy_target.printer import assignment, expression_text
 
 
 def data_of_one(module: KernelModule) -> dict[str, str | Iterable[str]]:

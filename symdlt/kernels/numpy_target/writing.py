@@ -13,10 +13,10 @@ from tokenize import generate_tokens
 from symdlt.activations import Activation
 from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
+from symdlt.kernels.generator.python.layout import COLUMNS, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.linking import imported, linked
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.layout import COLUMNS, filled, quoted, tuple_text
-from symdlt.kernels.numpy_target.linking import imported, linked
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
 

@@ -11,8 +11,8 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from symdlt.errors import ActivationError
-from symdlt.kernels.numpy_target.activations.calculus import Definition
-from symdlt.kernels.numpy_target.activations.code import PieceCode, guard_function
+from symdlt.kernels.generator.python.calculus import Definition
+from symdlt.kernels.generator.python.code import PieceCode, guard_function
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
 Array = NDArray[np.float64]

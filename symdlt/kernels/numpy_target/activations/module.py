@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from symdlt.activations import Activation
 from symdlt.activations.sympy_form import expression
 from symdlt.errors import ActivationError
-from symdlt.kernels.numpy_target.activations.calculus import derivatives as differentiated
-from symdlt.kernels.numpy_target.activations.code import PieceCode, joint_function, single_function
+from symdlt.kernels.generator.python.calculus import derivatives as differentiated
+from symdlt.kernels.generator.python.code import PieceCode, joint_function, single_function
 from symdlt.kernels.numpy_target.activations.domain import check_domain, compiled, nodes
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 

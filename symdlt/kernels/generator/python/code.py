@@ -1,8 +1,9 @@
-"""The derivatives of an activation, piece by piece, as lines of NumPy."""
+"""The derivatives of an activation, piece by piece, as lines of NumPy or a library like it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -16,11 +17,39 @@ from symdlt.kernels.generator.expressions import (
     factored,
     symbols,
 )
-from symdlt.kernels.numpy_target.activations.calculus import Definition, Derivatives
-from symdlt.kernels.numpy_target.printer import assignment_lines, expression_text
+from symdlt.kernels.generator.python.calculus import Definition, Derivatives
+from symdlt.kernels.generator.python.printer import assignment_lines, expression_text
 
 # Longer arguments of functions get a line and a name of their own.
 LONGEST_ARGUMENT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a library spells what stands in the table of functions as NumPy code.
+
+    Attributes:
+        library: its name in code; what NumPy has it has by the same name.
+        argument: what makes an array of the argument z.
+        constant: an array like z of one number.
+        others: code that it spells otherwise, by the code for NumPy.
+    """
+
+    library: str
+    argument: str
+    constant: str
+    others: Mapping[str, str]
+
+    def spelled(self, code: str) -> str:
+        """Code for NumPy as code for this library.
+
+        >>> Dialect("jnp", "", "", {"erf({})": "special.erf({})"}).spelled("np.where({}, 1.0, {})")
+        'jnp.where({}, 1.0, {})'
+        """
+        return self.others.get(code, re.sub(r"\bnp\.", f"{self.library}.", code))
+
+
+NUMPY = Dialect("np", "np.asarray(z, np.float64)", "np.full(np.shape(z), {})", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +67,9 @@ class PieceCode:
     derivatives: Derivatives
 
 
-def single_function(parts: Sequence[PieceCode], order: int) -> str:
+def single_function(parts: Sequence[PieceCode], order: int, dialect: Dialect = NUMPY) -> str:
     """The source of one derivative on its own."""
-    body = _Body(parts)
+    body = _Body(parts, dialect)
     lines = [f"    return {body.order('value', order)}"]
     start = "    value = "
     if lines[0] == "    return value" and body.lines[-1].startswith(start):
@@ -48,9 +77,9 @@ def single_function(parts: Sequence[PieceCode], order: int) -> str:
     return "\n".join([f"def s{order}(z: Array) -> Array:", *body.lines, *lines, ""])
 
 
-def joint_function(parts: Sequence[PieceCode], orders: int) -> str:
+def joint_function(parts: Sequence[PieceCode], orders: int, dialect: Dialect = NUMPY) -> str:
     """The source of a function that returns any number of orders, from the lowest on."""
-    body = _Body(parts)
+    body = _Body(parts, dialect)
     found: list[str] = []
     for order in range(orders):
         value = body.order(f"s{order}", order)
@@ -68,7 +97,7 @@ def joint_function(parts: Sequence[PieceCode], orders: int) -> str:
 
 def guard_function(part: PieceCode) -> str:
     """The source of a function that returns what must not vanish, or must be positive."""
-    body = _Body([part])
+    body = _Body([part], NUMPY)
     values = [
         body.polynomial(part, f"guard_{definition.name}", definition.arguments[0])
         for definition in part.derivatives.definitions
@@ -83,9 +112,13 @@ class _Body:
     """The lines of a function, each name defined before it is used, and only once."""
 
     parts: Sequence[PieceCode]
-    lines: list[str] = field(default_factory=lambda: ["    z = np.asarray(z, np.float64)"])
+    dialect: Dialect
+    lines: list[str] = field(default_factory=list)
     known: set[str] = field(default_factory=lambda: {"z"})
     values: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.lines.append(f"    z = {self.dialect.argument}")
 
     def order(self, target: str, order: int) -> str:
         """A derivative as text that fits on a line."""
@@ -95,10 +128,11 @@ class _Body:
             values.append(self.polynomial(part, name, part.derivatives.orders[order]))
         constant = not any(key for p in self.parts for key in p.derivatives.orders[order])
         if constant and len(set(values)) == 1:
-            return f"np.full(np.shape(z), {values[0]})"
+            return self.dialect.constant.format(values[0])
         text = values[-1]
         for part, value in zip(self.parts[-2::-1], values[-2::-1], strict=True):
-            text = f"np.where(z < {part.end!r}, {value}, {text})"
+            chosen = self.dialect.spelled("np.where(z < {!r}, {}, {})")
+            text = chosen.format(part.end, value, text)
         return "1.0 * z" if text == "z" else text
 
     def polynomial(self, part: PieceCode, target: str, polynomial: Coefficients) -> str:
@@ -125,7 +159,7 @@ class _Body:
         if name in self.known:
             return
         if name == part.derivatives.variable:
-            self.lines.append(f"    {name} = {_clipped(part)}")
+            self.lines.append(f"    {name} = {self.dialect.spelled(_clipped(part))}")
         else:
             self._generator(part, next(d for d in part.derivatives.definitions if d.name == name))
         self.known.add(name)
@@ -139,7 +173,8 @@ class _Body:
                 text = f"{definition.name}_argument{place or ''}"
                 self.lines += assignment_lines(text, expression, {})
             texts.append(text)
-        self.lines.append(f"    {definition.name} = {definition.code.format(*texts)}")
+        code = self.dialect.spelled(definition.code).format(*texts)
+        self.lines.append(f"    {definition.name} = {code}")
 
     def _spelled(self, expression: Formula) -> Formula:
         """An expression with squares, fourth powers and so on as names of their own."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from symdlt.kernels.generator.expressions import Formula, Multiple, Raised, Sum, Symbol
-from symdlt.kernels.numpy_target.layout import INSIDE
+from symdlt.kernels.generator.python.layout import INSIDE
 
 Names = Mapping[str, str]
 

@@ -21,7 +21,7 @@ from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.sympy_form import Z
 from symdlt.errors import ActivationError
 from symdlt.kernels.generator.expressions import Coefficients, monomial
-from symdlt.kernels.numpy_target.activations.exponentials import (
+from symdlt.kernels.generator.python.exponentials import (
     MOST_TERMS,
     check_size,
     exponentials,
@@ -34,6 +34,8 @@ from symdlt.kernels.numpy_target.activations.exponentials import (
 HIGHEST_CONSTANT = 1e200
 # Coefficients that are zero come out of evaluation with 30 digits as about 1e-30 of the largest.
 NEGLIGIBLE = 1e-25
+# What a sigmoid is made of; the bound is below the logarithm of the largest double.
+DECAY = "np.exp(np.minimum({}, 700.0))"
 _U = sp.Symbol("u", real=True)
 
 
@@ -317,7 +319,7 @@ class _Tower:
     def _sigmoids(self, u: Any) -> tuple[Any, Any]:
         """The sigmoid s of u, and 1 - s."""
         inner = self.read(u)
-        decay = self.generator("decay", "np.exp(np.minimum({}, 700.0))", (-inner,), _no_slope)
+        decay = self.generator("decay", DECAY, (-inner,), _no_slope)
         s = self.generator(
             "sigmoid", "1.0 / (1.0 + {})", (decay,), lambda s: s * r * self.differentiated(inner)
         )

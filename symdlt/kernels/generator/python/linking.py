@@ -10,7 +10,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 
 from symdlt.errors import KernelError
-from symdlt.kernels.numpy_target.layout import COLUMNS, bracketed
+from symdlt.kernels.generator.python.layout import COLUMNS, bracketed
 
 OURS = "symdlt"
 
@@ -183,7 +183,7 @@ def _lower_first(modules: Iterable[str]) -> list[str]:
 
 
 def import_text(names: Imports) -> str:
-    """Import statements, sorted: the standard library, NumPy, and modules of ours."""
+    """Import statements, sorted: the standard library, NumPy or JAX, and modules of ours."""
     members: dict[str, list[str]] = {}
     lines = []
     for name, (module, member) in names.items():
@@ -201,7 +201,7 @@ def import_text(names: Imports) -> str:
     groups: list[list[str]] = [["from __future__ import annotations"], [], [], []]
     for line in sorted(lines, key=lambda line: (line.startswith("from"), line.split()[1], line)):
         top = line.split()[1].partition(".")[0]
-        groups[{"numpy": 2, OURS: 3}.get(top, 1)].append(line)
+        groups[{"numpy": 2, "jax": 2, OURS: 3}.get(top, 1)].append(line)
     return "\n\n".join("\n".join(group) for group in groups if group)
 
 
