@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from symdlt.activations import Activation
+from symdlt.activations.sympy_form import expression
 from symdlt.kernels.generator.expressions import (
     Coefficients,
     Formula,
@@ -17,7 +19,7 @@ from symdlt.kernels.generator.expressions import (
     factored,
     symbols,
 )
-from symdlt.kernels.generator.python.calculus import Definition, Derivatives
+from symdlt.kernels.generator.python.calculus import Definition, Derivatives, derivatives
 from symdlt.kernels.generator.python.printer import assignment_lines, expression_text
 
 # Longer arguments of functions get a line and a name of their own.
@@ -65,6 +67,20 @@ class PieceCode:
     start: float
     end: float
     derivatives: Derivatives
+
+
+def pieces_code(what: Activation, order: int) -> list[PieceCode]:
+    """The smooth pieces of an activation with derivatives up to an order, from left to right."""
+    pieces = what.pieces()
+    starts = [float(piece.start) for piece in pieces]
+    parts = []
+    for number, piece in enumerate(pieces):
+        function = expression(piece.node)
+        found = derivatives(function, order)
+        if found.definitions and len(pieces) > 1:
+            found = derivatives(function, order, f"_{number}")
+        parts.append(PieceCode(starts[number], [*starts, inf][number + 1], found))
+    return parts
 
 
 def single_function(parts: Sequence[PieceCode], order: int, dialect: Dialect = NUMPY) -> str:
@@ -137,12 +153,12 @@ class _Body:
 
     def polynomial(self, part: PieceCode, target: str, polynomial: Coefficients) -> str:
         """A number, a name, or the target, after lines that compute it."""
-        expression = self._ready(part, polynomial)
-        text = expression_text(expression, {})
-        if text in self.known or not symbols(expression):
+        formula = self._ready(part, polynomial)
+        text = expression_text(formula, {})
+        if text in self.known or not symbols(formula):
             return text
         if text not in self.values:
-            self.lines += assignment_lines(target, expression, {})
+            self.lines += assignment_lines(target, formula, {})
             self.values[text] = target
         return self.values[text]
 
@@ -150,10 +166,10 @@ class _Body:
         """A polynomial with common factors taken out, all it needs defined."""
         names = [part.derivatives.variable, *(d.name for d in part.derivatives.definitions)]
         places = {name: place for place, name in enumerate(names)}
-        expression = factored(polynomial, lambda name: (places[name], name))
-        for name in sorted(symbols(expression), key=lambda name: places[name]):
+        formula = factored(polynomial, lambda name: (places[name], name))
+        for name in sorted(symbols(formula), key=lambda name: places[name]):
             self._define(part, name)
-        return self._spelled(expression)
+        return self._spelled(formula)
 
     def _define(self, part: PieceCode, name: str) -> None:
         if name in self.known:
@@ -167,20 +183,20 @@ class _Body:
     def _generator(self, part: PieceCode, definition: Definition) -> None:
         texts = []
         for place, argument in enumerate(definition.arguments):
-            expression = self._ready(part, argument)
-            text = expression_text(expression, {})
+            formula = self._ready(part, argument)
+            text = expression_text(formula, {})
             if len(text) > LONGEST_ARGUMENT:
                 text = f"{definition.name}_argument{place or ''}"
-                self.lines += assignment_lines(text, expression, {})
+                self.lines += assignment_lines(text, formula, {})
             texts.append(text)
         code = self.dialect.spelled(definition.code).format(*texts)
         self.lines.append(f"    {definition.name} = {code}")
 
-    def _spelled(self, expression: Formula) -> Formula:
+    def _spelled(self, formula: Formula) -> Formula:
         """An expression with squares, fourth powers and so on as names of their own."""
-        if isinstance(expression, Sum):
-            return Sum(tuple(self._product(term) for term in expression.terms))
-        return self._product(expression)
+        if isinstance(formula, Sum):
+            return Sum(tuple(self._product(term) for term in formula.terms))
+        return self._product(formula)
 
     def _product(self, product: Multiple) -> Multiple:
         factors: list[Symbol | Raised | Sum] = []

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
-from symdlt.activations.sympy_form import expression
 from symdlt.errors import ActivationError
-from symdlt.kernels.generator.python.calculus import derivatives as differentiated
-from symdlt.kernels.generator.python.code import PieceCode, joint_function, single_function
+from symdlt.kernels.generator.python.code import (
+    PieceCode,
+    joint_function,
+    pieces_code,
+    single_function,
+)
 from symdlt.kernels.numpy_target.activations.domain import check_domain, compiled, nodes
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 
@@ -31,7 +33,7 @@ def generated(what: Activation, derivatives: int) -> tuple[str, dict[str, Any]]:
         ActivationError: if a trial on a grid shows that it is not finite on the real line, or if it
             is not to be differentiated that often.
     """
-    parts = _parts(what, derivatives)
+    parts = pieces_code(what, derivatives)
     for part in parts:
         check_domain(part)
     source = _module(parts, derivatives, "")
@@ -57,19 +59,6 @@ def _overflows(function: Callable[[Array, int], tuple[Array, ...]], z: Array, co
     except FloatingPointError:
         return True
     return False
-
-
-def _parts(what: Activation, order: int) -> list[PieceCode]:
-    pieces = what.pieces()
-    starts = [float(piece.start) for piece in pieces]
-    parts = []
-    for number, piece in enumerate(pieces):
-        function = expression(piece.node)
-        found = differentiated(function, order)
-        if found.definitions and len(pieces) > 1:
-            found = differentiated(function, order, f"_{number}")
-        parts.append(PieceCode(starts[number], [*starts, inf][number + 1], found))
-    return parts
 
 
 def _module(parts: list[PieceCode], derivatives: int, decorator: str) -> str:

@@ -1,0 +1,39 @@
+"""Activations and their derivatives as JAX, from the same table and calculus as in NumPy."""
+
+from __future__ import annotations
+
+from symdlt.activations import Activation
+from symdlt.activations.functions import FUNCTIONS
+from symdlt.kernels import activation_source
+from symdlt.kernels.generator.python.calculus import DECAY
+from symdlt.kernels.generator.python.code import Dialect, pieces_code, single_function
+
+JAX = Dialect(
+    "jnp",
+    "jnp.asarray(z)",
+    "jnp.full_like(z, {})",
+    {f.numpy: f.jax for f in FUNCTIONS.values() if f.jax} | {DECAY: "bounded_exp({})"},
+)
+
+
+def jax_activation(activation: Activation, derivatives: int) -> str:
+    """Functions s0(z), s1(z), … and ACTIVATION, the tuple of them.
+
+    Raises:
+        ActivationError: if it is not finite on the whole real line, or not to be differentiated.
+
+    >>> from symdlt.activations import activation
+    >>> print(jax_activation(activation("gelu"), 0))
+    def s0(z: Array) -> Array:
+        z = jnp.asarray(z)
+        tail = erfc(-0.7071067811865476 * z)
+        return 0.5 * tail * z
+    <BLANKLINE>
+    <BLANKLINE>
+    ACTIVATION = (s0,)
+    """
+    activation_source(activation, derivatives)  # tried in NumPy, and refused where not finite
+    parts = pieces_code(activation, derivatives)
+    functions = [single_function(parts, order, JAX) for order in range(derivatives + 1)]
+    names = ", ".join(f"s{order}" for order in range(derivatives + 1))
+    return "\n\n".join([*functions, f"ACTIVATION = ({names}{',' * (derivatives == 0)})"])

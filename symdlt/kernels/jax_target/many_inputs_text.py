@@ -1,0 +1,96 @@
+"""What fills the template of a kernel for many inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from symdlt.activations import Activation
+from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
+from symdlt.errors import KernelError
+from symdlt.kernels.generator.expressions import symbols
+from symdlt.kernels.generator.lowering import OVERLAP
+from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.representation import KernelModule, TensorFunction
+from symdlt.kernels.jax_target import template
+
+# The means of pairs that there are: <s s> and <s' s'>.
+MEANS = ((0, 0), (1, 1))
+# Families of closed means by the functions that have them, and whether these take a constant.
+FAMILIES = {
+    "erf": ("erf_means", True),
+    "gelu": ("gelu_means", False),
+    "exponential": ("wave_means", True),
+}
+
+
+def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
+    """What the template asks for, apart from what all kernels have.
+
+    Raises:
+        KernelError: for tensors other than the kernel and the NTK.
+    """
+    for function in module.functions:
+        if not function.local or not set(function.means) <= set(MEANS):
+            raise KernelError(
+                f"{function.tensor} of many inputs cannot be written for JAX. Its recursion needs "
+                "means or tensors of other samples than its own two, and the target has those of "
+                'G and H. Take G and H, or one input (inputs="one"), or the target "numpy".'
+            )
+    names = {name: f"h.{name}" for name in module.names}
+    overlap = next(n for f in module.functions for n in symbols(f.first) if OVERLAP in n)
+    return {
+        "needed": tuple_text(quoted(module.hyperparameters)),
+        "fields": [f"{name}: Array" for name in module.names],
+        "overlap": overlap,
+        "first_layer": [
+            f'"{f.tensor}": {expression_text(f.first, names)},' for f in module.functions
+        ],
+        "recursions": "\n\n\n".join(_recursion(f, names) for f in module.functions),
+        "table": [f'"{f.tensor}": advance_{f.variable.lower()},' for f in module.functions],
+        "tables": '"s0_s0": kernel, "s1_s1": slopes',
+    }
+
+
+def _recursion(function: TensorFunction, names: dict[str, str]) -> str:
+    arguments = ["h: Layer", "means: Mapping[str, Array]", "below: Mapping[str, Array]"]
+    name = function.variable.lower()
+    return filled(
+        template.RECURSION_MANY,
+        head=bracketed(f"def advance_{name}(", arguments, ") -> Array:"),
+        tensor=function.tensor,
+        equation=function.equation,
+        entries=[
+            f'{entry.name} = {"means" if entry.orders else "below"}["{entry.table}"]'
+            for entry in function.entries
+        ],
+        value=assignment("return", function.value, names, INSIDE),
+    )
+
+
+def closed_form(activation: Activation, kinked: bool) -> str:
+    """The call that makes the means of an activation in closed form, or an empty text.
+
+    Raises:
+        KernelError: for kinks that have no closed form.
+    """
+    if kinked:
+        slopes = straight_slopes(smooth_pieces(activation))
+        if slopes is None:
+            raise KernelError(
+                f"The activation {activation.name or activation.text} has kinks, and its means no "
+                "closed form that is known for JAX. Among kinked functions those of lines that "
+                'meet at zero have one. Take such, a smooth activation, or the target "numpy".'
+            )
+        left, right = map(float, slopes)
+        return f"relu_means({left!r}, {right!r})"
+    family = activation.closed_family()
+    if family is None or family[0] not in FAMILIES:
+        return ""
+    name, parameters = family
+    function, constant = FAMILIES[name]
+    straight = parameters.get("coefficients", ())
+    if len(straight) > constant:
+        return ""
+    given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
+    return f"{function}({given})"

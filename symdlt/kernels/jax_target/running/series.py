@@ -1,0 +1,97 @@
+"""Means of any smooth activation, by a series in Hermite polynomials of fixed degree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from symdlt.kernels.jax_target.running.calls import Function
+from symdlt.kernels.jax_target.running.pairs import Means
+from symdlt.kernels.jax_target.running.smooth import ROUNDING, Array, inverse, root, trapezoid
+
+
+def weighted_polynomials(nodes: Array, weights: Array, degree: int) -> Array:
+    """Normalised Hermite polynomials at the nodes times the weights, one a row."""
+
+    def following(rows: tuple[Array, Array], m: Array) -> tuple[tuple[Array, Array], Array]:
+        below, here = rows
+        above = (nodes * here - jnp.sqrt(m) * below) / jnp.sqrt(m + 1.0)
+        return (here, above), here
+
+    start = jnp.zeros_like(weights), weights
+    found: Array = jax.lax.scan(following, start, jnp.arange(degree, dtype=nodes.dtype))[1]
+    return found
+
+
+def pair_sums(c: Array, b: Array, d: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
+    """C times the sum of b_m(i) d_m(j) rho^m/(m+1), and the sum of b_m(i) d_m(j) rho^m."""
+    rho = c * inverse(root(ours))[:, None] * inverse(root(theirs))[None, :]
+    kernel = slopes = jnp.zeros_like(c)
+    for m in reversed(range(len(b))):
+        product = b[m][:, None] * d[m][None, :]
+        slopes = slopes * rho + product
+        kernel = kernel * rho + product / (m + 1)
+    return c * kernel, slopes
+
+
+def series_means(
+    functions: Sequence[Function], degree: int, step: float, shift: float, dtype: Any
+) -> Means:
+    """Means of sigma and sigma', the first two of the functions.
+
+    With normalised Hermite polynomials h_m and b_m(i) = <s'(z_i) h_m> for z_i of variance K_ii,
+    <s' s'> is the sum of b_m(i) b_m(j) rho^m (F. G. Mehler 1866), and <s s> its integral over the
+    covariance from <s> <s>. What the sum over m < degree leaves out, `series_error` bounds. Where
+    samples are the same, up to rounding, the value is that of the rule, without a series.
+    """
+    nodes, weights = trapezoid(step, shift, dtype)
+    rows = weighted_polynomials(nodes, weights, degree)
+    touching = 1.0 - ROUNDING * float(jnp.finfo(dtype).eps)
+
+    def spectrum(variance: Array) -> tuple[Array, Array, Array]:
+        """<s>, b_m, and both means of a sample with itself."""
+        s0, s1 = (function(root(variance)[:, None] * nodes) for function in functions[:2])
+        own = jnp.stack([(s0 * s0) @ weights, (s1 * s1) @ weights])
+        return s0 @ weights, rows @ s1.T, own
+
+    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
+        mean, b, own = spectrum(ours)
+        other, d, their = (mean, b, own) if theirs is ours else spectrum(theirs)
+        kernel, slopes = jax.checkpoint(pair_sums)(c, b, d, ours, theirs)
+        kernel = kernel + mean[:, None] * other[None, :]
+        most = jnp.maximum(ours[:, None], theirs[None, :])
+        same = c >= touching * most
+        exact = 0.5 * (own[:, :, None] + their[:, None, :])
+        found = []
+        for value, limit in zip((kernel, slopes), exact, strict=True):
+            missing = jnp.where(same, limit - value, 0.0)
+            found.append(value + jax.lax.stop_gradient(missing))
+        return found[0], found[1]
+
+    def single(variance: Array) -> Array:
+        s0 = functions[0](root(variance)[:, None] * nodes)
+        return (s0 * s0) @ weights
+
+    return Means(pairs, single)
+
+
+def left_out(
+    functions: Sequence[Function], K: Array, degree: int, step: float
+) -> tuple[Array, Array]:
+    """Bounds of what <s s> and <s' s'> lack at pairs of covariance K, by Parseval's sum.
+
+    With R_i = <s' s'>_ii - sum b_m(i)^2 they are |K_ij rho^degree|/(degree + 1) and |rho|^degree
+    times sqrt(R_i R_j), by the inequality of Cauchy and Schwarz; R is known up to rounding.
+    """
+    nodes, weights = trapezoid(step, 0.0, K.dtype)
+    variance = jnp.diagonal(K)
+    s1 = functions[1](root(variance)[:, None] * nodes)
+    norms = (s1 * s1) @ weights
+    b = weighted_polynomials(nodes, weights, degree) @ s1.T
+    rest = jnp.abs(norms - (b * b).sum(0)) + float(jnp.finfo(K.dtype).eps) * norms
+    rho = jnp.abs(K) * inverse(root(variance))[:, None] * inverse(root(variance))[None, :]
+    slopes = rho**degree * root(rest)[:, None] * root(rest)[None, :]
+    return jnp.abs(K) * slopes / (degree + 1), slopes

@@ -1,0 +1,146 @@
+"""A kernel as a JAX module."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from token import NAME
+from tokenize import generate_tokens
+
+from symdlt.activations import Activation
+from symdlt.errors import KernelError
+from symdlt.kernels.generator.python.layout import filled, quoted, tuple_text
+from symdlt.kernels.generator.python.linking import linked
+from symdlt.kernels.generator.representation import KernelModule
+from symdlt.kernels.jax_target import template
+from symdlt.kernels.jax_target.activations import jax_activation
+from symdlt.kernels.jax_target.many_inputs_text import closed_form, data_of_many
+from symdlt.kernels.jax_target.one_input_text import data_of_one
+
+SUFFIX = ".py"
+
+
+def module_text(
+    module: KernelModule,
+    banner: str,
+    provenance: str,
+    activation: Activation | None,
+    kinks: Sequence[tuple[float, tuple[float, ...]]],
+    standalone: bool,
+) -> str:
+    """The whole file.
+
+    Args:
+        module: what it computes.
+        banner: the first line.
+        provenance: where it comes from, as text of the module's docstring.
+        activation: what it brings along as ACTIVATION, or as closed forms, if anything.
+        kinks: positions and jumps of that.
+        standalone: whether the file brings all its definitions along; it always does.
+
+    Raises:
+        KernelError: for symbols that its code uses otherwise, and means that it does not have.
+        ActivationError: for an activation that is not finite.
+    """
+    _refuse_names(module)
+    shared: dict[str, str | Iterable[str]] = {
+        "names": tuple_text(quoted(module.names)),
+        "parameters": [
+            f"{p.name}: PerLayer{'' if p.required else ' | None = None'},"
+            for p in module.parameters
+        ],
+        "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
+        "values": tuple_text(module.names),
+        "argument": template.GIVEN_ARGUMENT if activation is None else "",
+        "activation_meaning": template.GIVEN_MEANING if activation is None else "",
+    }
+    if module.inputs == "one":
+        notation, body = template.NOTATION_ONE, _one(module, activation, shared)
+    else:
+        notation, body = template.NOTATION_MANY, _many(module, activation, bool(kinks), shared)
+    imports, definitions = linked(template.IMPORTS, body)
+    lead = "\n" * definitions.startswith(("def ", "class ", "@"))
+    text = filled(
+        template.MODULE,
+        banner=banner,
+        provenance=provenance,
+        notation=notation,
+        use=template.USE,
+        example=_example(module, activation),
+        imports=imports,
+        body=f"{lead}{definitions}\n\n\n{body}",
+    )
+    return f"{text}\n"
+
+
+def _one(
+    module: KernelModule, activation: Activation | None, shared: dict[str, str | Iterable[str]]
+) -> str:
+    brought = "" if activation is None else jax_activation(activation, module.derivatives)
+    given = template.GIVEN.format(count="DERIVATIVES + 1")
+    return filled(
+        template.BODY_ONE,
+        **shared,
+        **data_of_one(module),
+        derivatives=str(module.derivatives),
+        activation=brought,
+        functions="ACTIVATION" if brought else given,
+    )
+
+
+def _many(
+    module: KernelModule,
+    activation: Activation | None,
+    kinked: bool,
+    shared: dict[str, str | Iterable[str]],
+) -> str:
+    data = data_of_many(module)
+    brought = "" if activation is None else jax_activation(activation, 1)
+    closed = "" if activation is None else closed_form(activation, kinked)
+    if closed:
+        parts = {"make_means": f"means = {closed}", "method": template.CLOSED_METHOD}
+        parts |= dict.fromkeys(("series_error", "rule", "rule_meaning"), "")
+        return filled(template.BODY_MANY, **shared, **data, **parts, activation=brought)
+    functions = "ACTIVATION" if brought else template.GIVEN.format(count=2)
+    error = filled(
+        template.SERIES_ERROR,
+        functions=functions,
+        **{name: shared[name] for name in ("argument", "activation_meaning")},
+    )
+    return filled(
+        template.BODY_MANY,
+        **shared,
+        **data,
+        make_means=template.SERIES_MEANS.format(functions=functions),
+        method=template.SERIES_METHOD,
+        activation=brought,
+        series_error=error,
+        rule=template.SERIES_RULE,
+        rule_meaning=template.SERIES_MEANING,
+    )
+
+
+def _refuse_names(module: KernelModule) -> None:
+    """Refuse symbols of a layer that the code of a kernel uses for something else."""
+    bodies = {
+        "one": (template.BODY_ONE, template.RECURSION_ONE),
+        "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE),
+    }
+    text = template.IMPORTS + "".join(bodies[module.inputs])
+    tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
+    taken = {token.string for token in tokens if token.type == NAME}
+    for name in module.names:
+        if name in taken or re.fullmatch(r"x\d+|s\d+|_.*", name):
+            raise KernelError(
+                f"The symbol {name} of the layer {module.layer} cannot be a parameter of a JAX "
+                "kernel. Its code uses this name. Call the symbol otherwise in the layer."
+            )
+
+
+def _example(module: KernelModule, activation: Activation | None) -> str:
+    rates = any(not p.required and p.name in module.hyperparameters for p in module.parameters)
+    given = [f"{p.name}={p.example}" for p in module.parameters if p.required or rates]
+    first = "" if activation is not None else "jnp.tanh, "
+    text = template.EXAMPLE_ONE if module.inputs == "one" else template.EXAMPLE_MANY
+    return filled(text, first=first, hyperparameters=", ".join(given))
