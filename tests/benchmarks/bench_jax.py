@@ -108,12 +108,11 @@ def main() -> None:
         for count in (10, 200):
             x = np.random.default_rng(0).standard_normal((count, 100))
             runs = ours(name, C_W, unroll=count < 100), theirs(name, C_W)
-            first = [seconds(run, x) for run in runs][0]
+            first = seconds(runs[0], x)
+            seconds(runs[1], x)
             turns = 3 if name == "tanh" and count > 10 else 4000 // count
-            least = [
-                min(times)
-                for times in zip(*(map(lambda r: seconds(r, x), runs) for _ in range(turns)))
-            ]
+            measured = np.array([[seconds(run, x) for run in runs] for _ in range(turns)])
+            least = measured.min(axis=0)
             shown = "".join(f"{1e3 * one:9.3f} ms" for one in least)
             wrong = error(runs[0](x), exact(name, C_W, x))
             needed = bar if count == 200 else 1

@@ -74,4 +74,7 @@ def test_default_provider_is_the_kernels():
         "symdlt/kernels/generated/__init__.py",
         "symdlt/kernels/generated/many_inputs.py",
         "symdlt/kernels/generated/single_input.py",
+        "tests/golden/jax/relu_pairs.py",
+        "tests/golden/jax/tanh_pairs.py",
+        "tests/golden/jax/thirteen_tensors.py",
     ]

@@ -23,7 +23,7 @@ $body
 
 IMPORTS = """\
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf, erfc

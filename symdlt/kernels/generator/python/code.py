@@ -181,16 +181,17 @@ class _Body:
         self.known.add(name)
 
     def _generator(self, part: PieceCode, definition: Definition) -> None:
+        code = self.dialect.spelled(definition.code)
         texts = []
-        for place, argument in enumerate(definition.arguments):
+        # a library may do without the last arguments
+        for place, argument in enumerate(definition.arguments[: code.count("{")]):
             formula = self._ready(part, argument)
             text = expression_text(formula, {})
             if len(text) > LONGEST_ARGUMENT:
                 text = f"{definition.name}_argument{place or ''}"
                 self.lines += assignment_lines(text, formula, {})
             texts.append(text)
-        code = self.dialect.spelled(definition.code).format(*texts)
-        self.lines.append(f"    {definition.name} = {code}")
+        self.lines.append(f"    {definition.name} = {code.format(*texts)}")
 
     def _spelled(self, formula: Formula) -> Formula:
         """An expression with squares, fourth powers and so on as names of their own."""

@@ -26,21 +26,21 @@ def settled(t: Array) -> Array:
 def gap(t: Array) -> Array:
     """sqrt(1 - t^2)."""
     t = settled(t)
-    apart = jnp.abs(t) < 1.0
-    return jnp.where(apart, jnp.sqrt(jnp.where(apart, (1.0 - t) * (1.0 + t), 1.0)), 0.0)
+    return root((1.0 - t) * (1.0 + t))
 
 
 def arcsine_value(t: Array) -> Array:
     """arcsin(t): its series to 1/2, and beyond that of the half of the angle that is left."""
     t = settled(t)
-    size = jnp.abs(t)
+    way = jnp.where(t < 0.0, -1.0, 1.0)
+    size = way * t
     small = size <= 0.5
     square = jnp.where(small, size * size, 0.5 * (1.0 - size))
     series = jnp.full_like(t, ARCSINE[-1])
     for coefficient in reversed(ARCSINE[:-1]):
         series = series * square + coefficient
-    angle = jnp.where(small, size, jnp.sqrt(square)) * series
-    return jnp.copysign(jnp.where(small, angle, 0.5 * math.pi - 2.0 * angle), t)
+    angle = jnp.where(small, size, root(square)) * series
+    return way * jnp.where(small, angle, 0.5 * math.pi - 2.0 * angle)
 
 
 def arcsine_slope(t: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from symdlt.errors import KernelInputError
 from symdlt.kernels.jax_target.running.smooth import Array
 
 Function = Callable[[Array], Array]
-PerLayer = float | Sequence[float] | Array
+PerLayer: TypeAlias = float | Sequence[float] | Array
 Activation = Function | Sequence[Function]
 
 

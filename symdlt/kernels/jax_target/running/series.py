@@ -45,31 +45,27 @@ def series_means(
     With normalised Hermite polynomials h_m and b_m(i) = <s'(z_i) h_m> for z_i of variance K_ii,
     <s' s'> is the sum of b_m(i) b_m(j) rho^m (F. G. Mehler 1866), and <s s> its integral over the
     covariance from <s> <s>. What the sum over m < degree leaves out, `series_error` bounds. Where
-    samples are the same, up to rounding, the value is that of the rule, without a series.
+    samples are the same, up to rounding, it is added, so that there the rule is all.
     """
     nodes, weights = trapezoid(step, shift, dtype)
     rows = weighted_polynomials(nodes, weights, degree)
     touching = 1.0 - ROUNDING * float(jnp.finfo(dtype).eps)
 
     def spectrum(variance: Array) -> tuple[Array, Array, Array]:
-        """<s>, b_m, and both means of a sample with itself."""
+        """<s>, b_m, and what the series of both means lacks of a sample with itself."""
         s0, s1 = (function(root(variance)[:, None] * nodes) for function in functions[:2])
+        mean, b = s0 @ weights, rows @ s1.T
+        kernel = mean**2 + variance * (b * b / (1.0 + jnp.arange(degree))[:, None]).sum(0)
         own = jnp.stack([(s0 * s0) @ weights, (s1 * s1) @ weights])
-        return s0 @ weights, rows @ s1.T, own
+        return mean, b, own - jnp.stack([kernel, (b * b).sum(0)])
 
     def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-        mean, b, own = spectrum(ours)
-        other, d, their = (mean, b, own) if theirs is ours else spectrum(theirs)
+        mean, b, rest = spectrum(ours)
+        other, d, their = (mean, b, rest) if theirs is ours else spectrum(theirs)
         kernel, slopes = jax.checkpoint(pair_sums)(c, b, d, ours, theirs)
-        kernel = kernel + mean[:, None] * other[None, :]
-        most = jnp.maximum(ours[:, None], theirs[None, :])
-        same = c >= touching * most
-        exact = 0.5 * (own[:, :, None] + their[:, None, :])
-        found = []
-        for value, limit in zip((kernel, slopes), exact, strict=True):
-            missing = jnp.where(same, limit - value, 0.0)
-            found.append(value + jax.lax.stop_gradient(missing))
-        return found[0], found[1]
+        same = c >= touching * jnp.maximum(ours[:, None], theirs[None, :])
+        lacking = jnp.where(same, 0.5 * (rest[:, :, None] + their[:, None, :]), 0.0)
+        return kernel + mean[:, None] * other[None, :] + lacking[0], slopes + lacking[1]
 
     def single(variance: Array) -> Array:
         s0 = functions[0](root(variance)[:, None] * nodes)

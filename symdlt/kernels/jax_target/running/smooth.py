@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 
-Array = jax.Array
+Array: TypeAlias = jax.Array
 # Standard deviations to which nodes go: what is beyond weighs exp(-84), and exp(-42) when it is
 # multiplied with a Hermite polynomial; the ends of float64 are at exp(-36).
 REACH = 13.0
@@ -39,8 +39,9 @@ def bounded_exp(exponent: Array) -> Array:
 
 def with_slope(value: Callable[..., Any], slope: Callable[..., Any]) -> Callable[..., Any]:
     """A function of one array whose derivative is another function of it."""
-    found = jax.custom_jvp(value)
-    found.defjvps(lambda change, _, t: slope(t) * change)
+    made = jax.custom_jvp(value)
+    made.defjvps(lambda change, _, t: slope(t) * change)
+    found: Callable[..., Any] = made
     return found
 
 
