@@ -11,7 +11,9 @@ from symdlt.definitions import BOOK
 
 def register(commands: Commands) -> None:
     """Add kernel and regenerate."""
-    command = add_command(commands, "kernel", _kernel, "a NumPy kernel of recursions, as source")
+    command = add_command(
+        commands, "kernel", _kernel, "a NumPy or JAX kernel of recursions, as source"
+    )
     command.add_argument("tensors", nargs="*", metavar="TENSOR", help="all thirteen if left out")
     command.add_argument(
         "--tensors",
@@ -25,7 +27,7 @@ def register(commands: Commands) -> None:
     add_inputs(command)
     add_layer(command)
     command.add_argument("--activation", help="a name or an expression, to be written into it")
-    command.add_argument("--target", default="numpy", help="what it is written for (default numpy)")
+    command.add_argument("--target", default="numpy", help="numpy (default) or jax")
     command = add_command(commands, "regenerate", _regenerate, "the generated files of a checkout")
     command.add_argument("--check", action="store_true", help="only compare, and show what differs")
 

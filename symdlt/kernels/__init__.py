@@ -1,4 +1,4 @@
-"""Kernels: NumPy modules that iterate recursions, generated from these.
+"""Kernels: modules that iterate recursions, in NumPy or in JAX, generated from these.
 
 `generate_kernel` turns a closed `RecursionSystem` into a `KernelSource` that stands alone;
 `kernel_for` derives the system first; `regenerate` keeps committed files in step. The kernels

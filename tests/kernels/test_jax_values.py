@@ -352,7 +352,7 @@ def test_what_does_not_fit_is_refused():
     ):
         with pytest.raises(refused, match=r"The overlap has shape \(2, 3\)"):
             many("tanh").propagate(overlap, 2, **NUMBERS, variances=variances)
-    with pytest.raises(many(None).KernelInputError, match="The activation is 3"):
+    with pytest.raises(many(None).KernelInputError, match=r"The activation is \(3,\)"):
         many(None).propagate((3,), np.eye(2), 2, **NUMBERS)
     with pytest.raises(KernelError):
         kernel_for(["V"], target="jax")

@@ -34,7 +34,7 @@ Kink = tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A generated module that computes tensors layer by layer, for NumPy with nothing else.
+    """A generated module that computes tensors layer by layer, with nothing but NumPy or JAX.
 
     Attributes:
         name: the name of the module.
@@ -98,7 +98,8 @@ def generate_kernel(
             bring along as ACTIVATION. Without it any activation is given to its functions.
         name: the name of the module.
         standalone: whether it needs nothing but NumPy; otherwise it imports what kernels share.
-        target: what it is written for; "numpy", or another of the folders `…_target` of
+            Those in JAX always stand alone.
+        target: what it is written for, "numpy" or "jax": one of the folders `…_target` of
             `symdlt.kernels`.
 
     Raises:

@@ -27,7 +27,7 @@ def jax_activation(activation: Activation, derivatives: int) -> str:
     def s0(z: Array) -> Array:
         z = jnp.asarray(z)
         tail = erfc(-0.7071067811865476 * z)
-        return 0.5 * tail * z
+        return 0.5 * z * tail
     <BLANKLINE>
     <BLANKLINE>
     ACTIVATION = (s0,)
