@@ -124,7 +124,7 @@ def test_pairs_are_those_of_numpy(what):
     for y in (None, X[:3]):
         found = pairs(what, X, y)
         assert max(off(found[name], wanted[name]) for name in wanted) < 1e-12, y is None
-    last = pairs(what, every_layer=False, unroll=True)
+    last = pairs(what, every_layer=False)
     assert max(off(last[name][None], wanted[name][-1:]) for name in wanted) < 1e-12
 
 
@@ -324,7 +324,7 @@ def test_the_arc_sine_is_one():
     t = np.concatenate([t, 1.0 - np.geomspace(1e-14, 1e-2, 40)])
     with mp.workdps(30):
         right = np.array([float(mp.asin(mp.mpf(float(x)))) for x in t])
-    np.testing.assert_allclose(arcsine(jnp.asarray(t)), right, rtol=1e-15, atol=1e-300)
+    np.testing.assert_allclose(arcsine(jnp.asarray(t)), right, rtol=2e-15, atol=1e-300)
 
 
 def test_what_does_not_fit_is_refused():

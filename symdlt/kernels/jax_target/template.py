@@ -33,7 +33,7 @@ from symdlt.kernels.jax_target.running.calls import (
     Activation, Function, PerLayer, at_layers, derivatives_of,
     layer_count, precision, ratios
 )
-from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, sides
+from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
 from symdlt.kernels.jax_target.running.smooth import Array, bounded_exp, root, trapezoid
@@ -268,7 +268,6 @@ def propagate(
     variances: tuple[Array, Array] | None = None,
     $rule
     every_layer: bool = True,
-    unroll: bool | int = 1,
     dtype: Any = None,
 ) -> dict[str, Array]:
     """Tensors at the layers 1 … L for all pairs of N and M inputs.
@@ -284,7 +283,6 @@ def propagate(
             same inputs.
         $rule_meaning
         every_layer: whether all layers are returned, or the last one alone.
-        unroll: how many layers are compiled in one piece, as in jax.lax.scan; True for all.
         dtype: float64 if left out, or float32.
 
     Returns:
@@ -302,23 +300,26 @@ def propagate(
         **{name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
     )
     pairs, own = checked_overlaps(overlap, variances, dtype)
+    count, symmetric = len(pairs), $symmetric
+    at = places_of(pairs.shape, symmetric)
 
     def next_layer(below: State, h: Layer) -> tuple[State, dict[str, Array] | None]:
         tensors, own = below
-        kernel, slopes = means.pairs(tensors["G"], *sides(tensors["G"], own))
+        kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
         tables = {$tables}
         above = {name: advance(h, tables, tensors) for name, advance in RECURSIONS.items()}
         own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)
         return (above, own), above if every_layer else None
 
     start = Layer(*(values[0] for values in layers))
-    first = first_layer(start, pairs)
+    first = first_layer(start, pairs[at])
     state = first, tuple(first_layer(start, one)["G"] for one in own)
     later = Layer(*(values[1:] for values in layers))
-    (last, _), rest = jax.lax.scan(next_layer, state, later, unroll=unroll)
-    if not every_layer:
-        return last
-    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    (last, _), rest = jax.lax.scan(next_layer, state, later)
+    found = last
+    if every_layer:
+        found = {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    return {name: whole(values, count, symmetric) for name, values in found.items()}
 '''
 
 SERIES_RULE = """\

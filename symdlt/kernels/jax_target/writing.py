@@ -101,6 +101,7 @@ def _many(
     if closed:
         parts = {"make_means": f"means = {closed}", "method": template.CLOSED_METHOD}
         parts |= dict.fromkeys(("series_error", "rule", "rule_meaning"), "")
+        parts["symmetric"] = "variances is None"
         return filled(template.BODY_MANY, **shared, **data, **parts, activation=brought)
     functions = "ACTIVATION" if brought else template.GIVEN.format(count=2)
     error = filled(
@@ -116,6 +117,7 @@ def _many(
         method=template.SERIES_METHOD,
         activation=brought,
         series_error=error,
+        symmetric="False",
         rule=template.SERIES_RULE,
         rule_meaning=template.SERIES_MEANING,
     )

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
-import jax
 import jax.numpy as jnp
 
-from symdlt.kernels.jax_target.running.pairs import Means, closed
+from symdlt.kernels.jax_target.running.pairs import Means, Places, closed
 from symdlt.kernels.jax_target.running.smooth import ROUNDING, Array, inverse, root, with_slope
 
-Kernel = Callable[[Array, Array, Array], Array]
 Terms = Sequence[tuple[float, float]]
-# The Taylor series of arcsin(t)/t in t^2; 24 terms are 1e-17 of it at t = 1/2.
-ARCSINE = tuple(math.comb(2 * n, n) / (4**n * (2 * n + 1)) for n in range(24))
+ROOT = math.sqrt(2.0)
+# Steps of the continued fraction: at t^2 = 1/4 each gains a factor of 14.
+STEPS = 14
+
+
+def quotient() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """arcsin(t)/(t sqrt(1 - t^2)) as a quotient of polynomials in t^2, lowest powers first.
+
+    Its continued fraction 1/(1 - 1*2 t^2/(3 - 1*2 t^2/(5 - 3*4 t^2/(7 - ... (C. F. Gauss 1813),
+    which is multiplied out from the front.
+    """
+    rows = {"upper": ([0.0], [1.0]), "lower": ([1.0], [1.0])}
+    for step in range(1, STEPS):
+        odd = step - (step + 1) % 2
+        for name, (below, here) in rows.items():
+            new = [(2 * step + 1) * one for one in here]
+            new += [0.0] * (len(below) + 1 - len(here))
+            for power, one in enumerate(below):
+                new[power + 1] -= odd * (odd + 1) * one
+            rows[name] = here, new if new[-1] else new[:-1]
+    (_, upper), (_, lower) = rows["upper"], rows["lower"]
+    return tuple(one / lower[0] for one in upper), tuple(one / lower[0] for one in lower)
+
+
+UPPER, LOWER = quotient()
+
+
+def horner(coefficients: Sequence[float], x: Array) -> Array:
+    """A polynomial, lowest powers first."""
+    total = jnp.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        total = total * x + coefficient
+    return total
 
 
 def settled(t: Array) -> Array:
@@ -30,17 +59,14 @@ def gap(t: Array) -> Array:
 
 
 def arcsine_value(t: Array) -> Array:
-    """arcsin(t): its series to 1/2, and beyond that of the half of the angle that is left."""
+    """arcsin(t), beyond 1/2 from half of the angle that is left to a right one."""
     t = settled(t)
+    small = jnp.abs(t) <= 0.5
     way = jnp.where(t < 0.0, -1.0, 1.0)
-    size = way * t
-    small = size <= 0.5
-    square = jnp.where(small, size * size, 0.5 * (1.0 - size))
-    series = jnp.full_like(t, ARCSINE[-1])
-    for coefficient in reversed(ARCSINE[:-1]):
-        series = series * square + coefficient
-    angle = jnp.where(small, size, root(square)) * series
-    return way * jnp.where(small, angle, 0.5 * math.pi - 2.0 * angle)
+    square = jnp.where(small, t * t, 0.5 * (1.0 - way * t))
+    # sin and cos of half an angle, twice multiplied, are the sine of it
+    angle = gap(t) * (horner(UPPER, square) / horner(LOWER, square))
+    return jnp.where(small, t * angle, way * (0.5 * math.pi - angle))
 
 
 def arcsine_slope(t: Array) -> Array:
@@ -51,58 +77,54 @@ def arcsine_slope(t: Array) -> Array:
 arcsine = with_slope(arcsine_value, arcsine_slope)
 
 
-def smoothed_steps(c: Array, one: Array, two: Array, scale: float, other: float) -> Array:
-    """<f(scale x) f(other y)> - 1/4 for f(z) = (1 + erf(z/sqrt 2))/2.
+def steepness(variance: Array, scale: float) -> Array:
+    """What makes of a covariance the correlation of f(scale z), f(z) = (1 + erf(z/sqrt 2))/2.
 
-    The arcsine law (W. F. Sheppard 1899) of smoothed steps (C. K. I. Williams 1997).
+    f is a step that is smoothed by noise of variance 1, which is added to the variance of scale z.
     """
-    ours, theirs = (k / jnp.sqrt(1.0 + k**2 * K) for k, K in ((scale, one), (other, two)))
-    return arcsine(c * ours * theirs) / (2.0 * math.pi)
-
-
-def times_both(kernel: Kernel) -> Kernel:
-    """<x f(x) y g(y)> from <f(x) g(y)> as a function of the covariance and both variances.
-
-    Stein's lemma for x and for y, and derivatives of f and g as those by the covariances (R. Price
-    1958): <x f y g> = c <f g> + (one two + c^2) <f' g'> + one c <f'' g> + two c <f g''>.
-    """
-
-    def found(c: Array, one: Array, two: Array) -> Array:
-        one, two = jnp.broadcast_to(one, c.shape), jnp.broadcast_to(two, c.shape)
-        changes = one * two + c * c, 2.0 * one * c, 2.0 * two * c
-        value, change = jax.jvp(kernel, (c, one, two), changes)
-        total: Array = c * value + change
-        return total
-
-    return found
+    return scale / jnp.sqrt(1.0 + scale**2 * variance)
 
 
 def erf_means(terms: Terms, coefficients: Sequence[float] = (0.0,)) -> Means:
-    """For a constant and the sum of weight erf(scale z) over all terms."""
+    """For a constant and the sum of weight erf(scale z) over all terms.
+
+    The arcsine law (W. F. Sheppard 1899) of smoothed steps (C. K. I. Williams 1997).
+    """
     (constant,) = coefficients
 
-    def kernel(c: Array, one: Array, two: Array) -> Array:
+    def kernel(c: Array, ours: Array, theirs: Array, at: Places) -> Array:
         total = jnp.full_like(c, constant**2)
         for (weight, scale), (factor, other) in product(terms, terms):
-            # erf(z) = 2 f(sqrt(2) z) - 1
-            steps = smoothed_steps(c, one, two, math.sqrt(2.0) * scale, math.sqrt(2.0) * other)
-            total = total + 4.0 * weight * factor * steps
+            # erf(z) is 2 f(sqrt(2) z) - 1
+            u, v = steepness(ours, ROOT * scale), steepness(theirs, ROOT * other)
+            t = c * at.ours(u) * at.theirs(v)
+            total = total + (2.0 / math.pi * weight * factor) * arcsine(t)
         return total
 
     return closed(kernel)
 
 
 def gelu_means(terms: Terms) -> Means:
-    """For the sum of weight gelu(scale z) over all terms, gelu(z) = z f(z) with the smoothed f."""
+    """For the sum of weight gelu(scale z) over all terms, gelu(z) = z f(z) with the smoothed f.
 
-    def steps(c: Array, one: Array, two: Array) -> Array:
+    Stein's lemma for both factors z: <x f(x) y g(y)> is c <f g> + (<x x> <y y> + c^2) <f' g'>
+    + c (<x x> <f'' g> + <y y> <f g''>), and means of derivatives are derivatives by covariances
+    (R. Price 1958) of <f g>, the arcsine law.
+    """
+
+    def kernel(c: Array, ours: Array, theirs: Array, at: Places) -> Array:
         total = jnp.zeros_like(c)
         for (weight, scale), (factor, other) in product(terms, terms):
-            mean = 0.25 + smoothed_steps(c, one, two, scale, other)
-            total = total + weight * scale * factor * other * mean
+            u, v = steepness(ours, scale), steepness(theirs, other)
+            both = at.ours(u) * at.theirs(v)
+            mean = 0.25 + arcsine(c * both) / (2.0 * math.pi)
+            slope = both * arcsine_slope(c * both) / (2.0 * math.pi)
+            rest = 1.0 - at.ours(u * u * ours) - at.theirs(v * v * theirs)
+            spread = at.ours(ours) * at.theirs(theirs) + c * c * rest
+            total = total + weight * scale * factor * other * (c * mean + slope * spread)
         return total
 
-    return closed(times_both(steps))
+    return closed(kernel)
 
 
 def relu_means(left: float, right: float) -> Means:
@@ -117,8 +139,8 @@ def relu_means(left: float, right: float) -> Means:
 
     kernel_at = with_slope(kernel_value, slopes_at)
 
-    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-        scale = root(ours)[:, None] * root(theirs)[None, :]
+    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
+        scale = at.ours(root(ours)) * at.theirs(root(theirs))
         t = c * inverse(scale)
         return scale * kernel_at(t), slopes_at(t)
 

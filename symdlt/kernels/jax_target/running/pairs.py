@@ -11,24 +11,54 @@ import jax.numpy as jnp
 from symdlt.errors import KernelInputError
 from symdlt.kernels.jax_target.running.smooth import Array
 
-PairMeans = Callable[[Array, Array, Array], tuple[Array, Array]]
+
+class Places(NamedTuple):
+    """Which input on either side each of some pairs has: arrays that broadcast to all pairs."""
+
+    first: Array
+    second: Array
+
+    def ours(self, values: Array) -> Array:
+        """Values of inputs of the first side, at all pairs."""
+        return values[self.first]
+
+    def theirs(self, values: Array) -> Array:
+        """The same of the second side."""
+        return values[self.second]
 
 
 class Means(NamedTuple):
     """Means over z of the variances K.
 
-    pairs gives <s s> and <s' s'> from the covariances of N x M pairs and the variances of both
-    sides, and single <s s> from variances.
+    pairs gives <s s> and <s' s'> from the covariances of pairs, the variances of both sides, and
+    the places of the pairs; single gives <s s> from variances.
     """
 
-    pairs: PairMeans
+    pairs: Callable[[Array, Array, Array, Places], tuple[Array, Array]]
     single: Callable[[Array], Array]
+
+
+def places_of(shape: tuple[int, ...], symmetric: bool) -> Places:
+    """All pairs of N and M inputs, or those i <= j of N inputs with themselves."""
+    if symmetric:
+        return Places(*jnp.triu_indices(shape[0]))
+    return Places(jnp.arange(shape[0])[:, None], jnp.arange(shape[1])[None, :])
+
+
+def whole(values: Array, count: int, symmetric: bool) -> Array:
+    """The values of all pairs along the last two axes, from those of the pairs of `places_of`."""
+    if not symmetric:
+        return values
+    numbers = jnp.arange(count)
+    low = jnp.minimum(numbers[:, None], numbers)
+    high = jnp.maximum(numbers[:, None], numbers)
+    return values[..., low * (2 * count - low - 1) // 2 + high]
 
 
 def checked_overlaps(
     overlap: Any, variances: tuple[Any, Any] | None, dtype: Any
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The overlaps of N x M pairs, and of both sides with themselves unless sides are the same."""
+    """The overlaps of pairs, and of each side with itself, or of one if they are the same."""
     pairs = jnp.asarray(overlap, dtype)
     own = () if variances is None else tuple(jnp.asarray(one, dtype) for one in variances)
     shapes = tuple(one.shape for one in own)
@@ -39,7 +69,7 @@ def checked_overlaps(
             "matrix x_i.y_j/n_0; where x and y differ, variances are x_i.x_i/n_0 and y_j.y_j/n_0. "
             "Give what `overlaps` returns."
         )
-    return pairs, own
+    return pairs, own or (jnp.diagonal(pairs),)
 
 
 def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
@@ -57,23 +87,18 @@ def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
     return x @ y.T / width, ((x * x).sum(-1) / width, (y * y).sum(-1) / width)
 
 
-def sides(pairs: Array, own: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The variances of both sides."""
-    if own:
-        return own[0], own[1]
-    diagonal = jnp.diagonal(pairs)
-    return diagonal, diagonal
-
-
-def closed(kernel: Callable[[Array, Array, Array], Array]) -> Means:
-    """Means from <s s> as a function of the covariance and both variances.
+def closed(kernel: Callable[[Array, Array, Array, Places], Array]) -> Means:
+    """Means from <s s> as a function of covariances, variances of both sides, and places.
 
     <s' s'> is its derivative by the covariance (R. Price, IRE Transactions IT-4, 1958).
     """
 
-    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-        one, two = ours[:, None], theirs[None, :]
-        value, slope = jax.jvp(lambda c: kernel(c, one, two), (c,), (jnp.ones_like(c),))
+    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
+        value, slope = jax.jvp(lambda c: kernel(c, ours, theirs, at), (c,), (jnp.ones_like(c),))
         return value, slope
 
-    return Means(pairs, lambda variance: kernel(variance, variance, variance))
+    def single(variance: Array) -> Array:
+        alone = jnp.arange(len(variance))
+        return kernel(variance, variance, variance, Places(alone, alone))
+
+    return Means(pairs, single)

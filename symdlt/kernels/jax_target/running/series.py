@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from symdlt.kernels.jax_target.running.calls import Function
-from symdlt.kernels.jax_target.running.pairs import Means
+from symdlt.kernels.jax_target.running.pairs import Means, Places
 from symdlt.kernels.jax_target.running.smooth import ROUNDING, Array, inverse, root, trapezoid
 
 
@@ -59,7 +59,7 @@ def series_means(
         own = jnp.stack([(s0 * s0) @ weights, (s1 * s1) @ weights])
         return mean, b, own - jnp.stack([kernel, (b * b).sum(0)])
 
-    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
+    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
         mean, b, rest = spectrum(ours)
         other, d, their = (mean, b, rest) if theirs is ours else spectrum(theirs)
         kernel, slopes = jax.checkpoint(pair_sums)(c, b, d, ours, theirs)
