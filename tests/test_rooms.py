@@ -91,6 +91,12 @@ def test_heavy_libraries_stay_where_they_are_needed(path):
         assert not found
 
 
+def test_jax_is_imported_by_what_is_copied_into_kernels_alone():
+    running = ROOT / "kernels/jax_target/running"
+    found = {path for path in MODULES if "jax" in {m.split(".")[0] for m in imported(path)}}
+    assert found == {path for path in MODULES if path.parent == running} - {running / "__init__.py"}
+
+
 def test_generated_kernels_import_means_and_what_kernels_share():
     for path in (ROOT / "kernels/generated").glob("*.py"):
         for module in imported(path):

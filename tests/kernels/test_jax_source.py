@@ -91,8 +91,10 @@ def test_a_function_of_the_table_has_a_form_in_jax():
         ("relu", "relu_means(0.0, 1.0)"),
         ("leaky_relu(z, 1/4)", "relu_means(0.25, 1.0)"),
         ("abs", "relu_means(-1.0, 1.0)"),
-        ("tanh", "series_means(ACTIVATION, "),
-        ("erf(z) + z", "series_means(ACTIVATION, "),
+        ("tanh", "series_means(ACTIVATION, range(0, degree, 2), "),
+        ("gaussian", "series_means(ACTIVATION, range(1, degree, 2), "),
+        ("swish", "series_means(ACTIVATION, range(degree), "),
+        ("erf(z) + z", "series_means(ACTIVATION, range(0, degree, 2), "),
         ("z**3", "series_means(ACTIVATION, "),
     ],
 )

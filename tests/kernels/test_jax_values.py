@@ -26,7 +26,7 @@ DEPTH = 4
 X = np.array([[0.9, -0.3, 1.1], [0.2, 0.9, -0.4], [0.9, -0.3, 1.1], [-0.9, 0.3, -1.1], [0, 0, 0]])
 THIRTEEN = ["G", "H", "V", "D", "A", "B", "F", "P", "Q", "R", "S", "T", "U"]
 WAVES = "cos(2*z) + exp(z/3)/2 + sin(z)"
-SMOOTH = ["tanh", "swish", "gelu_tanh"]
+SMOOTH = ["tanh", "swish", "gelu_tanh", "gaussian", "z**3/3"]
 CLOSED = ["erf", "ncdf", "gelu", "sin", WAVES, "relu", "leaky_relu", "abs"]
 
 

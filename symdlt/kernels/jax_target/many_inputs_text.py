@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from symdlt.activations import Activation
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
+from symdlt.activations.sympy_form import Z
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP
@@ -94,3 +95,14 @@ def closed_form(activation: Activation, kinked: bool) -> str:
         return ""
     given = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
     return f"{function}({given})"
+
+
+def degrees(activation: Activation | None) -> str:
+    """The degrees at which σ' has coefficients: half of them if σ is seen to be odd or even."""
+    if activation is None:
+        return "range(degree)"
+    function = activation.to_sympy()
+    mirrored = function.subs(Z, -Z)
+    if mirrored == -function:
+        return "range(0, degree, 2)"
+    return "range(1, degree, 2)" if mirrored == function else "range(degree)"

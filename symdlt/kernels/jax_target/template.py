@@ -340,7 +340,7 @@ computed from the activation at each K_ii. Values where samples are the same hav
 The activation has to be smooth: kinks are not seen here.
 """
 
-SERIES_MEANS = "means = series_means({functions}, degree, step, shift, dtype)"
+SERIES_MEANS = "means = series_means({functions}, {degrees}, step, shift, dtype)"
 
 CLOSED_METHOD = """\
 <s s> and <s' s'> have a closed form for this activation. Derivatives that are infinite where

@@ -15,7 +15,7 @@ from symdlt.kernels.generator.python.linking import linked
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
-from symdlt.kernels.jax_target.many_inputs_text import closed_form, data_of_many
+from symdlt.kernels.jax_target.many_inputs_text import closed_form, data_of_many, degrees
 from symdlt.kernels.jax_target.one_input_text import data_of_one
 
 SUFFIX = ".py"
@@ -113,7 +113,7 @@ def _many(
         template.BODY_MANY,
         **shared,
         **data,
-        make_means=template.SERIES_MEANS.format(functions=functions),
+        make_means=template.SERIES_MEANS.format(functions=functions, degrees=degrees(activation)),
         method=template.SERIES_METHOD,
         activation=brought,
         series_error=error,

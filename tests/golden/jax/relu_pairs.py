@@ -80,24 +80,54 @@ def with_slope(value: Callable[..., Any], slope: Callable[..., Any]) -> Callable
     return found
 
 
-PairMeans = Callable[[Array, Array, Array], tuple[Array, Array]]
+class PairPlaces(NamedTuple):
+    """Which input on either side each of some pairs has: arrays that broadcast to all pairs."""
+
+    first: Array
+    second: Array
+
+    def ours(self, values: Array) -> Array:
+        """Values of inputs of the first side, at all pairs."""
+        return values[self.first]
+
+    def theirs(self, values: Array) -> Array:
+        """The same of the second side."""
+        return values[self.second]
 
 
 class Means(NamedTuple):
     """Means over z of the variances K.
 
-    pairs gives <s s> and <s' s'> from the covariances of N x M pairs and the variances of both
-    sides, and single <s s> from variances.
+    pairs gives <s s> and <s' s'> from the covariances of pairs, the variances of both sides, and
+    the places of the pairs; single gives <s s> from variances.
     """
 
-    pairs: PairMeans
+    pairs: Callable[[Array, Array, Array, PairPlaces], tuple[Array, Array]]
     single: Callable[[Array], Array]
+
+
+def places_of(shape: tuple[int, ...], symmetric: bool) -> PairPlaces:
+    """All pairs of N and M inputs, or those i <= j of N inputs with themselves."""
+    if symmetric:
+        with jax.ensure_compile_time_eval():  # once, and not again in each call
+            return PairPlaces(*jnp.triu_indices(shape[0]))
+    return PairPlaces(jnp.arange(shape[0])[:, None], jnp.arange(shape[1])[None, :])
+
+
+def whole(values: Array, count: int, symmetric: bool) -> Array:
+    """The values of all pairs along the last two axes, from those of the pairs of `places_of`."""
+    if not symmetric:
+        return values
+    numbers = jnp.arange(count)
+    low = jnp.minimum(numbers[:, None], numbers)
+    high = jnp.maximum(numbers[:, None], numbers)
+    return values[..., low * (2 * count - low - 1) // 2 + high]
 
 
 def checked_overlaps(
     overlap: Any, variances: tuple[Any, Any] | None, dtype: Any
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The overlaps of N x M pairs, and of both sides with themselves unless sides are the same."""
+    """The overlaps of pairs, and of each side with itself, or of one if they are the same."""
     pairs = jnp.asarray(overlap, dtype)
     own = () if variances is None else tuple(jnp.asarray(one, dtype) for one in variances)
     shapes = tuple(one.shape for one in own)
@@ -108,7 +138,7 @@ def checked_overlaps(
             "matrix x_i.y_j/n_0; where x and y differ, variances are x_i.x_i/n_0 and y_j.y_j/n_0. "
             "Give what `overlaps` returns."
         )
-    return pairs, own
+    return pairs, own or (jnp.diagonal(pairs),)
 
 
 def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
@@ -126,15 +156,37 @@ def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
     return x @ y.T / width, ((x * x).sum(-1) / width, (y * y).sum(-1) / width)
 
 
-def sides(pairs: Array, own: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The variances of both sides."""
-    if own:
-        return own[0], own[1]
-    diagonal = jnp.diagonal(pairs)
-    return diagonal, diagonal
+STEPS = 14
 
 
-ARCSINE = tuple(math.comb(2 * n, n) / (4**n * (2 * n + 1)) for n in range(24))
+def quotient() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """arcsin(t)/(t sqrt(1 - t^2)) as a quotient of polynomials in t^2, lowest powers first.
+
+    Its continued fraction 1/(1 - 1*2 t^2/(3 - 1*2 t^2/(5 - 3*4 t^2/(7 - ... (C. F. Gauss 1813),
+    which is multiplied out from the front.
+    """
+    rows = {"upper": ([0.0], [1.0]), "lower": ([1.0], [1.0])}
+    for step in range(1, STEPS):
+        odd = step - (step + 1) % 2
+        for name, (below, here) in rows.items():
+            new = [(2 * step + 1) * one for one in here]
+            new += [0.0] * (len(below) + 1 - len(here))
+            for power, one in enumerate(below):
+                new[power + 1] -= odd * (odd + 1) * one
+            rows[name] = here, new if new[-1] else new[:-1]
+    (_, upper), (_, lower) = rows["upper"], rows["lower"]
+    return tuple(one / lower[0] for one in upper), tuple(one / lower[0] for one in lower)
+
+
+UPPER, LOWER = quotient()
+
+
+def horner(coefficients: Sequence[float], x: Array) -> Array:
+    """A polynomial, lowest powers first."""
+    total = jnp.full_like(x, coefficients[-1])
+    for coefficient in reversed(coefficients[:-1]):
+        total = total * x + coefficient
+    return total
 
 
 def settled(t: Array) -> Array:
@@ -149,17 +201,14 @@ def gap(t: Array) -> Array:
 
 
 def arcsine_value(t: Array) -> Array:
-    """arcsin(t): its series to 1/2, and beyond that of the half of the angle that is left."""
+    """arcsin(t), beyond 1/2 from half of the angle that is left to a right one."""
     t = settled(t)
+    small = jnp.abs(t) <= 0.5
     way = jnp.where(t < 0.0, -1.0, 1.0)
-    size = way * t
-    small = size <= 0.5
-    square = jnp.where(small, size * size, 0.5 * (1.0 - size))
-    series = jnp.full_like(t, ARCSINE[-1])
-    for coefficient in reversed(ARCSINE[:-1]):
-        series = series * square + coefficient
-    angle = jnp.where(small, size, root(square)) * series
-    return way * jnp.where(small, angle, 0.5 * math.pi - 2.0 * angle)
+    square = jnp.where(small, t * t, 0.5 * (1.0 - way * t))
+    # sin and cos of half an angle, twice multiplied, are the sine of it
+    angle = gap(t) * (horner(UPPER, square) / horner(LOWER, square))
+    return jnp.where(small, t * angle, way * (0.5 * math.pi - angle))
 
 
 def arcsine_slope(t: Array) -> Array:
@@ -182,8 +231,8 @@ def relu_means(left: float, right: float) -> Means:
 
     kernel_at = with_slope(kernel_value, slopes_at)
 
-    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-        scale = root(ours)[:, None] * root(theirs)[None, :]
+    def pairs(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> tuple[Array, Array]:
+        scale = at.ours(root(ours)) * at.theirs(root(theirs))
         t = c * inverse(scale)
         return scale * kernel_at(t), slopes_at(t)
 
@@ -322,7 +371,6 @@ def propagate(
     lambda_W: PerLayer | None = None,
     variances: tuple[Array, Array] | None = None,
     every_layer: bool = True,
-    unroll: bool | int = 1,
     dtype: Any = None,
 ) -> dict[str, Array]:
     """Tensors at the layers 1 … L for all pairs of N and M inputs.
@@ -340,7 +388,6 @@ def propagate(
         variances: x_i.x_i/n_0 and y_j.y_j/n_0, from `overlaps` too, or None if x and y are the
             same inputs.
         every_layer: whether all layers are returned, or the last one alone.
-        unroll: how many layers are compiled in one piece, as in jax.lax.scan; True for all.
         dtype: float64 if left out, or float32.
 
     Returns:
@@ -358,20 +405,23 @@ def propagate(
         **{name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
     )
     pairs, own = checked_overlaps(overlap, variances, dtype)
+    count, symmetric = len(pairs), variances is None
+    at = places_of(pairs.shape, symmetric)
 
     def next_layer(below: State, h: Layer) -> tuple[State, dict[str, Array] | None]:
         tensors, own = below
-        kernel, slopes = means.pairs(tensors["G"], *sides(tensors["G"], own))
+        kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
         tables = {"s0_s0": kernel, "s1_s1": slopes}
         above = {name: advance(h, tables, tensors) for name, advance in RECURSIONS.items()}
         own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)
         return (above, own), above if every_layer else None
 
     start = Layer(*(values[0] for values in layers))
-    first = first_layer(start, pairs)
+    first = first_layer(start, pairs[at])
     state = first, tuple(first_layer(start, one)["G"] for one in own)
     later = Layer(*(values[1:] for values in layers))
-    (last, _), rest = jax.lax.scan(next_layer, state, later, unroll=unroll)
-    if not every_layer:
-        return last
-    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    (last, _), rest = jax.lax.scan(next_layer, state, later)
+    found = last
+    if every_layer:
+        found = {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    return {name: whole(values, count, symmetric) for name, values in found.items()}

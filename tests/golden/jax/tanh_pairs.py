@@ -140,24 +140,54 @@ def at_layers(name: str, value: PerLayer | None, needed: bool, depth: int, dtype
     return jnp.broadcast_to(given, (depth,))
 
 
-PairMeans = Callable[[Array, Array, Array], tuple[Array, Array]]
+class PairPlaces(NamedTuple):
+    """Which input on either side each of some pairs has: arrays that broadcast to all pairs."""
+
+    first: Array
+    second: Array
+
+    def ours(self, values: Array) -> Array:
+        """Values of inputs of the first side, at all pairs."""
+        return values[self.first]
+
+    def theirs(self, values: Array) -> Array:
+        """The same of the second side."""
+        return values[self.second]
 
 
 class Means(NamedTuple):
     """Means over z of the variances K.
 
-    pairs gives <s s> and <s' s'> from the covariances of N x M pairs and the variances of both
-    sides, and single <s s> from variances.
+    pairs gives <s s> and <s' s'> from the covariances of pairs, the variances of both sides, and
+    the places of the pairs; single gives <s s> from variances.
     """
 
-    pairs: PairMeans
+    pairs: Callable[[Array, Array, Array, PairPlaces], tuple[Array, Array]]
     single: Callable[[Array], Array]
+
+
+def places_of(shape: tuple[int, ...], symmetric: bool) -> PairPlaces:
+    """All pairs of N and M inputs, or those i <= j of N inputs with themselves."""
+    if symmetric:
+        with jax.ensure_compile_time_eval():  # once, and not again in each call
+            return PairPlaces(*jnp.triu_indices(shape[0]))
+    return PairPlaces(jnp.arange(shape[0])[:, None], jnp.arange(shape[1])[None, :])
+
+
+def whole(values: Array, count: int, symmetric: bool) -> Array:
+    """The values of all pairs along the last two axes, from those of the pairs of `places_of`."""
+    if not symmetric:
+        return values
+    numbers = jnp.arange(count)
+    low = jnp.minimum(numbers[:, None], numbers)
+    high = jnp.maximum(numbers[:, None], numbers)
+    return values[..., low * (2 * count - low - 1) // 2 + high]
 
 
 def checked_overlaps(
     overlap: Any, variances: tuple[Any, Any] | None, dtype: Any
 ) -> tuple[Array, tuple[Array, ...]]:
-    """The overlaps of N x M pairs, and of both sides with themselves unless sides are the same."""
+    """The overlaps of pairs, and of each side with itself, or of one if they are the same."""
     pairs = jnp.asarray(overlap, dtype)
     own = () if variances is None else tuple(jnp.asarray(one, dtype) for one in variances)
     shapes = tuple(one.shape for one in own)
@@ -168,7 +198,7 @@ def checked_overlaps(
             "matrix x_i.y_j/n_0; where x and y differ, variances are x_i.x_i/n_0 and y_j.y_j/n_0. "
             "Give what `overlaps` returns."
         )
-    return pairs, own
+    return pairs, own or (jnp.diagonal(pairs),)
 
 
 def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
@@ -186,14 +216,6 @@ def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
     return x @ y.T / width, ((x * x).sum(-1) / width, (y * y).sum(-1) / width)
 
 
-def sides(pairs: Array, own: tuple[Array, ...]) -> tuple[Array, Array]:
-    """The variances of both sides."""
-    if own:
-        return own[0], own[1]
-    diagonal = jnp.diagonal(pairs)
-    return diagonal, diagonal
-
-
 def weighted_polynomials(nodes: Array, weights: Array, degree: int) -> Array:
     """Normalised Hermite polynomials at the nodes times the weights, one a row."""
 
@@ -207,43 +229,53 @@ def weighted_polynomials(nodes: Array, weights: Array, degree: int) -> Array:
     return found
 
 
-def pair_sums(c: Array, b: Array, d: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-    """C times the sum of b_m(i) d_m(j) rho^m/(m+1), and the sum of b_m(i) d_m(j) rho^m."""
+def pair_sums(
+    c: Array, b: Array, d: Array, ours: Array, theirs: Array, degrees: range
+) -> tuple[Array, Array]:
+    """C times the sum of b_m(i) d_m(j) rho^m/(m+1), and the sum of b_m(i) d_m(j) rho^m.
+
+    The rows of b and d are those of the degrees m, by Horner's rule in rho^1 or rho^2.
+    """
     rho = c * inverse(root(ours))[:, None] * inverse(root(theirs))[None, :]
+    power = rho if degrees.step == 1 else rho * rho
     kernel = slopes = jnp.zeros_like(c)
-    for m in reversed(range(len(b))):
-        product = b[m][:, None] * d[m][None, :]
-        slopes = slopes * rho + product
-        kernel = kernel * rho + product / (m + 1)
-    return c * kernel, slopes
+    for row, m in reversed(list(enumerate(degrees))):
+        product = b[row][:, None] * d[row][None, :]
+        slopes = slopes * power + product
+        kernel = kernel * power + product / (m + 1)
+    first = rho if degrees.start else 1.0
+    return c * kernel * first, slopes * first
 
 
 def series_means(
-    functions: Sequence[Function], degree: int, step: float, shift: float, dtype: Any
+    functions: Sequence[Function], degrees: range, step: float, shift: float, dtype: Any
 ) -> Means:
     """Means of sigma and sigma', the first two of the functions.
 
     With normalised Hermite polynomials h_m and b_m(i) = <s'(z_i) h_m> for z_i of variance K_ii,
     <s' s'> is the sum of b_m(i) b_m(j) rho^m (F. G. Mehler 1866), and <s s> its integral over the
-    covariance from <s> <s>. What the sum over m < degree leaves out, `series_error` bounds. Where
+    covariance from <s> <s>. What the sum over other degrees would add, `series_error` bounds. Where
     samples are the same, up to rounding, it is added, so that there the rule is all.
     """
     nodes, weights = trapezoid(step, shift, dtype)
-    rows = weighted_polynomials(nodes, weights, degree)
+    rows = weighted_polynomials(nodes, weights, degrees.stop)[degrees.start :: degrees.step]
+    after = 1.0 + jnp.arange(degrees.start, degrees.stop, degrees.step)
     touching = 1.0 - ROUNDING * float(jnp.finfo(dtype).eps)
 
     def spectrum(variance: Array) -> tuple[Array, Array, Array]:
         """<s>, b_m, and what the series of both means lacks of a sample with itself."""
         s0, s1 = (function(root(variance)[:, None] * nodes) for function in functions[:2])
         mean, b = s0 @ weights, rows @ s1.T
-        kernel = mean**2 + variance * (b * b / (1.0 + jnp.arange(degree))[:, None]).sum(0)
+        kernel = mean**2 + variance * (b * b / after[:, None]).sum(0)
         own = jnp.stack([(s0 * s0) @ weights, (s1 * s1) @ weights])
         return mean, b, own - jnp.stack([kernel, (b * b).sum(0)])
 
-    def pairs(c: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
+    def pairs(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> tuple[Array, Array]:
         mean, b, rest = spectrum(ours)
         other, d, their = (mean, b, rest) if theirs is ours else spectrum(theirs)
-        kernel, slopes = jax.checkpoint(pair_sums)(c, b, d, ours, theirs)
+        kernel, slopes = jax.checkpoint(pair_sums, static_argnums=(5,))(
+            c, b, d, ours, theirs, degrees
+        )
         same = c >= touching * jnp.maximum(ours[:, None], theirs[None, :])
         lacking = jnp.where(same, 0.5 * (rest[:, :, None] + their[:, None, :]), 0.0)
         return kernel + mean[:, None] * other[None, :] + lacking[0], slopes + lacking[1]
@@ -373,7 +405,6 @@ def propagate(
     step: float = 0.1,
     shift: float = 0.0,
     every_layer: bool = True,
-    unroll: bool | int = 1,
     dtype: Any = None,
 ) -> dict[str, Array]:
     """Tensors at the layers 1 … L for all pairs of N and M inputs.
@@ -395,7 +426,6 @@ def propagate(
         step: that of the trapezoidal rule for its coefficients, in standard deviations.
         shift: by what part of a step its nodes are moved; what changes is the error of the rule.
         every_layer: whether all layers are returned, or the last one alone.
-        unroll: how many layers are compiled in one piece, as in jax.lax.scan; True for all.
         dtype: float64 if left out, or float32.
 
     Returns:
@@ -407,26 +437,29 @@ def propagate(
     """
     dtype = precision(dtype)
     depth = layer_count(depth)
-    means = series_means(ACTIVATION, degree, step, shift, dtype)
+    means = series_means(ACTIVATION, range(0, degree, 2), step, shift, dtype)
     given = dict(zip(HYPERPARAMETERS, (C_b, C_W, lambda_b, lambda_W), strict=True))
     layers = Layer(
         **{name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
     )
     pairs, own = checked_overlaps(overlap, variances, dtype)
+    count, symmetric = len(pairs), False
+    at = places_of(pairs.shape, symmetric)
 
     def next_layer(below: State, h: Layer) -> tuple[State, dict[str, Array] | None]:
         tensors, own = below
-        kernel, slopes = means.pairs(tensors["G"], *sides(tensors["G"], own))
+        kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
         tables = {"s0_s0": kernel, "s1_s1": slopes}
         above = {name: advance(h, tables, tensors) for name, advance in RECURSIONS.items()}
         own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)
         return (above, own), above if every_layer else None
 
     start = Layer(*(values[0] for values in layers))
-    first = first_layer(start, pairs)
+    first = first_layer(start, pairs[at])
     state = first, tuple(first_layer(start, one)["G"] for one in own)
     later = Layer(*(values[1:] for values in layers))
-    (last, _), rest = jax.lax.scan(next_layer, state, later, unroll=unroll)
-    if not every_layer:
-        return last
-    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    (last, _), rest = jax.lax.scan(next_layer, state, later)
+    found = last
+    if every_layer:
+        found = {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    return {name: whole(values, count, symmetric) for name, values in found.items()}

@@ -8,7 +8,7 @@ from itertools import product
 
 import jax.numpy as jnp
 
-from symdlt.kernels.jax_target.running.pairs import Means, Places, closed
+from symdlt.kernels.jax_target.running.pairs import Means, PairPlaces, closed
 from symdlt.kernels.jax_target.running.smooth import ROUNDING, Array, inverse, root, with_slope
 
 Terms = Sequence[tuple[float, float]]
@@ -92,7 +92,7 @@ def erf_means(terms: Terms, coefficients: Sequence[float] = (0.0,)) -> Means:
     """
     (constant,) = coefficients
 
-    def kernel(c: Array, ours: Array, theirs: Array, at: Places) -> Array:
+    def kernel(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> Array:
         total = jnp.full_like(c, constant**2)
         for (weight, scale), (factor, other) in product(terms, terms):
             # erf(z) is 2 f(sqrt(2) z) - 1
@@ -112,7 +112,7 @@ def gelu_means(terms: Terms) -> Means:
     (R. Price 1958) of <f g>, the arcsine law.
     """
 
-    def kernel(c: Array, ours: Array, theirs: Array, at: Places) -> Array:
+    def kernel(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> Array:
         total = jnp.zeros_like(c)
         for (weight, scale), (factor, other) in product(terms, terms):
             u, v = steepness(ours, scale), steepness(theirs, other)
@@ -139,7 +139,7 @@ def relu_means(left: float, right: float) -> Means:
 
     kernel_at = with_slope(kernel_value, slopes_at)
 
-    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
+    def pairs(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> tuple[Array, Array]:
         scale = at.ours(root(ours)) * at.theirs(root(theirs))
         t = c * inverse(scale)
         return scale * kernel_at(t), slopes_at(t)

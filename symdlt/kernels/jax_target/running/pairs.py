@@ -12,7 +12,7 @@ from symdlt.errors import KernelInputError
 from symdlt.kernels.jax_target.running.smooth import Array
 
 
-class Places(NamedTuple):
+class PairPlaces(NamedTuple):
     """Which input on either side each of some pairs has: arrays that broadcast to all pairs."""
 
     first: Array
@@ -34,15 +34,16 @@ class Means(NamedTuple):
     the places of the pairs; single gives <s s> from variances.
     """
 
-    pairs: Callable[[Array, Array, Array, Places], tuple[Array, Array]]
+    pairs: Callable[[Array, Array, Array, PairPlaces], tuple[Array, Array]]
     single: Callable[[Array], Array]
 
 
-def places_of(shape: tuple[int, ...], symmetric: bool) -> Places:
+def places_of(shape: tuple[int, ...], symmetric: bool) -> PairPlaces:
     """All pairs of N and M inputs, or those i <= j of N inputs with themselves."""
     if symmetric:
-        return Places(*jnp.triu_indices(shape[0]))
-    return Places(jnp.arange(shape[0])[:, None], jnp.arange(shape[1])[None, :])
+        with jax.ensure_compile_time_eval():  # once, and not again in each call
+            return PairPlaces(*jnp.triu_indices(shape[0]))
+    return PairPlaces(jnp.arange(shape[0])[:, None], jnp.arange(shape[1])[None, :])
 
 
 def whole(values: Array, count: int, symmetric: bool) -> Array:
@@ -87,18 +88,18 @@ def overlaps(x: Any, y: Any = None) -> tuple[Array, tuple[Array, Array] | None]:
     return x @ y.T / width, ((x * x).sum(-1) / width, (y * y).sum(-1) / width)
 
 
-def closed(kernel: Callable[[Array, Array, Array, Places], Array]) -> Means:
+def closed(kernel: Callable[[Array, Array, Array, PairPlaces], Array]) -> Means:
     """Means from <s s> as a function of covariances, variances of both sides, and places.
 
     <s' s'> is its derivative by the covariance (R. Price, IRE Transactions IT-4, 1958).
     """
 
-    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
+    def pairs(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> tuple[Array, Array]:
         value, slope = jax.jvp(lambda c: kernel(c, ours, theirs, at), (c,), (jnp.ones_like(c),))
         return value, slope
 
     def single(variance: Array) -> Array:
         alone = jnp.arange(len(variance))
-        return kernel(variance, variance, variance, Places(alone, alone))
+        return kernel(variance, variance, variance, PairPlaces(alone, alone))
 
     return Means(pairs, single)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from symdlt.kernels.jax_target.running.calls import Function
-from symdlt.kernels.jax_target.running.pairs import Means, Places
+from symdlt.kernels.jax_target.running.pairs import Means, PairPlaces
 from symdlt.kernels.jax_target.running.smooth import ROUNDING, Array, inverse, root, trapezoid
 
 
@@ -26,43 +26,53 @@ def weighted_polynomials(nodes: Array, weights: Array, degree: int) -> Array:
     return found
 
 
-def pair_sums(c: Array, b: Array, d: Array, ours: Array, theirs: Array) -> tuple[Array, Array]:
-    """C times the sum of b_m(i) d_m(j) rho^m/(m+1), and the sum of b_m(i) d_m(j) rho^m."""
+def pair_sums(
+    c: Array, b: Array, d: Array, ours: Array, theirs: Array, degrees: range
+) -> tuple[Array, Array]:
+    """C times the sum of b_m(i) d_m(j) rho^m/(m+1), and the sum of b_m(i) d_m(j) rho^m.
+
+    The rows of b and d are those of the degrees m, by Horner's rule in rho^1 or rho^2.
+    """
     rho = c * inverse(root(ours))[:, None] * inverse(root(theirs))[None, :]
+    power = rho if degrees.step == 1 else rho * rho
     kernel = slopes = jnp.zeros_like(c)
-    for m in reversed(range(len(b))):
-        product = b[m][:, None] * d[m][None, :]
-        slopes = slopes * rho + product
-        kernel = kernel * rho + product / (m + 1)
-    return c * kernel, slopes
+    for row, m in reversed(list(enumerate(degrees))):
+        product = b[row][:, None] * d[row][None, :]
+        slopes = slopes * power + product
+        kernel = kernel * power + product / (m + 1)
+    first = rho if degrees.start else 1.0
+    return c * kernel * first, slopes * first
 
 
 def series_means(
-    functions: Sequence[Function], degree: int, step: float, shift: float, dtype: Any
+    functions: Sequence[Function], degrees: range, step: float, shift: float, dtype: Any
 ) -> Means:
     """Means of sigma and sigma', the first two of the functions.
 
     With normalised Hermite polynomials h_m and b_m(i) = <s'(z_i) h_m> for z_i of variance K_ii,
     <s' s'> is the sum of b_m(i) b_m(j) rho^m (F. G. Mehler 1866), and <s s> its integral over the
-    covariance from <s> <s>. What the sum over m < degree leaves out, `series_error` bounds. Where
+    covariance from <s> <s>. What the sum over other degrees would add, `series_error` bounds. Where
     samples are the same, up to rounding, it is added, so that there the rule is all.
     """
     nodes, weights = trapezoid(step, shift, dtype)
-    rows = weighted_polynomials(nodes, weights, degree)
+    rows = weighted_polynomials(nodes, weights, degrees.stop)[degrees.start :: degrees.step]
+    after = 1.0 + jnp.arange(degrees.start, degrees.stop, degrees.step)
     touching = 1.0 - ROUNDING * float(jnp.finfo(dtype).eps)
 
     def spectrum(variance: Array) -> tuple[Array, Array, Array]:
         """<s>, b_m, and what the series of both means lacks of a sample with itself."""
         s0, s1 = (function(root(variance)[:, None] * nodes) for function in functions[:2])
         mean, b = s0 @ weights, rows @ s1.T
-        kernel = mean**2 + variance * (b * b / (1.0 + jnp.arange(degree))[:, None]).sum(0)
+        kernel = mean**2 + variance * (b * b / after[:, None]).sum(0)
         own = jnp.stack([(s0 * s0) @ weights, (s1 * s1) @ weights])
         return mean, b, own - jnp.stack([kernel, (b * b).sum(0)])
 
-    def pairs(c: Array, ours: Array, theirs: Array, at: Places) -> tuple[Array, Array]:
+    def pairs(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> tuple[Array, Array]:
         mean, b, rest = spectrum(ours)
         other, d, their = (mean, b, rest) if theirs is ours else spectrum(theirs)
-        kernel, slopes = jax.checkpoint(pair_sums)(c, b, d, ours, theirs)
+        kernel, slopes = jax.checkpoint(pair_sums, static_argnums=(5,))(
+            c, b, d, ours, theirs, degrees
+        )
         same = c >= touching * jnp.maximum(ours[:, None], theirs[None, :])
         lacking = jnp.where(same, 0.5 * (rest[:, :, None] + their[:, None, :]), 0.0)
         return kernel + mean[:, None] * other[None, :] + lacking[0], slopes + lacking[1]

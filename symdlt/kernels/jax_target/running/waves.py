@@ -7,7 +7,7 @@ from itertools import product
 
 import jax.numpy as jnp
 
-from symdlt.kernels.jax_target.running.pairs import Means, Places, closed
+from symdlt.kernels.jax_target.running.pairs import Means, PairPlaces, closed
 from symdlt.kernels.jax_target.running.smooth import Array
 
 Wave = tuple[int, float, float, float]
@@ -45,7 +45,7 @@ def wave_means(
     # A cosine of zero is the constant, with the ones that cosines lack.
     waves = [*rows, (-1, 0.0, 0.0, constant - sum(row[3] for row in rows))]
 
-    def kernel(c: Array, ours: Array, theirs: Array, at: Places) -> Array:
+    def kernel(c: Array, ours: Array, theirs: Array, at: PairPlaces) -> Array:
         one, two = at.ours(ours), at.theirs(theirs)
         total = jnp.zeros_like(c)
         for first, second in product(waves, waves):
