@@ -333,7 +333,7 @@ def test_what_does_not_fit_is_refused():
     assert issubclass(refused, ValueError)
     with pytest.raises(refused, match=r"The depth is 2\.0"):
         module.propagate(0.8, 2.0, **NUMBERS)
-    with pytest.raises(refused, match="The depth is Traced"):
+    with pytest.raises(refused, match=r"The depth is \w*Trace"):
         jax.jit(lambda depth: module.propagate(0.8, depth, **NUMBERS))(3)
     with pytest.raises(refused, match=r"C_W has shape \(2,\)"):
         module.propagate(0.8, DEPTH, **NUMBERS | {"C_W": [1.0, 2.0]})
