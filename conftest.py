@@ -1,6 +1,11 @@
-"""What imports jax is collected only where jax is installed."""
+"""What imports jax, or its peer, is collected only where these are installed."""
 
 from importlib.util import find_spec
 
-if find_spec("jax") is None:
-    collect_ignore_glob = ["symdlt/kernels/jax_target/running/*.py", "tests/golden/jax/*.py"]
+NEEDING = {
+    "jax": ["symdlt/kernels/jax_target/running/*.py", "tests/golden/jax/*.py"],
+    "neural_tangents": ["tests/benchmarks/bench_jax.py"],
+}
+collect_ignore_glob = [
+    pattern for name, patterns in NEEDING.items() if not find_spec(name) for pattern in patterns
+]

@@ -225,7 +225,7 @@ def store_kernels(
     >>> x = np.random.default_rng(0).standard_normal((100, 3))
     >>> with TemporaryDirectory() as folder:
     ...     store = store_kernels(net, x, folder)
-    ...     bool(np.array_equal(store["G"], net.propagate(x, ["G"])["G"][-1]))
+    ...     bool(np.allclose(store["G"], net.propagate(x, ["G"])["G"][-1], rtol=0, atol=1e-13))
     True
     """
     check_network(net)
@@ -343,7 +343,7 @@ def lots(samples: int, most: int) -> Iterator[Lot]:
     >>> [lot.chunks for lot in lots(4, 10)]
     [((0, 4),)]
     >>> [[start for start, _ in lot.chunks] for lot in lots(7, 3)][:3]
-    [[4, 5, 6], [1, 3, 6], [0, 2, 6]]
+    [[4, 5, 6], [1, 3, 4], [2, 3, 6]]
     """
     if samples <= most:
         chunks, members = [(0, samples)], [[0]]

@@ -173,7 +173,7 @@ def trained_dntk(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class TrainingProblem:
     """A network to be trained on data, checked.
 
     Attributes:
@@ -207,7 +207,7 @@ def checked(
     x_test: ArrayLike,
     algorithm: Algorithm | None,
     ridge: float,
-) -> Problem:
+) -> TrainingProblem:
     """The arguments of `predict` and its like, refused where there is no prediction."""
     require(net, Network, "a network", "Give an MLP.")
     algorithm = check_algorithm(algorithm)
@@ -215,7 +215,7 @@ def checked(
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
     _refuse_kept_outputs(net)
-    return Problem(net, data, train, targets, algorithm, check_ridge(ridge))
+    return TrainingProblem(net, data, train, targets, algorithm, check_ridge(ridge))
 
 
 def prepare(
@@ -236,7 +236,7 @@ def prepare(
 
 
 def trainings(
-    problem: Problem,
+    problem: TrainingProblem,
     names: tuple[str, ...],
     pairs: Sequence[tuple[Chunk, Chunk]],
     most: int,
@@ -259,7 +259,7 @@ def trainings(
         yield Training(statistics, problem.targets.T @ statistics.spectrum[1], problem.algorithm)
 
 
-def test_chunks(problem: Problem, names: tuple[str, ...], outputs: int) -> list[Chunk]:
+def test_chunks(problem: TrainingProblem, names: tuple[str, ...], outputs: int) -> list[Chunk]:
     """The test samples in chunks; those of one or of two, for so many outputs, go together.
 
     Where memory has no room for chunks that are large enough, all are one.
