@@ -149,8 +149,12 @@ class Reference:
             return s[0] ** 2, t[0] ** 2, s[0] ** 4, math.nan
         z, weights = self.nodes(K)
         s, t = self.both(z)
-        slope = (s**2 * (z**2 - K)) @ weights / (2.0 * K**2)
-        return s**2 @ weights, t**2 @ weights, s**4 @ weights, slope
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = (s**2 * (z**2 - K)) @ weights / (2.0 * K**2)
+            found = s**2 @ weights, t**2 @ weights, s**4 @ weights, slope
+        if not np.isfinite(found[0]):
+            raise OverflowError
+        return found
 
 
 def propagated(reference, text, C_W, C_b, n=10):
