@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import sqrt
+from math import inf, sqrt
 from numbers import Integral
 from reprlib import repr as short_repr
 from typing import Any
@@ -58,7 +58,8 @@ class Recipe(ShownAsText):
             of the depth; the gain is then the one that keeps a kernel of 1.
         gain: the gain in PyTorch's convention, weight_std = gain / sqrt(fan_in).
         unit_gain: the gain that keeps a kernel of 1 without biases instead.
-        unit_chi_perp: the perpendicular susceptibility with that gain at a kernel of 1.
+        unit_chi_perp: the perpendicular susceptibility with that gain at a kernel of 1; infinite if
+            the activation jumps.
         input_square: what x·x/n_0 must be so that the first layer starts at K*, or None if it may
             be anything of order one.
         layers: one entry for each layer.
@@ -86,12 +87,12 @@ class Recipe(ShownAsText):
         if self.point is None:
             lines.append(
                 "there is no critical point with powers of the depth; this gain keeps a kernel "
-                f"of 1 without biases, with chi_perp = {self.unit_chi_perp:.5g}"
+                f"of 1 without biases, {self._unit_slope}"
             )
         else:
             lines.append(
                 f"a gain of {self.unit_gain:.5g} would keep a kernel of 1 without biases, "
-                f"with chi_perp = {self.unit_chi_perp:.5g}"
+                f"{self._unit_slope}"
             )
         heads = ("layer", "fan_in", "weight std", "bias std", "weight rate", "bias rate")
         lines += ["", "  ".join(head.rjust(11) for head in heads)]
@@ -101,8 +102,14 @@ class Recipe(ShownAsText):
             lines.append("  ".join(cell.rjust(11) for cell in cells))
         return "\n".join(lines)
 
+    @property
+    def _unit_slope(self) -> str:
+        if self.unit_chi_perp == inf:
+            return "where chi_perp diverges, as the activation jumps"
+        return f"with chi_perp = {self.unit_chi_perp:.5g}"
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything as dictionaries, lists, numbers and strings."""
+        """Everything as dictionaries, lists, numbers and strings; None for what diverges."""
         return {
             **SCHEMA,
             "activation": self.activation,
@@ -110,7 +117,7 @@ class Recipe(ShownAsText):
             "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,
             "unit_gain": self.unit_gain,
-            "unit_chi_perp": self.unit_chi_perp,
+            "unit_chi_perp": None if self.unit_chi_perp == inf else self.unit_chi_perp,
             "input_square": self.input_square,
             "layers": [asdict(layer) for layer in self.layers],
         }
@@ -173,12 +180,13 @@ def recipe(
     first = alone if repeated.skips else repeated
     constant, _, drawn = first.maps.parts(first.C_b, first.C_W)
     start = first.K
+    jumps = bool(read_activation(activation).kinks(0))
     return Recipe(
         activation=answer.activation,
         point=repeated.point,
         gain=sqrt(repeated.C_W),
         unit_gain=sqrt(repeated.unit_weight),
-        unit_chi_perp=repeated.unit.chi_perp(repeated.unit_weight),
+        unit_chi_perp=inf if jumps else repeated.unit.chi_perp(repeated.unit_weight),
         input_square=None if start is None else float((start - constant) / drawn),
         layers=tuple(_layers(widths, repeated, first, _speed(repeated.point, alone.point))),
         layer=maps.layer,

@@ -1,22 +1,15 @@
-"""Kernels of more samples than memory holds: computed by blocks, kept in files others read.
-
-A task takes the kernels of some chunks of samples with each other, and each chunk with itself
-comes with every task it is in. So few tasks should share a chunk, and each pair of chunks should
-be in one task alone. Finite projective planes do that: of $q^2 + q + 1$ chunks, as many tasks have
-$q + 1$ each, and every two chunks are together in one (O. Veblen and W. H. Bussey 1906). All tasks
-together then take $1 + 1/q$ times the pairs that there are.
-"""
+"""Kernels of more samples than memory holds: computed by blocks, kept in files others read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, as_completed
-from dataclasses import dataclass
-from itertools import combinations_with_replacement, pairwise, product
-from math import isqrt
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, pairwise
+from math import isqrt, prod
 from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
@@ -26,13 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt._version import VERSION
 from symdlt.activations import Activation
-from symdlt.definitions import Network
+from symdlt.definitions import Network, program_of
 from symdlt.display import ShownAsText
-from symdlt.errors import KernelError
+from symdlt.errors import KernelError, require
 from symdlt.files import write_whole
 from symdlt.networks.evaluation import propagate
+from symdlt.networks.lots import Lot, lots
 from symdlt.networks.numbers import real_numbers
+from symdlt.networks.one_position import stays_at_one_position
 from symdlt.networks.requests import asked_tensors, axes, check_data, check_network, check_running
+from symdlt.networks.workers import errors_of_workers, submitted
 from symdlt.progress import track
 from symdlt.tables import library
 
@@ -48,31 +44,10 @@ BYTES, BYTES_EACH = 80.0, 40.0
 INTERPRETER = 1.5e8
 # Convention: below this memory nothing useful is done.
 LEAST_MEMORY = 2e8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lot:
-    """Chunks of samples whose kernels with each other are one task.
-
-    Attributes:
-        number: of the task.
-        chunks: the first sample of each chunk, and that after its last.
-        own: those of them whose kernel with itself this task writes.
-    """
-
-    number: int
-    chunks: tuple[tuple[int, int], ...]
-    own: frozenset[tuple[int, int]]
-
-    @property
-    def samples(self) -> list[int]:
-        """The samples of all chunks, in their order."""
-        return [sample for chunk in self.chunks for sample in range(*chunk)]
-
-    @property
-    def size(self) -> int:
-        """How many samples it has."""
-        return sum(end - start for start, end in self.chunks)
+# Bound: at a condition number of 1e10 a double leaves six digits of an inverse.
+SINGULAR = 1e-10
+# Where functions are looked at, to tell a network from another.
+PLACES = np.linspace(-3.0, 3.0, 61)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,15 +77,11 @@ class KernelStore(ShownAsText):
             KernelError: if there is none.
         """
         path = Path(folder)
-        try:
-            header = json.loads((path / HEADER).read_text())
-            samples, size, names = header["samples"], header["lot"], tuple(header["names"])
-        except (OSError, ValueError, KeyError, TypeError) as reason:
-            raise KernelError(
-                f"There is no store of kernels in {str(path)!r}: {short_repr(str(reason))}. "
-                "Make one with store_kernels."
-            ) from reason
-        return cls(path, names, samples, tuple(lots(samples, size)))
+        header = _header(path)
+        store = cls(path, tuple(header["names"]), header["samples"], ())
+        for name in store.names:
+            store.checked_file(name)
+        return replace(store, lots=tuple(lots(store.samples, header["lot"])))
 
     @property
     def missing(self) -> list[Lot]:
@@ -124,6 +95,23 @@ class KernelStore(ShownAsText):
     def file(self, name: str) -> Path:
         """The file of a kernel."""
         return self.folder / f"{name}.npy"
+
+    def checked_file(self, name: str) -> np.memmap[Any, Any]:
+        """The file of a kernel, mapped for reading.
+
+        Raises:
+            KernelError: if it is not there, or not as it was made.
+        """
+        try:
+            found = np.load(self.file(name), mmap_mode="r")
+            if (found.shape, found.dtype) != ((self.samples,) * 2, np.float64):
+                raise ValueError(f"it holds an array {found.shape} of {found.dtype}")
+        except (OSError, ValueError, EOFError) as reason:
+            raise KernelError(
+                f"The store in {str(self.folder)!r} is damaged: {self.file(name).name}: {reason}. "
+                "Remove the folder, and call store_kernels again."
+            ) from reason
+        return found  # type: ignore[no-any-return]
 
     def __getitem__(self, name: str) -> np.memmap[Any, Any]:
         """A kernel of shape (N, N), on the disk.
@@ -140,14 +128,18 @@ class KernelStore(ShownAsText):
                 f"{len(self.missing)} of {len(self.lots)} tasks are missing in "
                 f"{str(self.folder)!r}. Call store_kernels again, as before, to go on."
             )
-        return np.load(self.file(name), mmap_mode="r")  # type: ignore[no-any-return]
+        return self.checked_file(name)
 
     def to_dask(self, name: str, chunk: int = 2000) -> Any:
         """A kernel as an array of dask, in square chunks.
 
         Raises:
+            KernelError: if the chunks have no size.
             MissingLibraryError: if dask is not installed.
         """
+        require(chunk, int, "a number of samples", "Give one such as 2000.")
+        if chunk < 1:
+            raise KernelError(f"chunk is {chunk}. It is a number of samples. Give 2000 or so.")
         return library("dask.array", "large").from_array(self[name], chunks=(chunk, chunk))
 
     def solve(self, name: str, right: ArrayLike, ridge: float = 0.0) -> Array:
@@ -161,7 +153,7 @@ class KernelStore(ShownAsText):
             ridge: ρ.
 
         Raises:
-            KernelError: if the matrix is not positive, or right does not fit.
+            KernelError: if the matrix is singular or not positive, or right does not fit.
             MissingLibraryError: if SciPy is not installed.
         """
         linalg = library("scipy.linalg", "large")
@@ -171,10 +163,19 @@ class KernelStore(ShownAsText):
                 f"right has the shape {known.shape}. It has a row for each of the first samples of "
                 f"the store, which has {self.samples}. Give N_A targets, or an array (N_A, n_L)."
             )
+        added = real_numbers("ridge", ridge, "a number such as 1e-3")
+        if added.ndim or not 0.0 <= added < np.inf or not np.isfinite(known).all():
+            raise KernelError(
+                f"ridge is {short_repr(ridge)}, and right has {known.size} numbers. A ridge is not "
+                "negative, and all numbers are finite. Correct them."
+            )
         matrix = np.array(self[name][: len(known), : len(known)])
-        matrix.ravel()[:: len(known) + 1] += ridge
+        matrix.ravel()[:: len(known) + 1] += float(added)
         try:
             factor = linalg.cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+            ends = factor[0].diagonal()
+            if not ends.min() > SINGULAR**0.5 * ends.max():
+                raise linalg.LinAlgError("it is singular up to rounding")
         except linalg.LinAlgError as reason:
             raise KernelError(
                 f"{name} of the first {len(known)} samples has no inverse: {reason}. "
@@ -218,6 +219,7 @@ def store_kernels(
     Raises:
         KernelError: if the folder has kernels of something else, for too little memory, and as for
             `propagate`.
+        OSError: with the name of a file that cannot be written, as on a full disk.
 
     >>> from tempfile import TemporaryDirectory
     >>> from symdlt import MLP
@@ -231,46 +233,51 @@ def store_kernels(
     check_network(net)
     check_running(executor, progress)
     data = check_data(x, not net.is_dense)
-    names = asked_tensors([tensors] if isinstance(tensors, str) else [*tensors])
+    names = asked_tensors(tensors)
     if any(axes(name) != 2 or "." in name for name in names):
         raise KernelError(
             f"A store holds G and H, and {' '.join(names)} were asked for. "
             "Tensors of more axes are had in blocks by propagate(…, blocks=…)."
         )
-    store = _opened(Path(folder), net, data, names, _most_samples(memory, net.depth))
+    store = _opened(Path(folder), net, data, names, _most_samples(memory, net, data))
     missing = store.missing
     work = [float(lot.size) ** 2 for lot in missing]
     if executor is None:
         for lot in track(missing, "storing kernels, task", progress, work):
             _fill(store, lot, net, data[lot.samples])
         return store
-    waiting = [executor.submit(_fill, store, lot, net, data[lot.samples]) for lot in missing]
+    waiting: list[Future[None]] = []
     try:
-        done = as_completed(waiting)
-        for _ in track(range(len(waiting)), "storing kernels, task", progress, work):
-            next(done).result()
-    except (BrokenExecutor, CancelledError) as reason:
-        raise KernelError(
-            f"A task was not done: {str(reason) or type(reason).__name__}. A worker of the "
-            "executor died, as for want of memory, or the executor was shut down. What is done is "
-            f"kept in {str(store.folder)!r}: call store_kernels again with a new executor, less "
-            "memory or fewer workers."
-        ) from reason
+        with errors_of_workers(net.activation):
+            for lot in missing:
+                waiting.append(submitted(executor, _fill, store, lot, net, data[lot.samples]))
+            done = as_completed(waiting)
+            for _ in track(range(len(waiting)), "storing kernels, task", progress, work):
+                next(done).result()
     finally:
         for future in waiting:
             future.cancel()
     return store
 
 
-def _most_samples(memory: float, depth: int) -> int:
-    """How many samples a task may have."""
+def _most_samples(memory: float, net: Network, data: Array) -> int:
+    """How many samples a task may have.
+
+    Of positions, pairs go at one offset, or else all of them are pairs of their own.
+    """
     number = real_numbers("memory", memory, "a number of bytes such as 2e9")
     if number.ndim or not LEAST_MEMORY <= number < np.inf:
         raise KernelError(
             f"memory is {short_repr(memory)}. It is in bytes. "
             f"Give a number of at least {LEAST_MEMORY:g}, such as 2e9."
         )
-    return isqrt(int((float(number) - INTERPRETER) / (BYTES + BYTES_EACH * depth)))
+    places = prod(data.shape[2:])
+    if places > 1:
+        sized = net.resized(n_0=data.shape[1], positions=data.shape[2:])
+        program = program_of(sized, learning=not sized.missing_rates)
+        places = places if stays_at_one_position(program) else places**2
+    each = (BYTES + BYTES_EACH * net.depth) * places
+    return isqrt(int((float(number) - INTERPRETER) / each))
 
 
 def _opened(
@@ -279,20 +286,25 @@ def _opened(
     """The store in a folder, which is made if there is none."""
     digest = _digest(net, data, names)
     if (folder / HEADER).exists():
-        header = json.loads((folder / HEADER).read_text())
+        header = _header(folder)
         if header.get("digest") != digest:
             raise KernelError(
-                f"The folder {str(folder)!r} has the kernels {short_repr(header.get('names'))} of "
+                f"The folder {str(folder)!r} has the kernels {' '.join(header['names'])} of "
                 f"{header.get('network')!r}: another network, other data, or another version of "
                 "symdlt. Give another folder, or remove this one."
             )
         return KernelStore.open(folder)
+    found = KernelStore(folder, names, len(data), tuple(lots(len(data), most)))
+    shape, size = (len(data), len(data)), 8 * len(data) ** 2
+    if folder.exists():
+        _refuse_others(found, size)
     (folder / "done").mkdir(parents=True, exist_ok=True)
     for stale in (folder / "done").iterdir():
         stale.unlink()
     for name in names:
-        shape = (len(data), len(data))
-        np.lib.format.open_memmap(folder / f"{name}.npy", "w+", np.float64, shape).flush()
+        made = np.lib.format.open_memmap(found.file(name), "w+", np.float64, shape)
+        _reserve(found.file(name), made.offset + size)
+        made.flush()
     header = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -303,7 +315,49 @@ def _opened(
         "lot": most,
     }
     write_whole(folder / HEADER, json.dumps(header, indent=1))
-    return KernelStore.open(folder)
+    return found
+
+
+def _header(folder: Path) -> dict[str, Any]:
+    """What is known of a store.
+
+    Raises:
+        KernelError: if there is none, or it is none of ours.
+    """
+    try:
+        header = json.loads((folder / HEADER).read_text("utf-8"))
+        whole = [type(header[key]) is int and header[key] > 0 for key in ("samples", "lot")]
+        if header["schema"] != SCHEMA or not all(whole) or not {*header["names"]} <= {"G", "H"}:
+            raise ValueError(f"its header is none of version {SCHEMA}")
+    except (OSError, ValueError, LookupError, TypeError) as reason:
+        raise KernelError(
+            f"There is no store of kernels in {str(folder)!r}: {type(reason).__name__}: {reason}. "
+            "Make one with store_kernels, in a folder that is empty or not there yet."
+        ) from reason
+    return header  # type: ignore[no-any-return]
+
+
+def _refuse_others(store: KernelStore, size: int) -> None:
+    """Refuse a folder with files that are not what an interrupted beginning leaves."""
+    known = {store.file(name).name for name in store.names}
+    for path in store.folder.iterdir():
+        ours = path.name in known and path.stat().st_size >= size
+        empty = path.name == "done" and path.is_dir() and not any(path.iterdir())
+        if not (ours or empty or path.name.startswith(f".{HEADER}")):
+            raise KernelError(
+                f"The folder {str(store.folder)!r} has {path.name!r} in it, and no store. Kernels "
+                "go into a folder of their own. Give one that is empty or not there yet."
+            )
+
+
+def _reserve(file: Path, size: int) -> None:
+    """Take the room of a file on the disk, where systems can: a full one is no time for signals."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            with file.open("r+b") as opened:
+                os.posix_fallocate(opened.fileno(), 0, size)
+        except OSError as reason:
+            raise type(reason)(reason.errno, reason.strerror, str(file)) from reason
 
 
 def _digest(net: Network, data: Array, names: tuple[str, ...]) -> str:
@@ -312,7 +366,7 @@ def _digest(net: Network, data: Array, names: tuple[str, ...]) -> str:
     functions = (
         repr(given.to_sympy())
         if isinstance(given, Activation)
-        else [getattr(one, "__qualname__", repr(type(one))) for one in given]
+        else [np.asarray(one(PLACES)).tolist() for one in given]
     )
     parts = [VERSION, functions, net.widths, net.values, list(map(repr, net.layers)), net.inner]
     text = json.dumps([*parts, data.shape, names])
@@ -335,56 +389,3 @@ def _fill(store: KernelStore, lot: Lot, net: Network, data: Array) -> None:
             target[slice(*lot.chunks[b]), slice(*lot.chunks[a])] = block.T
         target.flush()
     write_whole(store.mark(lot), b"")
-
-
-def lots(samples: int, most: int) -> Iterator[Lot]:
-    """The tasks for some samples, of which each has at most so many.
-
-    >>> [lot.chunks for lot in lots(4, 10)]
-    [((0, 4),)]
-    >>> [[start for start, _ in lot.chunks] for lot in lots(7, 3)][:3]
-    [[4, 5, 6], [1, 3, 4], [2, 3, 6]]
-    """
-    if samples <= most:
-        chunks, members = [(0, samples)], [[0]]
-    else:
-        order = next(
-            (q for q in range(2, samples) if _is_prime(q) and _largest(samples, q) <= most), 0
-        )
-        if not order:
-            raise KernelError(
-                f"So little memory has room for {most} of {samples} samples at a time. "
-                "Give more memory, or fewer samples."
-            )
-        points = [*_points(order)]
-        parts = [samples * part // len(points) for part in range(len(points) + 1)]
-        chunks = [*pairwise(parts)]
-        members = [
-            [k for k, point in enumerate(points) if _is_on(point, line, order)] for line in points
-        ]
-    seen: set[int] = set()
-    for number, some in enumerate(members):
-        own = frozenset(chunks[k] for k in some if k not in seen)
-        seen.update(some)
-        yield Lot(number, tuple(chunks[k] for k in some), own)
-
-
-def _largest(samples: int, order: int) -> int:
-    """How many samples a task has at most in a projective plane of an order."""
-    return (order + 1) * -(-samples // (order**2 + order + 1))
-
-
-def _points(order: int) -> Iterator[tuple[int, int, int]]:
-    """The points of the projective plane over the numbers modulo a prime; lines are alike."""
-    numbers = range(order)
-    yield from ((1, a, b) for a, b in product(numbers, repeat=2))
-    yield from ((0, 1, a) for a in numbers)
-    yield (0, 0, 1)
-
-
-def _is_on(point: tuple[int, ...], line: tuple[int, ...], order: int) -> bool:
-    return sum(a * b for a, b in zip(point, line, strict=True)) % order == 0
-
-
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % k for k in range(2, isqrt(number) + 1))

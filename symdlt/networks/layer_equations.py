@@ -149,7 +149,14 @@ class LayerEquations:
             equations = tuple(map(_read_equation, document["equations"]))
             layer = read_layer_definition(document["layer"])
             return cls(tensor(document["tensor"]), layer, equations)
-        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as reason:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+        ) as reason:
             problem = f"missing {reason}" if type(reason) is KeyError else str(reason)
             raise SchemaError(
                 f"The text is no document with equations of a layer: {problem[:200]}. "

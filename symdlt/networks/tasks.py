@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import comb
-from reprlib import repr as short_repr
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
-from symdlt.activations.checks import Function
 from symdlt.definitions import Network
-from symdlt.errors import ActivationError, InputError, KernelError
+from symdlt.errors import KernelError
 from symdlt.kernels import many_inputs, single_input
 from symdlt.means import KernelInputError
 from symdlt.networks.layer_means import (
@@ -30,6 +27,7 @@ from symdlt.networks.layer_means import (
     layer_means,
 )
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes
+from symdlt.networks.workers import errors_of_workers, submitted
 from symdlt.progress import LAYERS_FROM, Progress, track
 
 Array = NDArray[np.float64]
@@ -328,27 +326,14 @@ def results(
         yield from map(run, track(tasks, "propagating, task", progress, weights))
         return
     waiting: deque[Future[list[dict[str, Array]]]] = deque()
+    weights = [*map(_work, tasks)]
     try:
-        for task in tasks:
-            waiting.append(_submitted(executor, task))
-        for _ in track(range(len(waiting)), "propagating, task", progress, [*map(_work, tasks)]):
-            yield waiting[0].result()
-            waiting.popleft()
-    except (BrokenExecutor, CancelledError) as reason:
-        raise KernelError(
-            f"A task was not done: {_said(reason)}. A worker of the "
-            "executor died, as for want of memory or of the functions of the activation, or the "
-            "executor was shut down. Use a new one, with fewer workers; a script that starts "
-            'processes needs `if __name__ == "__main__":`.'
-        ) from reason
-    except (pickle.PicklingError, AttributeError, TypeError) as reason:
-        if _travels(tasks[0].mlp.activation):
-            raise
-        raise ActivationError(
-            f"The functions of the activation cannot be sent to another process: {reason}. "
-            "They were given as a list. "
-            "Define them with def at the top of a module, or give the activation as text."
-        ) from reason
+        with errors_of_workers(tasks[0].mlp.activation):
+            for task in tasks:
+                waiting.append(submitted(executor, run, task))
+            for _ in track(range(len(waiting)), "propagating, task", progress, weights):
+                yield waiting[0].result()
+                waiting.popleft()
     finally:
         for future in waiting:
             future.cancel()
@@ -363,33 +348,3 @@ def _work(task: Task) -> float:
         return float(len(task.samples))
     samples, four = len(task.overlap), any(axes(name) == 4 for name in task.names)
     return float(comb(samples + 3, 4) if four else comb(samples + 1, 2))
-
-
-def _submitted(executor: Executor, task: Task) -> Future[list[dict[str, Array]]]:
-    try:
-        future = executor.submit(run, task)
-    except BrokenExecutor:
-        raise
-    except RuntimeError as reason:
-        raise KernelError(
-            f"The executor takes no work: {_said(reason)}. It was given as `executor`. "
-            "Use a new one, and leave its `with` block only when the work is done."
-        ) from reason
-    if not isinstance(future, Future):
-        raise InputError(
-            f"{short_repr(future)} is not a future. It was returned by `submit` of the executor. "
-            "Give a ThreadPoolExecutor, a ProcessPoolExecutor or one like them."
-        )
-    return future
-
-
-def _said(reason: Exception) -> str:
-    return str(reason).rstrip(".") or type(reason).__name__
-
-
-def _travels(what: Activation | tuple[Function, ...]) -> bool:
-    try:
-        pickle.dumps(what)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True

@@ -283,6 +283,20 @@ def test_the_series_is_within_its_stated_error_and_not_far_below():
     assert min(ratios) > 0.05
 
 
+@pytest.mark.parametrize("K", [10.0, 100.0, 1000.0])
+def test_the_stated_error_knows_of_rules_that_are_too_coarse(K):
+    """Where tanh is steep for the step, no degree helps."""
+    given = {"C_b": 0.0, "C_W": 1.0, "lambda_b": 0.0, "lambda_W": 0.0}
+    overlap = K * np.array([[1.0, 0.5], [0.5, 1.0]])
+    right = MLP(activation="tanh", widths=[9], C_b=0.0, C_W=1.0).propagate(
+        np.linalg.cholesky(2.0 * overlap), ["G"]
+    )["G"][-1]
+    for step in (0.1, 0.05):
+        found = many("tanh").propagate(overlap, 2, degree=128, step=step, **given)["G"][1]
+        bound = many("tanh").series_error(overlap, 128, step)[0]
+        assert (np.abs(found - right) <= bound + 1e-13).all()
+
+
 def test_a_moved_rule_tells_its_error():
     fine = one("tanh").propagate(0.8, DEPTH, **NUMBERS)["R"][-1]
     coarse, moved = (

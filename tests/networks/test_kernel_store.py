@@ -11,10 +11,10 @@ from multiprocessing import get_all_start_methods, get_context
 import numpy as np
 import pytest
 
-from symdlt import MLP
+from symdlt import MLP, Network, propagate
 from symdlt.errors import KernelError, MissingLibraryError
 from symdlt.networks import KernelStore, store_kernels
-from symdlt.networks.kernel_store import lots
+from symdlt.networks.lots import lots
 
 NET = MLP(activation="tanh", widths=[20, 20], C_b=0.1, C_W=1.2, lambda_b=0.1, lambda_W=1.0)
 X = np.random.default_rng(3).standard_normal((120, 5))
@@ -131,6 +131,81 @@ def test_a_store_is_not_taken_for_another(tmp_path):
     store_kernels(NET, X, tmp_path, "G", memory=1e9)
 
 
+def test_functions_are_told_by_their_values(tmp_path):
+    def net(*functions):
+        return MLP(activation=functions, widths=[20], C_b=0.1, C_W=1.2)
+
+    store_kernels(net(lambda z: np.tanh(z), lambda z: 1 - np.tanh(z) ** 2), X, tmp_path, "G")
+    store_kernels(net(np.tanh, lambda z: 1 - np.tanh(z) ** 2), X, tmp_path, "G")
+    with pytest.raises(KernelError, match="another network"):
+        store_kernels(net(lambda z: np.sin(z), lambda z: np.cos(z)), X, tmp_path, "G")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "G.npy"])
+def test_files_of_others_are_not_touched(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(KernelError, match=f"has '{name}' in it, and no store"):
+        store_kernels(NET, X, tmp_path, "G")
+    assert (tmp_path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        "\x00",
+        '{"schema": 1, "samples": "a", "lot": 3, "names": ["G"]}',
+        '{"schema": 99, "samples": 3, "lot": 3, "names": ["G"]}',
+        '{"schema": 1, "samples": 3, "lot": 0, "names": ["G"]}',
+        '{"schema": 1, "samples": 3, "lot": 3, "names": ["X"]}',
+    ],
+)
+def test_headers_that_are_none(tmp_path, header):
+    (tmp_path / "store.json").write_text(header)
+    for opening in (KernelStore.open, lambda folder: store_kernels(NET, X, folder)):
+        with pytest.raises(KernelError, match="There is no store of kernels in"):
+            opening(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, b"damaged", b""])
+def test_kernels_that_are_lost_or_damaged(tmp_path, content):
+    store = store_kernels(NET, X, tmp_path)
+    store.file("H").unlink()
+    if content is not None:
+        store.file("H").write_bytes(content)
+    for reading in (
+        lambda: KernelStore.open(tmp_path),
+        lambda: store_kernels(NET, X, tmp_path),
+        lambda: store["H"],
+    ):
+        with pytest.raises(KernelError, match=r"is damaged: H\.npy"):
+            reading()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system reserves nothing")
+def test_a_full_disk_is_told_before_the_work(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*G\.npy"):
+        store_kernels(NET, X, tmp_path)
+
+
+def test_positions_take_memory_too(tmp_path):
+    image = np.random.default_rng(0).standard_normal((40, 2, 4, 4))
+    values = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.1, "lambda_W": 1.0}
+    layers = ["z' = b + W[3x3] s(z)", "z' = b + W[all] s(z)"]
+    net = Network("relu", [8], values, layers)
+    memory = 1.5e8 + 160 * 16 * 30**2
+    store = store_kernels(net, image, tmp_path, memory=memory)
+    assert max(lot.size for lot in store.lots) <= 30
+    np.testing.assert_allclose(store["H"], propagate(net, image, ["H"])["H"][-1], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -146,7 +221,7 @@ def test_what_is_refused(tmp_path, change, message):
 
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(KernelError, match="There is no store of kernels in"):
-        KernelStore.open(tmp_path)
+        KernelStore.open(tmp_path / "nothing")
     store = store_kernels(NET, X, tmp_path, "G", memory=SMALL)
     with pytest.raises(KernelError, match="The store has no kernel 'H'"):
         store["H"]
@@ -165,8 +240,14 @@ def test_regression(tmp_path):
     np.testing.assert_allclose(store.solve("H", y, 0.1), expected, rtol=1e-9)
     with pytest.raises(KernelError, match="has a row for each"):
         store.solve("H", np.zeros((200, 1)))
+    for ridge in (-1e3, np.nan):
+        with pytest.raises(KernelError, match="A ridge is not negative"):
+            store.solve("H", y, ridge)
+    with pytest.raises(KernelError, match="all numbers are finite"):
+        store.solve("H", np.full(3, np.inf))
+    twins = store_kernels(NET, np.vstack([X, X[3] + 1e-9]), tmp_path / "twins", "H")
     with pytest.raises(KernelError, match="has no inverse"):
-        store.solve("H", y, -1e3)
+        twins.solve("H", np.ones(121))
 
 
 def test_arrays_of_dask(tmp_path):

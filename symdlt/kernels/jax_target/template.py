@@ -330,7 +330,8 @@ shift: float = 0.0,
 
 SERIES_MEANING = """\
 degree: of the series; what it leaves out is bounded by `series_error`.
-step: that of the trapezoidal rule for its coefficients, in standard deviations.
+step: that of the trapezoidal rule for its coefficients, in standard deviations; its error
+    grows with the slope of the activation times sqrt(K), and is in `series_error` too.
 shift: by what part of a step its nodes are moved; what changes is the error of the rule.
 """
 
@@ -354,7 +355,7 @@ def series_error(
     degree: int = 64,
     step: float = 0.1,
 ) -> tuple[Array, Array]:
-    """Bounds of what the series of a degree leaves out of <s s> and <s' s'>, by pairs.
+    """Bounds of the errors of <s s> and <s' s'> by series and rule, for pairs.
 
     Args:
         $activation_meaning

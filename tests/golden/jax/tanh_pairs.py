@@ -290,20 +290,40 @@ def series_means(
 def left_out(
     functions: Sequence[Function], K: Array, degree: int, step: float
 ) -> tuple[Array, Array]:
-    """Bounds of what <s s> and <s' s'> lack at pairs of covariance K, by Parseval's sum.
+    """Bounds of what <s s> and <s' s'> lack at pairs of covariance K.
 
-    With R_i = <s' s'>_ii - sum b_m(i)^2 they are |K_ij rho^degree|/(degree + 1) and |rho|^degree
-    times sqrt(R_i R_j), by the inequality of Cauchy and Schwarz; R is known up to rounding.
+    Of the series, by Parseval's sum: with R_i = <s' s'>_ii - sum b_m(i)^2 these are
+    |K_ij rho^degree|/(degree + 1) and |rho|^degree times sqrt(R_i R_j), by the inequality of Cauchy
+    and Schwarz; R is known up to rounding. Of the rule, by how far means and coefficients move with
+    it by half a step, where what it gets wrong changes its sign.
     """
-    nodes, weights = trapezoid(step, 0.0, K.dtype)
     variance = jnp.diagonal(K)
-    s1 = functions[1](root(variance)[:, None] * nodes)
-    norms = (s1 * s1) @ weights
-    b = weighted_polynomials(nodes, weights, degree) @ s1.T
-    rest = jnp.abs(norms - (b * b).sum(0)) + float(jnp.finfo(K.dtype).eps) * norms
+    (mean, b, norms), (other, moved, _) = (
+        resolved(functions, variance, degree, step, shift) for shift in (0.0, 0.5)
+    )
+    off, size = jnp.linalg.norm(b - moved, axis=0), jnp.linalg.norm(b, axis=0)
+    rest = jnp.abs(norms - size**2) + float(jnp.finfo(K.dtype).eps) * norms
     rho = jnp.abs(K) * inverse(root(variance))[:, None] * inverse(root(variance))[None, :]
-    slopes = rho**degree * root(rest)[:, None] * root(rest)[None, :]
-    return jnp.abs(K) * slopes / (degree + 1), slopes
+    series = rho**degree * root(rest)[:, None] * root(rest)[None, :]
+    rule = product_error(size, off)
+    kernel = jnp.abs(K) * (series / (degree + 1) + rule)
+    return kernel + product_error(jnp.abs(mean), jnp.abs(mean - other)), series + rule
+
+
+def resolved(
+    functions: Sequence[Function], variance: Array, degree: int, step: float, shift: float
+) -> tuple[Array, Array, Array]:
+    """<s>, b_m and <s' s'> of single samples, by one rule."""
+    nodes, weights = trapezoid(step, shift, variance.dtype)
+    s0, s1 = (function(root(variance)[:, None] * nodes) for function in functions[:2])
+    rows = weighted_polynomials(nodes, weights, degree)
+    return s0 @ weights, rows @ s1.T, (s1 * s1) @ weights
+
+
+def product_error(sizes: Array, errors: Array) -> Array:
+    """How far products of two numbers are off, if these are."""
+    mixed = sizes[:, None] * errors[None, :]
+    return mixed + mixed.T + errors[:, None] * errors[None, :]
 
 
 HYPERPARAMETERS = ("C_b", "C_W", "lambda_b", "lambda_W")
@@ -382,7 +402,7 @@ def series_error(
     degree: int = 64,
     step: float = 0.1,
 ) -> tuple[Array, Array]:
-    """Bounds of what the series of a degree leaves out of <s s> and <s' s'>, by pairs.
+    """Bounds of the errors of <s s> and <s' s'> by series and rule, for pairs.
 
     Args:
         K: the covariances of a layer of shape (N, N), such as propagate(…)["G"][l].
@@ -423,7 +443,8 @@ def propagate(
         variances: x_i.x_i/n_0 and y_j.y_j/n_0, from `overlaps` too, or None if x and y are the
             same inputs.
         degree: of the series; what it leaves out is bounded by `series_error`.
-        step: that of the trapezoidal rule for its coefficients, in standard deviations.
+        step: that of the trapezoidal rule for its coefficients, in standard deviations; its error
+            grows with the slope of the activation times sqrt(K), and is in `series_error` too.
         shift: by what part of a step its nodes are moved; what changes is the error of the rule.
         every_layer: whether all layers are returned, or the last one alone.
         dtype: float64 if left out, or float32.
