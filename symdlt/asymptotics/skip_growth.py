@@ -175,7 +175,7 @@ def _squares(read: Any, K: Any, total: Any, kept: Any, digits: int) -> Iterator[
         yield from list(enumerate(found))[1:]
     except TooNearError:
         raise SolutionError(
-            f"A skip of {float(xi):.6g} is so near to 1 that the sum over depths takes more than "
+            f"A skip of {float(xi):.15g} is so near to 1 that the sum over depths takes more than "
             "can be had. It is the part of z that a layer keeps. Give a smaller one, or fewer "
             "digits."
         ) from None

@@ -54,8 +54,9 @@ def skip_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
     weights = len(variances) - (maps.bias is not None)
     if weights != 1 or drawn != 1 or not 0 < kept < 1:
         raise SolutionError(
-            f"The layer {maps.layer} is none with a skip of less than 1 and one weight. What is "
-            "known of depth is of such layers and of the dense one. Give one such as "
+            f"The layer {maps.layer} keeps {float(kept):.6g} of the kernel, and has {weights} "
+            "weights. What is known of depth is of layers that keep more than nothing and less "
+            "than all of it, with one weight, and of the dense one. Give one such as "
             "\"z' = xi z + b + W s(z)\" with values={'xi': 0.8}."
         )
     return maps

@@ -124,8 +124,9 @@ def variance_of(value: Any, name: str, *, positive: bool = False) -> Any:
     number = None if isinstance(given, bytes | bool) else _exact(given)
     if number is None or not number.is_finite or number < 0 or (positive and number == 0):
         wanted = "positive" if positive else "zero or positive"
+        kind = "a variance" if name.startswith("C_") else "a number for this symbol of the layer"
         raise SolutionError(
-            f"{name} = {short_repr(value)} is not a variance. It must be a number that is "
+            f"{name} = {short_repr(value)} is not {kind}. It must be a number that is "
             f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
         )
     if number and not LEAST <= number <= MOST:

@@ -236,7 +236,7 @@ def store_kernels(
     names = asked_tensors(tensors)
     if any(axes(name) != 2 or "." in name for name in names):
         raise KernelError(
-            f"A store holds G and H, and {' '.join(names)} were asked for. "
+            f"A store holds G and H. Asked for: {' '.join(names)}. "
             "Tensors of more axes are had in blocks by propagate(…, blocks=…)."
         )
     store = _opened(Path(folder), net, data, names, _most_samples(memory, net, data))

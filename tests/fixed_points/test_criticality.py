@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 
 import mpmath
@@ -326,3 +327,10 @@ def test_command_line(capsys):
     assert json.loads(capsys.readouterr().out)["layers"][0]["weight_std"] == 0.5
     assert main(["criticality", "tanh", "--digits", "0"]) == 1
     assert "is not a number of digits" in capsys.readouterr().err
+
+
+def test_a_jump_has_no_susceptibility_in_a_recipe():
+    found = recipe("sign", [10, 64, 3])
+    assert found.unit_chi_perp == math.inf
+    assert found.to_dict()["unit_chi_perp"] is None
+    assert "where chi_perp diverges, as the activation jumps" in str(found)
