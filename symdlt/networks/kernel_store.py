@@ -37,6 +37,8 @@ Array = NDArray[np.float64]
 # The version of the format.
 SCHEMA = 1
 HEADER = "store.json"
+# An empty file that is there from the first moment on.
+BEGUN = ".begun"
 # Measured, G and H: bytes that a task takes for each pair of its samples, and as many more for each
 # layer.
 BYTES, BYTES_EACH = 80.0, 40.0
@@ -296,9 +298,8 @@ def _opened(
         return KernelStore.open(folder)
     found = KernelStore(folder, names, len(data), tuple(lots(len(data), most)))
     shape, size = (len(data), len(data)), 8 * len(data) ** 2
-    if folder.exists():
-        _refuse_others(found, size)
-    (folder / "done").mkdir(parents=True, exist_ok=True)
+    _claim(folder)
+    (folder / "done").mkdir(exist_ok=True)
     for stale in (folder / "done").iterdir():
         stale.unlink()
     for name in names:
@@ -337,17 +338,20 @@ def _header(folder: Path) -> dict[str, Any]:
     return header  # type: ignore[no-any-return]
 
 
-def _refuse_others(store: KernelStore, size: int) -> None:
-    """Refuse a folder with files that are not what an interrupted beginning leaves."""
-    known = {store.file(name).name for name in store.names}
-    for path in store.folder.iterdir():
-        ours = path.name in known and path.stat().st_size >= size
-        empty = path.name == "done" and path.is_dir() and not any(path.iterdir())
-        if not (ours or empty or path.name.startswith(f".{HEADER}")):
-            raise KernelError(
-                f"The folder {str(store.folder)!r} has {path.name!r} in it, and no store. Kernels "
-                "go into a folder of their own. Give one that is empty or not there yet."
-            )
+def _claim(folder: Path) -> None:
+    """Make a folder ours, which one with files of others is not.
+
+    Raises:
+        KernelError: if it has any, and no mark that a store was begun there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    others = [path.name for path in folder.iterdir()]
+    if others and BEGUN not in others:
+        raise KernelError(
+            f"The folder {str(folder)!r} has {min(others)!r} in it, and no store. Kernels go into "
+            "a folder of their own. Give one that is empty or not there yet."
+        )
+    (folder / BEGUN).touch()
 
 
 def _reserve(file: Path, size: int) -> None:
