@@ -267,7 +267,7 @@ def test_what_is_left_open_says_why():
     ):
         with pytest.raises(SolutionError, match=match):
             exponents(name, ["V"], **skip)
-    with pytest.raises(SolutionError, match="keeps 0.5 of the kernel, and has 2 weights"):
+    with pytest.raises(SolutionError, match=r"keeps 0\.5 of the kernel, and has 2 weights"):
         exponents("tanh", ["V"], layer="z' = b + W s(z) + U z", values={"C_U": 0.5})
     with pytest.raises(SolutionError, match="to start at"):
         exponents("tanh", ["V"], **skip, at_fixed_point=True)
