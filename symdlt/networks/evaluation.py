@@ -36,6 +36,10 @@ from symdlt.networks.requests import (
 from symdlt.networks.streams import check_streams, stream_tensors
 from symdlt.networks.tasks import MOST_SAMPLES, plan, results
 
+# Of more samples, those in no block are not read: their overlaps would take more than 32 MB. Of
+# fewer they are, so that a block has the bytes that it has among all. Convention.
+MANY = 2000
+
 
 @np.errstate(divide="warn", over="warn", invalid="warn", under="ignore")
 def propagate(
@@ -94,9 +98,14 @@ def propagate(
     # Functions that the user has not given can be given: of too few, none are left out.
     written = isinstance(mlp.activation, Activation)
     names = _had(partial(check_activation, mlp), names, all_of_them and written)
-    chosen = check_blocks(blocks, names, len(data))
-    _check_size(mlp, names, chosen, len(data))
-    overlap = overlaps(data)
+    asked = check_blocks(blocks, names, len(data))
+    used = [*range(len(data))]
+    if len(data) > MANY:
+        used = sorted({sample for block in asked for sample in block})
+    number = {sample: place for place, sample in enumerate(used)}
+    chosen = tuple(tuple(number[sample] for sample in block) for block in asked)
+    _check_size(mlp, names, chosen, len(used))
+    overlap = overlaps(data[used])
     entries = [np.array(block) for block in chosen[:2]]
     names = _had(lambda some: check_jumps(mlp, overlap, some, entries), names, all_of_them)
     chosen = chosen[: max(axes(name) for name in names)]
@@ -110,7 +119,7 @@ def propagate(
             for place, arrays in zip(item.places, part, strict=True):
                 for name, array in arrays.items():
                     found[name][:, *place] = array
-    return Propagation(found, mlp.widths, chosen)
+    return Propagation(found, mlp.widths, asked[: len(chosen)])
 
 
 def _had(

@@ -256,6 +256,18 @@ def test_an_executor_that_is_shut_down(kind):
         MLP3.propagate(X, ["V"], executor=executor)
 
 
+def test_samples_in_no_block_are_not_read():
+    """Of 200 000 samples the overlaps alone would take 320 GB."""
+    x = np.random.default_rng(0).standard_normal((200_000, 2))
+    blocks = ([7, 199_999], [5], [7], [31])
+    found = MLP3.propagate(x, ["G", "V"], blocks=blocks)
+    few = MLP3.propagate(x[[5, 7, 31, 199_999]], ["G", "V"])
+    assert found.blocks == tuple(map(tuple, blocks))
+    cut = np.ix_(range(3), [1, 3], [0], [1], [2])
+    np.testing.assert_allclose(found["V"], few["V"][cut], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["G"], few["G"][np.ix_(range(3), [1, 3], [0])], rtol=1e-12)
+
+
 def test_a_cluster():
     distributed = pytest.importorskip("distributed")
     alone = MLP3.propagate(X, ["V"])
@@ -463,7 +475,7 @@ def test_memory_is_estimated_first():
     with pytest.raises(KernelError, match=r"take about .* GB of memory. .* only the blocks"):
         MLP3.propagate(np.ones((1000, 2)), ["V"])
     with pytest.raises(KernelError, match=r"take about .* GB of memory"):
-        MLP3.propagate(np.ones((10**6, 1)), ["G"], blocks=([0], [1]))
+        MLP3.propagate(np.ones((10**6, 1)), ["G"])
 
 
 @pytest.mark.parametrize("activation", ["tanh(1000*z)", "tanh(z) + tanh(1000*z)/10"])
