@@ -103,6 +103,8 @@ def test_a_system_without_sysconf_has_no_bound(monkeypatch):
 def test_an_interrupt_has_its_own_exit_code():
     code = (
         "import os, signal, sys, threading; from symdlt.__main__ import main; "
+        # where a shell runs it behind, interrupts are ignored unless told
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
         "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start(); "
         "sys.argv = ['symdlt', 'list', '--order', '4']; sys.exit(main())"
     )
