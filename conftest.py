@@ -2,6 +2,8 @@
 
 from importlib.util import find_spec
 
+import pytest
+
 NEEDING = {
     "jax": ["symdlt/kernels/jax_target/running/*.py", "tests/golden/jax/*.py"],
     "neural_tangents": ["tests/benchmarks/bench_jax.py"],
@@ -9,3 +11,10 @@ NEEDING = {
 collect_ignore_glob = [
     pattern for name, patterns in NEEDING.items() if not find_spec(name) for pattern in patterns
 ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Examples of kernels in JAX take compilers; they are slow tests."""
+    for item in items:
+        if item.path.match("golden/jax/*.py"):
+            item.add_marker(pytest.mark.slow)

@@ -190,6 +190,7 @@ def test_growth_of_pairs_of_slopes_is_the_closed_sum(text, left, right, xi):
         assert abs(mpmath.mpf(str(found.growth)) / expected - 1) < mpmath.mpf(10) ** -20
 
 
+@pytest.mark.slow
 def test_growth_of_relu_is_that_of_a_deep_network():
     """The last layer of the recursion over pairs of depths."""
     xi = 0.5**0.5
@@ -202,6 +203,7 @@ def test_growth_of_relu_is_that_of_a_deep_network():
     assert float(found.last_layer) == pytest.approx(2.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["relu", "leaky_relu(z, 1/5)"])
 def test_all_that_lines_gather_is_that_of_a_deep_network(text):
     """The p-th differences of a polynomial of degree p, up to what falls with ξ."""
