@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import factorial, prod
 from numbers import Integral
 from reprlib import repr as short_repr
 from typing import Any
@@ -182,12 +183,19 @@ def mutual_information(first: int, second: int) -> tuple[Fraction, Fraction]:
 
 def _relative_entropy(outputs: int) -> tuple[Fraction, Fraction]:
     """The numbers of v² and v³ in the relative entropy of outputs and independent ones."""
-    half = Fraction(outputs, 2)
     # Of s² in exp(ts/2(1+s)) (1+s)^(-N/2): t^j/(2^j j!) times that in s^j (1+s)^(-N/2-j).
-    wave = (half * (half + 1) / 2, -(half + 1) / 2, Fraction(1, 8))
+    wave = tuple(
+        Fraction(1, 2**j * factorial(j)) * _binomial(-Fraction(outputs, 2) - j, 2 - j)
+        for j in range(3)
+    )
     square = polynomial_product(wave, wave)
     cube = polynomial_product(square, wave)
     return _mean(square, outputs) / 2, -_mean(cube, outputs) / 6
+
+
+def _binomial(power: Fraction, k: int) -> Fraction:
+    """The number of s^k in (1+s)^power."""
+    return prod((power - i for i in range(k)), start=Fraction(1)) / factorial(k)
 
 
 def _mean(polynomial: tuple[Any, ...], outputs: int) -> Fraction:

@@ -27,6 +27,7 @@ from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.half_moments import half_moments
 from symdlt.asymptotics.scale_invariant import HomogeneousMeans
 from symdlt.asymptotics.skip_growth import SkipGrowth
+from symdlt.asymptotics.skips import skip_of
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import tensor
 from symdlt.derivation import derive, to_z_form
@@ -75,7 +76,8 @@ def grown(dense: AsymptoticSolution, growth: SkipGrowth) -> AsymptoticSolution:
             what = "for tensors of order 1/n without second derivatives"
             unsolved.append((a.name, UNSOLVED.format(a.name, what)))
         else:
-            known[a.name] = _gathered(a, _Lines(slopes, growth, K), known, numbers)
+            dense_weight = dict(dense.hyperparameters)["C_W"]
+            known[a.name] = _gathered(a, _Lines(slopes, growth, K, dense_weight), known, numbers)
     changed = dict(growth.point.variances)
     return replace(
         dense,
@@ -130,11 +132,13 @@ class _Lines:
         slopes: to the left and to the right.
         growth: with the critical point.
         K: the kernel, a symbol.
+        dense_weight: the C_W of dense layers, with which both susceptibilities are 1.
     """
 
     slopes: tuple[Any, Any]
     growth: SkipGrowth
     K: Any
+    dense_weight: Any
 
     @property
     def squares(self) -> tuple[Any, Any]:
@@ -167,8 +171,8 @@ class _Lines:
 
     @property
     def kept(self) -> Any:
-        """The part of K that a layer keeps: what C_W leaves at criticality."""
-        return 1 - self.growth.point.C_W * sum(self.squares) / 2
+        """The part of K that a layer keeps."""
+        return skip_of(self.growth.layer, dict(self.growth.values)).parts(0, 0)[1]
 
 
 def _gathered(
@@ -202,7 +206,7 @@ def _fed(name: str, lines: _Lines, known: Mapping[str, Asymptote]) -> list[tuple
         if not any(one not in ("G", "H", name) for one in names):
             continue
         product = sp.Rational(*term.coefficient.as_integer_ratio())
-        values = {"C_W": 2 / sum(lines.squares)}
+        values = {"C_W": lines.dense_weight}
         for symbol, power in term.hyperparameters.named:
             product *= values.get(symbol, named(symbol)) ** power
         for bracket in term.brackets:

@@ -27,8 +27,8 @@ from symdlt.activations.nodes import joined
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.asymptotics.half_moments import half_moments
-from symdlt.asymptotics.skips import SKIP, skip_of
-from symdlt.definitions import FIELD, Layer
+from symdlt.asymptotics.skips import skip_of
+from symdlt.definitions import FIELD, RESIDUAL, Layer
 from symdlt.derivation import derive
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
@@ -98,7 +98,7 @@ class SkipGrowth(ShownAsText):
 
 def skip_growth(
     activation: Any,
-    layer: Layer | str = SKIP,
+    layer: Layer | str = RESIDUAL,
     values: Mapping[str, Any] | None = None,
     *,
     digits: int = DIGITS,

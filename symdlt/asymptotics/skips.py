@@ -31,8 +31,6 @@ from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.symbols import lambda_W as LAMBDA_W
 
-# The residual layer.
-SKIP = "z' = xi z + b + W s(z)"
 # Tensors that noise of neurons feeds by itself where the activation is a line.
 NOISY = ("V", "F", "B")
 

@@ -16,10 +16,7 @@ from symdlt.cli.options import (
     number,
     whole_numbers,
 )
-from symdlt.definitions import DENSE
-
-# The residual layer.
-SKIP = "z' = xi z + b + W s(z)"
+from symdlt.definitions import DENSE, RESIDUAL
 
 
 def register(commands: Commands) -> None:
@@ -40,7 +37,7 @@ def register(commands: Commands) -> None:
     )
     _add_repeated(command)
     command = _about(commands, "skip-growth", _skip_growth, "growth of V with a skip, by layer")
-    _add_repeated(command, SKIP)
+    _add_repeated(command, RESIDUAL)
     command = _about(commands, "optimal-aspect-ratio", _aspect_ratio, "depth over width")
     command.add_argument("--outputs", type=int, default=2, help="how many (default 2)")
     _add_repeated(command)

@@ -19,6 +19,7 @@ from symdlt.definitions.forests import OBSERVABLES as OBSERVABLES
 from symdlt.definitions.forests import PREACTIVATION as PREACTIVATION
 from symdlt.definitions.forests import Forest as Forest
 from symdlt.definitions.layers import DENSE as DENSE
+from symdlt.definitions.layers import RESIDUAL as RESIDUAL
 from symdlt.definitions.layers import Layer as Layer
 from symdlt.definitions.layers import dense_layer as dense_layer
 from symdlt.definitions.layers import function_text as function_text

@@ -313,3 +313,5 @@ def dense_layer(law: Law | None = None) -> Layer:
 
 
 DENSE = dense_layer()
+# The text of the layer with a skip that networks are given unless told.
+RESIDUAL = "z' = xi z + b + W s(z)"

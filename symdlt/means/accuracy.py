@@ -235,9 +235,11 @@ def steps_of(
     a^2 + b^2 + 2 rho a b beyond a Gaussian's are averaged away.
     """
     four = tuple(step_at(accuracy, accuracy.fourfold, root) for root in roots.tolist())
+    if len(roots) == 1:
+        return four
     two = tuple(step_at(accuracy, accuracy.double, root) for root in roots.tolist())
-    if len(roots) == 1 or accuracy.decays:
-        return four if len(roots) == 1 else two
+    if accuracy.decays:
+        return two
     slopes = left.loads / np.where(left.spread > 0.0, left.spread, 1.0)
     far = np.zeros(pairs.shape)
     for sign in (1.0, -1.0):

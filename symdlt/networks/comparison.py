@@ -18,7 +18,7 @@ from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
-from symdlt.networks.numbers import real_numbers
+from symdlt.networks.numbers import TOLERANCE, real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 from symdlt.networks.streams import named_activation, without_corrections
@@ -31,8 +31,6 @@ Array = NDArray[np.float64]
 
 # Groups of the jackknife: its error is known to 1/sqrt(2 * 100), or seven percent.
 GROUPS = 100
-# Of the means that the theory is made of, relative to their size.
-TOLERANCE = 1e-7
 # Convention: among a million entries, Gaussian noise exceeds five standard errors in half of all
 # comparisons, among ten thousand in half a percent.
 AGREEMENT = 5.0

@@ -18,7 +18,7 @@ from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
-from symdlt.networks.numbers import check_memory, real_numbers
+from symdlt.networks.numbers import TOLERANCE, check_memory, real_numbers
 from symdlt.networks.one_position import one_position_kernels, stays_at_one_position
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
@@ -49,7 +49,7 @@ def propagate(
     *,
     blocks: Sequence[Sequence[int]] | None = None,
     executor: Executor | None = None,
-    tolerance: float = 1e-7,
+    tolerance: float = TOLERANCE,
     progress: bool | None = None,
 ) -> Propagation:
     """The tensors of a network for given data, at every layer.

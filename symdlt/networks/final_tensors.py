@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from symdlt.definitions import Network
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import check_activation
+from symdlt.networks.numbers import TOLERANCE
 from symdlt.networks.requests import check_learning_rates, check_running, overlaps
 from symdlt.networks.tasks import Task, is_one_task, results
 
 Array = NDArray[np.float64]
-# As in `propagate`.
-TOLERANCE = 1e-7
 
 
 def final_tensors(

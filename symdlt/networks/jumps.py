@@ -12,12 +12,10 @@ from symdlt.definitions import Network
 from symdlt.errors import ActivationError
 from symdlt.means import has_infinite_pair, meeting_jumps
 from symdlt.networks.layer_means import kinks_of, orders_of
+from symdlt.networks.numbers import TOLERANCE
 from symdlt.networks.tasks import Task, run
 
 Array = NDArray[np.float64]
-
-# That of means over four samples, of which K has none.
-TOLERANCE = 1e-7
 
 
 def check_jumps(

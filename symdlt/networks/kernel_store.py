@@ -25,7 +25,7 @@ from symdlt.errors import KernelError, require
 from symdlt.files import write_whole
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.lots import Lot, lots
-from symdlt.networks.numbers import real_numbers
+from symdlt.networks.numbers import SINGULAR, real_numbers
 from symdlt.networks.one_position import stays_at_one_position
 from symdlt.networks.requests import asked_tensors, axes, check_data, check_network, check_running
 from symdlt.networks.workers import errors_of_workers, submitted
@@ -46,8 +46,6 @@ BYTES, BYTES_EACH = 80.0, 40.0
 INTERPRETER = 1.5e8
 # Convention: below this memory nothing useful is done.
 LEAST_MEMORY = 2e8
-# Bound: at a condition number of 1e10 a double leaves six digits of an inverse.
-SINGULAR = 1e-10
 # Where functions are looked at, to tell a network from another.
 PLACES = np.linspace(-3.0, 3.0, 61)
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.errors import TrainingError
+from symdlt.networks.numbers import SINGULAR
 
 Array = NDArray[Any]
-# Bound: at a condition number of 1e10 a double leaves six digits of an inverse.
-SINGULAR = 1e-10
 
 
 @dataclass(frozen=True, eq=False)

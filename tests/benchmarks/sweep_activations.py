@@ -158,19 +158,19 @@ class Reference:
 
 
 def propagated(reference, text, C_W, C_b, n=10):
-    """The largest deviation of G, H and V, of their sizes, and what was refused."""
+    """The largest deviation of G, H and V, of their sizes; nothing if the sums overflow."""
     net = MLP(activation=text, widths=[n, n], C_b=C_b, C_W=C_W, lambda_b=0.3, lambda_W=0.7)
     K, theta, V = C_b + C_W * 0.6, 0.3 + 0.7 * 0.6, 0.0
     for _ in range(2):
         try:
             square, slopes, fourth, slope = reference.means(K)
         except OverflowError:
-            return 0.0
+            return None
         V = C_W**2 * (fourth - square**2 + slope**2 * V)
         theta = 0.3 + 0.7 * square + C_W * slopes * theta
         K = C_b + C_W * square
         if not max(K, theta, abs(V)) < 1e100:
-            return 0.0
+            return None
     found = net.propagate([[math.sqrt(0.6)]], ["G", "H", "V"])
     sizes = {"G": K, "H": theta, "V": V + C_W**2 * fourth}
     right = {"G": K, "H": theta, "V": V}
@@ -213,7 +213,7 @@ def settled(reference, text, C_W, C_b):
 def main():
     warnings.simplefilter("error")
     chosen = sys.argv[1:]
-    agreed = wrong = refused = 0
+    agreed = wrong = refused = beyond = 0
     for text, kinks, scale, half in ACTIVATIONS:
         if chosen and text not in chosen:
             continue
@@ -226,11 +226,14 @@ def main():
                     refused += 1
                     print(f"refused  {kind} {text} {C_W} {C_b}: {str(reason)[:200]}", flush=True)
                     continue
+                if off is None:
+                    beyond += 1
+                    continue
                 agreed, wrong = agreed + (off <= RIGHT), wrong + (not off <= RIGHT)
                 if not off <= RIGHT:
                     print(f"WRONG    {kind} {text} {C_W} {C_b}: off by {off:.2g}", flush=True)
     print(f"{len(chosen or ACTIVATIONS)} activations, {len(SETTINGS)} pairs of variances each:")
-    print(f"{agreed} agree, {wrong} do not, {refused} are refused")
+    print(f"{agreed} agree, {wrong} do not, {refused} are refused, {beyond} beyond the sums")
 
 
 if __name__ == "__main__":

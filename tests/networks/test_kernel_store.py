@@ -18,7 +18,7 @@ from symdlt.networks.lots import lots
 
 NET = MLP(activation="tanh", widths=[20, 20], C_b=0.1, C_W=1.2, lambda_b=0.1, lambda_W=1.0)
 X = np.random.default_rng(3).standard_normal((120, 5))
-# Room for 18 samples a task: of 133 chunks two or more are of no sample.
+# Room for 40 of the 120 samples in a task.
 SMALL = 1.5e8 + 200 * 40**2
 
 
