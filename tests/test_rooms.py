@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,18 @@ def test_a_package_imports_only_those_below_it(path):
         assert ORDER.index(there) <= ORDER.index(here), module
         assert here == there or not any(part.startswith("_") for part in module.split(".")[2:])
         assert not (here in CONSUMERS and there in CONSUMERS and here != there), module
+
+
+def test_no_two_modules_need_each_other():
+    names = {".".join(("symdlt", *p.relative_to(ROOT).with_suffix("").parts)): p for p in MODULES}
+    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    needs = {name: set() for name in names}
+    for name, path in names.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                parts = {f"{node.module}.{alias.name}" for alias in node.names}
+                needs[name] |= (parts & {*names}) or ({node.module} & {*names}) - {"symdlt"}
+    TopologicalSorter(needs).prepare()  # raises a CycleError that lists a circle
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(ROOT).as_posix())

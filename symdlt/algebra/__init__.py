@@ -12,7 +12,7 @@ True
 """
 
 from symdlt.algebra.evaluation import evaluate
-from symdlt.algebra.expression import Expression, as_expression, delta
+from symdlt.algebra.expression import Expression, Letter, as_expression, delta
 from symdlt.algebra.factors import Delta, Tensor
 from symdlt.algebra.heads import Head, Kind, Slot
 from symdlt.algebra.index import Index, Species, neuron, neurons, sample, samples
@@ -60,6 +60,7 @@ __all__ = [
     "Index",
     "Kind",
     "Law",
+    "Letter",
     "MatrixForm",
     "Polynomial",
     "Slot",

@@ -1,18 +1,31 @@
 """Expressions: sums of terms, with arithmetic and equality up to names and order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from symdlt.algebra.canonical import canonical_terms
 from symdlt.algebra.factors import Delta, Tensor
+from symdlt.algebra.heads import Head, wrong_count
 from symdlt.algebra.index import Index, as_index
 from symdlt.algebra.names import refusal
 from symdlt.algebra.polynomial import ONE, Number, Polynomial, as_polynomial
-from symdlt.algebra.term import Term, check_names, multiply_terms, scale_term, sum_term
+from symdlt.algebra.printing import LatexWriter, Writer, shortened
+from symdlt.algebra.sympy_form import sum_in_sympy
+from symdlt.algebra.term import (
+    Term,
+    check_names,
+    multiply_terms,
+    rename_dummies,
+    scale_term,
+    sum_term,
+)
 from symdlt.errors import IndexStructureError
 
 Operand = "Expression | Polynomial | Number"
+
+# More terms than this fill a screen and take time to write; convention.
+_MANY_TERMS = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -150,29 +163,60 @@ class Expression:
         return bool(self.canonical_terms)
 
     def __str__(self) -> str:
-        from symdlt.algebra.printing import to_text
-
-        return to_text(self)
+        return Writer().sum(self.printed_terms())
 
     def __repr__(self) -> str:
-        from symdlt.algebra.printing import to_short_text
-
-        return to_short_text(self)
+        many = len(self.terms) > _MANY_TERMS
+        return f"Expression({f'{len(self.terms)} terms' if many else shortened(str(self))})"
 
     def latex(self) -> str:
         """Write the expression in LaTeX."""
-        from symdlt.algebra.printing import to_latex
-
-        return to_latex(self)
+        return LatexWriter().sum(self.printed_terms())
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
     def to_sympy(self) -> object:
-        """Translate into SymPy, with Sum, Indexed and KroneckerDelta."""
-        from symdlt.algebra.sympy_form import to_sympy
+        """Translate the canonical form into SymPy, with Sum, Indexed and KroneckerDelta.
 
-        return to_sympy(self)
+        Sums run from 1 to the size of their range; indices are integer symbols, widths and
+        constants plain ones; heads become `IndexedBase` (or `Symbol` if they take no index) named
+        as they print.
+
+        Raises:
+            IndexStructureError: one name stands for two things that SymPy would not tell apart.
+
+        >>> from symdlt.algebra import constant, neurons
+        >>> i, j = neurons("i j", "n")
+        >>> constant("g", i, j)(i, j).sum(j).to_sympy()
+        Sum(g[i, j], (j, 1, n))
+        """
+        return sum_in_sympy(self.canonical_terms)
+
+    def printed_terms(self) -> Iterator[Term]:
+        """Go through the canonical terms, a coefficient that stands alone cut at its signs."""
+        for term in self.canonical_terms:
+            if term.factors:
+                yield term
+            else:
+                yield from (Term((), Polynomial((piece,))) for piece in term.coefficient.terms)
+
+
+class Letter(Head):
+    """A head that is called with indices, W(i, j), and gives an expression.
+
+    Make one with `constant`, `gaussian_vector`, `weights`, `biases`, `preactivations` or
+    `activation`.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, *indices: Index | int) -> Expression:
+        """Put indices, or the numbers they are fixed to, into the slots."""
+        if len(indices) != len(self.slots):
+            raise wrong_count(self, indices)
+        slots = zip(self.slots, indices, strict=True)
+        return single(Tensor(self, tuple(as_index(i, s.species, s.size) for s, i in slots)))
 
 
 def check_index(value: object, place: str) -> None:
@@ -224,8 +268,6 @@ def delta(left: Index | int, right: Index | int) -> Expression:
 
 def relabel_term(term: Term, names: Mapping[Index, Index]) -> Term:
     """Rename the free indices of a term, moving its dummies out of the way."""
-    from symdlt.algebra.term import rename_dummies
-
     moving = {old: new for old, new in names.items() if old in term.free_indices}
     if not moving:
         return term

@@ -1,24 +1,14 @@
 """Heads of tensors: what stands in front of the indices, and which indices it takes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import Self
 
-from symdlt.algebra.index import (
-    Index,
-    Size,
-    Species,
-    as_index,
-    check_size,
-    check_species,
-)
+from symdlt.algebra.index import Index, Size, Species, check_size, check_species
 from symdlt.algebra.laws import Law
 from symdlt.algebra.layer_labels import Layer, split_layer
 from symdlt.algebra.symmetry import NO_SYMMETRY, Symmetry
 from symdlt.errors import IndexStructureError
-
-if TYPE_CHECKING:
-    from symdlt.algebra.expression import Expression
 
 
 class Kind(IntEnum):
@@ -61,10 +51,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
-    """A tensor without its indices; call it with indices to get an expression.
-
-    Make one with `constant`, `gaussian_vector`, `weights`, `biases`, `preactivations` or
-    `activation`.
+    """A tensor without its indices.
 
     Attributes:
         kind: constant, vector, weight, bias, preactivation, activation or average.
@@ -113,17 +100,7 @@ class Head:
     def __hash__(self) -> int:
         return hash((self.name, self.order, len(self.slots)))
 
-    def __call__(self, *indices: Index | int) -> "Expression":
-        """Put indices, or the numbers they are fixed to, into the slots."""
-        from symdlt.algebra.expression import single
-        from symdlt.algebra.factors import Tensor
-
-        if len(indices) != len(self.slots):
-            raise wrong_count(self, indices)
-        slots = zip(self.slots, indices, strict=True)
-        return single(Tensor(self, tuple(as_index(i, s.species, s.size) for s, i in slots)))
-
-    def derivative(self, times: int = 1) -> "Head":
+    def derivative(self, times: int = 1) -> Self:
         """Differentiate an activation.
 
         Raises:
@@ -135,7 +112,7 @@ class Head:
                 f"It is {self.kind.noun}. "
                 "Only an activation has derivatives, and only 0, 1, 2, … of them."
             )
-        return Head(self.kind, self.name, self.slots, self.layer, self.symmetry, self.order + times)
+        return replace(self, order=self.order + times)
 
     def __repr__(self) -> str:
         layer = "" if self.layer is None else f", layer {self.layer}"

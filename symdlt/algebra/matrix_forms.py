@@ -18,7 +18,7 @@ from symdlt.algebra.matrix_chains import (
     summed_slots,
 )
 from symdlt.algebra.polynomial import Number, Polynomial, join_signed
-from symdlt.algebra.printing import LatexWriter, Writer, printed_terms
+from symdlt.algebra.printing import LatexWriter, Writer
 from symdlt.algebra.term import Term
 
 
@@ -65,7 +65,7 @@ def matrix_form(expression: Expression | Polynomial | Number) -> MatrixForm:
 
 def write_in_matrices(expression: Expression, writer: Writer) -> str:
     """Write an expression in matrix form, terms with fewer transposes first."""
-    written = [write_term(term, writer) for term in printed_terms(expression)]
+    written = [write_term(term, writer) for term in expression.printed_terms()]
     return join_signed(text for _, text in sorted(written, key=lambda term: term[0]))
 
 

@@ -2,6 +2,7 @@
 
 from itertools import groupby
 
+from symdlt.algebra.expression import Letter
 from symdlt.algebra.heads import Head, Kind, Moments, Slot
 from symdlt.algebra.index import Index, Species
 from symdlt.algebra.laws import Law, gaussian
@@ -40,7 +41,7 @@ def weights(
     law: Law | None = None,
     *,
     name: str = "W",
-) -> Head:
+) -> Letter:
     r"""Make the weights $W^{(\ell)}_{ij}$ of one layer.
 
     Args:
@@ -63,12 +64,12 @@ def weights(
     slots = (Slot(Species.NEURON, rows), Slot(Species.NEURON, columns))
     if law is None:
         law = gaussian(Polynomial.symbol(f"C_{name}") / size_polynomial(columns))
-    return Head(Kind.WEIGHT, name, slots, layer, law=check_law(law, "weights"))
+    return Letter(Kind.WEIGHT, name, slots, layer, law=check_law(law, "weights"))
 
 
 def biases(
     layer: Layer, rows: Width | None = None, law: Law | None = None, *, name: str = "b"
-) -> Head:
+) -> Letter:
     r"""Make the biases $b^{(\ell)}_i$ of one layer, Gaussian with variance C_b unless told.
 
     >>> biases(2).slots[0].size
@@ -79,7 +80,7 @@ def biases(
     rows = width_of(layer) if rows is None else rows
     law = gaussian(Polynomial.symbol(f"C_{name}")) if law is None else law
     slots = (Slot(Species.NEURON, rows),)
-    return Head(Kind.BIAS, name, slots, layer, law=check_law(law, "biases"))
+    return Letter(Kind.BIAS, name, slots, layer, law=check_law(law, "biases"))
 
 
 def check_drawn_name(name: str, of: str) -> None:
@@ -97,7 +98,9 @@ def check_law(law: Law, of: str) -> Law:
     return law
 
 
-def preactivations(layer: Layer, size: Width | None = None, *, single_input: bool = False) -> Head:
+def preactivations(
+    layer: Layer, size: Width | None = None, *, single_input: bool = False
+) -> Letter:
     r"""Make the preactivations $z^{(\ell)}_{i;\delta}$ of one layer.
 
     Args:
@@ -111,10 +114,10 @@ def preactivations(layer: Layer, size: Width | None = None, *, single_input: boo
     layer = shift_layer(layer, 0)
     neuron = Slot(Species.NEURON, width_of(layer) if size is None else size)
     slots = (neuron,) if single_input else (neuron, Slot(Species.SAMPLE))
-    return Head(Kind.PREACTIVATION, "z", slots, layer)
+    return Letter(Kind.PREACTIVATION, "z", slots, layer)
 
 
-def activation(name: str, of: Head) -> Head:
+def activation(name: str, of: Head) -> Letter:
     r"""Make the activation $\sigma(z_{i;\delta})$ of preactivations.
 
     >>> activation("σ", preactivations(1)).derivative(2).order
@@ -142,10 +145,10 @@ def activation(name: str, of: Head) -> Head:
             f"That is {of.kind.noun}. "
             "Give the preactivations it acts on, as in activation('σ', preactivations(1))."
         )
-    return Head(Kind.ACTIVATION, name, of.slots, of.layer)
+    return Letter(Kind.ACTIVATION, name, of.slots, of.layer)
 
 
-def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) -> Head:
+def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) -> Letter:
     """Make a constant tensor, such as the inputs x_{j;δ}.
 
     Args:
@@ -175,12 +178,12 @@ def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) 
             f"the constant {name}",
             "Make one, as in symmetric(2) or generated((1, 0)).",
         )
-    return Head(Kind.CONSTANT, name, taken, symmetry=symmetry)
+    return Letter(Kind.CONSTANT, name, taken, symmetry=symmetry)
 
 
 def gaussian_vector(
     name: str, *slots: Slot | Index, covariance: Head, mean: Head | None = None
-) -> Head:
+) -> Letter:
     r"""Make a Gaussian vector $x_i$ with $E[x_i x_j] = C_{ij} + m_i m_j$.
 
     Args:
@@ -224,7 +227,7 @@ def gaussian_vector(
             f"It was given to `gaussian_vector` for {name}. "
             f"Declare it with a symmetry, as in symmetric(2) or generated({back})."
         )
-    return Head(Kind.VECTOR, name, legs, moments=Moments(covariance, mean))
+    return Letter(Kind.VECTOR, name, legs, moments=Moments(covariance, mean))
 
 
 def slot_of(index: Index) -> Slot:

@@ -1,10 +1,10 @@
-"""Text and LaTeX of expressions, from their canonical form."""
+"""Text and LaTeX of terms: sums, a coefficient and factors."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Protocol
 
-from symdlt.algebra.expression import Expression
 from symdlt.algebra.factors import Delta, Factor
 from symdlt.algebra.heads import Head, Kind
 from symdlt.algebra.index import Index, Species
@@ -19,51 +19,32 @@ from symdlt.algebra.polynomial import (
     split_fraction,
     superscript,
 )
-from symdlt.algebra.term import Term
 
 # Convention: what a `repr` shows stays on one line, and beyond so many terms is a number.
 _SHORT = 100
-# More terms than this fill a screen and take time to write; convention.
-_MANY_TERMS = 200
-
 # Convention: f''' is still easy to count, f'''' is not.
 _MOST_PRIMES = 3
 
 
-def to_text(expression: Expression) -> str:
-    """Write an expression in plain characters."""
-    return Writer().expression(expression)
+class Printed(Protocol):
+    """What a term has to be printed: the `Term` of an expression is one."""
 
+    @property
+    def sums(self) -> tuple[Index, ...]:
+        """The dummy indices."""
 
-def to_latex(expression: Expression) -> str:
-    """Write an expression in LaTeX."""
-    return LatexWriter().expression(expression)
+    @property
+    def coefficient(self) -> Polynomial:
+        """The exact coefficient."""
 
-
-def to_short_text(expression: Expression) -> str:
-    """Write at most a line, and only the number of terms when there are many."""
-    if len(expression.terms) > _MANY_TERMS:
-        return f"Expression({len(expression.terms)} terms)"
-    return f"Expression({shortened(to_text(expression))})"
-
-
-def short_term_text(term: Term) -> str:
-    """Write a term as it stands, not brought into canonical form, in at most a line."""
-    return f"Term({shortened(join_signed([Writer().term(term)]))})"
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The deltas and tensors."""
 
 
 def shortened(text: str) -> str:
     """Cut a text that is longer than a line."""
     return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
-
-
-def printed_terms(expression: Expression) -> Iterator[Term]:
-    """Go through the canonical terms, with a coefficient that stands alone cut at its signs."""
-    for term in expression.canonical_terms:
-        if term.factors:
-            yield term
-        else:
-            yield from (Term((), Polynomial((piece,))) for piece in term.coefficient.terms)
 
 
 @dataclass(slots=True)
@@ -74,11 +55,11 @@ class Writer:
     coefficients: dict[Polynomial, tuple[bool, str]] = field(default_factory=dict)
     sums: dict[tuple[Index, ...], str] = field(default_factory=dict)
 
-    def expression(self, expression: Expression) -> str:
-        """Write an expression."""
-        return join_signed(self.term(term) for term in printed_terms(expression))
+    def sum(self, terms: Iterable[Printed]) -> str:
+        """Write terms one after the other."""
+        return join_signed(self.term(term) for term in terms)
 
-    def term(self, term: Term) -> tuple[bool, str]:
+    def term(self, term: Printed) -> tuple[bool, str]:
         """Write a term without its sign, and tell the sign."""
         pieces = self.summed(term.sums, term.factors)
         return self.product(term.coefficient, pieces, bool(term.factors))

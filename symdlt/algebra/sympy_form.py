@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from symdlt.algebra.expression import Expression
 from symdlt.algebra.factors import Delta, Factor, Tensor
 from symdlt.algebra.index import Index
 from symdlt.algebra.polynomial import Polynomial
@@ -12,26 +11,12 @@ from symdlt.algebra.term import Term
 from symdlt.errors import IndexStructureError
 
 
-def to_sympy(expression: Expression) -> Any:
-    """Translate the canonical form of an expression into an equivalent SymPy expression.
-
-    Sums run from 1 to the size of their range; indices are integer symbols, widths and constants
-    plain ones; heads become `IndexedBase` (or `Symbol` if they
-    take no index) named as they print.
-
-    Raises:
-        IndexStructureError: one name stands for two things that SymPy would not tell apart.
-
-    >>> from symdlt.algebra import constant, neurons
-    >>> i, j = neurons("i j", "n")
-    >>> to_sympy((constant("g", i, j)(i, j)).sum(j))
-    Sum(g[i, j], (j, 1, n))
-    """
+def sum_in_sympy(terms: tuple[Term, ...]) -> Any:
+    """Translate terms into an equivalent SymPy expression; see `Expression.to_sympy`."""
     import sympy
 
-    check_labels(expression.canonical_terms)
-    terms = [_term(term, sympy) for term in expression.canonical_terms]
-    return sympy.Add(*terms)
+    check_labels(terms)
+    return sympy.Add(*(_term(term, sympy) for term in terms))
 
 
 def check_labels(terms: Iterable[Term]) -> None:

@@ -8,6 +8,7 @@ from symdlt.algebra.factors import Delta, Factor
 from symdlt.algebra.index import Index, Size
 from symdlt.algebra.names import refusal
 from symdlt.algebra.polynomial import ONE, Polynomial, as_polynomial
+from symdlt.algebra.printing import Writer, shortened
 from symdlt.errors import IndexStructureError
 
 
@@ -55,9 +56,7 @@ class Term:
         return tuple(factor for factor in self.factors if isinstance(factor, Delta))
 
     def __repr__(self) -> str:
-        from symdlt.algebra.printing import short_term_text
-
-        return short_term_text(self)
+        return f"Term({shortened(Writer().sum([self]))})"
 
     def relabel(self, names: dict[Index, Index]) -> "Term":
         """Rename indices everywhere, dummies included; the caller avoids clashes."""

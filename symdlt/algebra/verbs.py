@@ -184,16 +184,12 @@ def _substitute_term(
 def _substitute_head(
     head: Head, values: Mapping[str, Polynomial | Number], resize: Callable[[Size], Size]
 ) -> Head:
-    return Head(
-        head.kind,
-        head.name,
-        tuple(replace_fields(slot, size=resize(slot.size)) for slot in head.slots),
-        head.layer,
-        head.symmetry,
-        head.order,
-        head.law and head.law.substitute(values),
-        tuple(_substitute_head(member, values, resize) for member in head.members),
-        head.moments and _substitute_moments(head.moments, values, resize),
+    return replace_fields(
+        head,
+        slots=tuple(replace_fields(slot, size=resize(slot.size)) for slot in head.slots),
+        law=head.law and head.law.substitute(values),
+        members=tuple(_substitute_head(member, values, resize) for member in head.members),
+        moments=head.moments and _substitute_moments(head.moments, values, resize),
     )
 
 
