@@ -70,5 +70,5 @@ else:
         """The packages of the library, and its errors; the command line is none of them."""
         from pkgutil import iter_modules
 
-        found = iter_modules(globals()["__path__"])
-        return {module.name for module in found if module.ispkg} - {"cli"} | {"errors", "symbols"}
+        modules = iter_modules(globals()["__path__"])
+        return {module.name for module in modules if module.ispkg} - {"cli"} | {"errors", "symbols"}

@@ -210,12 +210,14 @@ def _propagate(options: argparse.Namespace) -> str | bytes:
     names = tensor_names(options.tensors or ["all"])
     archive = (options.output or "").endswith(ARCHIVE)
     refuse_other_archives(options)
-    found = propagate(_network(options, 1), read_data(options.data), names)
+    propagation = propagate(_network(options, 1), read_data(options.data), names)
     if archive:
-        return pack(found.arrays())
+        return pack(propagation.arrays())
     if options.format == "json":
-        return json.dumps({name: array.tolist() for name, array in found.tensors.items()}, indent=1)
-    return str(found)
+        return json.dumps(
+            {name: array.tolist() for name, array in propagation.tensors.items()}, indent=1
+        )
+    return str(propagation)
 
 
 def _fixed_point(options: argparse.Namespace) -> str:
@@ -224,12 +226,12 @@ def _fixed_point(options: argparse.Namespace) -> str:
     values = dict(options.value)
     if options.solve:
         solve = options.solve
-        found = critical_value(
+        solution = critical_value(
             options.layer, options.activation, values, solve, start=options.start
         )
     else:
-        found = layer_phase(options.layer, options.activation, values, start=options.start)
-    return str(found)
+        solution = layer_phase(options.layer, options.activation, values, start=options.start)
+    return str(solution)
 
 
 def _predict(options: argparse.Namespace) -> str | bytes:
@@ -241,18 +243,18 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     algorithm = _algorithm(options)
     x, y, x_test = read_data(options.train), _targets(options), read_data(options.test)
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)
-    found: GaussianPrediction | Prediction
+    prediction: GaussianPrediction | Prediction
     if options.infinite:
-        found = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
+        prediction = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
     else:
         asked = {"ridge": options.ridge, "covariance": not options.no_covariance}
-        found = predict(net, x, y, x_test, algorithm, **asked)
+        prediction = predict(net, x, y, x_test, algorithm, **asked)
     if archive:
-        return pack(found.arrays())
+        return pack(prediction.arrays())
     if options.format == "json":
-        named = {name: array.tolist() for name, array in found.arrays().items()}
+        named = {name: array.tolist() for name, array in prediction.arrays().items()}
         return json.dumps(named, indent=1)
-    return str(found)
+    return str(prediction)
 
 
 def _algorithm(options: argparse.Namespace) -> Algorithm:

@@ -182,12 +182,12 @@ def number(text: str) -> float:
 def numbers(text: str) -> float | list[float]:
     """Read one number, or several as 1,1,2."""
     try:
-        found = [number(part) for part in text.split(",")]
+        values = [number(part) for part in text.split(",")]
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"{text!r:.40} are no numbers; give one, or several as 1,1,2"
         ) from None
-    return found[0] if len(found) == 1 else found
+    return values[0] if len(values) == 1 else values
 
 
 def named_value(text: str) -> tuple[str, str]:

@@ -175,11 +175,11 @@ def _response(options: argparse.Namespace) -> str:
         options.complain("for this layer there is the leading order, for many inputs")
     if options.format == "json" and len(asked) > 1:
         options.complain("for this layer a JSON document has the equations of one tensor")
-    found = [layer_equations(correlator, options.layer) for correlator, _ in asked]
+    systems = [layer_equations(correlator, options.layer) for correlator, _ in asked]
     if options.format == "json":
-        return found[0].to_json()
+        return systems[0].to_json()
     write = LayerEquations.to_latex if options.format == "latex" else str
-    return "\n".join(map(write, found))
+    return "\n".join(map(write, systems))
 
 
 def _draw(options: argparse.Namespace) -> str:

@@ -143,8 +143,8 @@ def _skip_growth(options: argparse.Namespace) -> str:
 def _aspect_ratio(options: argparse.Namespace) -> str:
     from symdlt.asymptotics import optimal_aspect_ratio
 
-    found = optimal_aspect_ratio(options.activation, options.outputs, **_repeated(options))
-    return _shown(found, options)
+    ratio = optimal_aspect_ratio(options.activation, options.outputs, **_repeated(options))
+    return _shown(ratio, options)
 
 
 def _criticality(options: argparse.Namespace) -> str:
@@ -196,10 +196,10 @@ def _recipe(options: argparse.Namespace) -> str:
 def _mean(options: argparse.Namespace) -> str:
     from symdlt.means.precise import gaussian_mean
 
-    found = gaussian_mean(
+    value = gaussian_mean(
         options.activation, mean=options.mean, variance=options.variance, digits=options.digits
     )
-    return str(found)
+    return str(value)
 
 
 def _shown(answer: Any, options: argparse.Namespace) -> str:

@@ -38,7 +38,7 @@ def _kernel(options: argparse.Namespace) -> str:
     name = Path(options.output).stem if options.output else "my_kernel"
     names = tensor_names([*options.tensors, *options.also])
     wanted = [other for one in names for other in (BOOK if one == "all" else [one])]
-    found = kernel_for(
+    source = kernel_for(
         wanted or BOOK,
         inputs=options.inputs,
         layer=options.layer,
@@ -46,7 +46,7 @@ def _kernel(options: argparse.Namespace) -> str:
         name=name,
         target=options.target,
     )
-    return found.text
+    return source.text
 
 
 def _regenerate(options: argparse.Namespace) -> str:

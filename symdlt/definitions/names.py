@@ -38,18 +38,18 @@ def tensor(name: str) -> Correlator:
     >>> tensor("X4_02_13").name
     'B'
     """
-    found = _SYSTEMATIC.fullmatch(name.strip().lower()) if isinstance(name, str) else None
+    match = _SYSTEMATIC.fullmatch(name.strip().lower()) if isinstance(name, str) else None
     if isinstance(name, str) and (letter := letter_of(name)) in BOOK:
         return BOOK[letter]
-    if not found or int(found[1]) % 2 or int(found[1]) > MOST_AXES:
+    if not match or int(match[1]) % 2 or int(match[1]) > MOST_AXES:
         raise UnknownTensorError(
             f"There is no tensor {short_repr(name)}. Known are {' '.join(BOOK)} and systematic "
             f"names such as X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges);"
             " `derive` takes one piece of a tensor as G.1. See them with `symdlt list --order K`."
             f"{_suggestion(name)}"
         )
-    edges = tuple((int(e[0], 36), int(e[1], 36)) for e in found[2].split("_")[1:])
-    size = int(found[1])
+    edges = tuple((int(e[0], 36), int(e[1], 36)) for e in match[2].split("_")[1:])
+    size = int(match[1])
     return correlator_from(edges, [(2 * k, 2 * k + 1) for k in range(size // 2)])
 
 
@@ -71,12 +71,12 @@ def _suggestion(name: object) -> str:
     trees = [forest for known, forest in OBSERVABLES.items() if known.casefold() == asked]
     trees += [OBSERVABLES[f"ddNTK-{kind}"] for kind in ("I", "II") if asked == "ddntk"]
     shapes = {tuple(sorted(tree.degrees)) for tree in trees}
-    found = [letter for letter, one in BOOK.items() if shapes & set(_shapes(one))]
-    if not found:
+    names = [letter for letter, one in BOOK.items() if shapes & set(_shapes(one))]
+    if not names:
         spelled = {known.casefold(): known for known in (*BOOK, *ALIASES)}
         alike = get_close_matches(asked, spelled, n=3, cutoff=0.75)
-        found = list(dict.fromkeys(spelled[known] for known in alike))
-    return f" Did you mean {' or '.join(found)}?" if found else ""
+        names = list(dict.fromkeys(spelled[known] for known in alike))
+    return f" Did you mean {' or '.join(names)}?" if names else ""
 
 
 def _shapes(correlator: Correlator) -> Iterator[tuple[int, ...]]:
@@ -92,10 +92,10 @@ def split_subleading(name: str) -> tuple[str, int]:
     (('G', 1), ('R', 0))
     """
     require(name, str, "the name of a tensor", "Give one such as 'R' or 'G.1'.")
-    found = _SUBLEADING.fullmatch(name)
-    if not found:
+    match = _SUBLEADING.fullmatch(name)
+    if not match:
         return name, 0
-    return found[1], int(found[2] or found[3])
+    return match[1], int(match[2] or match[3])
 
 
 def correlator_from(edges: Sequence[Edge], matching: Sequence[Edge]) -> Correlator:
@@ -147,12 +147,12 @@ def parse_pairs(text: str, what: str) -> tuple[Edge, ...]:
     require(text, str, "a list of pairs", "Write pairs as 0-1,0-2 or 01,02.")
     pairs = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
-        found = re.fullmatch(r"(\d{1,9})-(\d{1,9})|(\d)(\d)", part)
-        if not found:
+        match = re.fullmatch(r"(\d{1,9})-(\d{1,9})|(\d)(\d)", part)
+        if not match:
             raise GraphError(
                 f"Cannot read {part!r} as a pair of vertices. It stands in the {what} {text!r}. "
                 "Write pairs as 0-1,0-2 or 01,02."
             )
-        first, second = (group for group in found.groups() if group is not None)
+        first, second = (group for group in match.groups() if group is not None)
         pairs.append((int(first), int(second)))
     return tuple(pairs)

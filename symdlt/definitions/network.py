@@ -137,8 +137,8 @@ class Network:
                 f"Layer {number} is the stack {layer}. What was asked for reads each layer as a "
                 "sum of branches that read z alone. Use `propagate`, which takes every layer."
             )
-        found = layer.branches
-        return tuple(branch for branch in found if number > 1 or not branch.kept)
+        branches = layer.branches
+        return tuple(branch for branch in branches if number > 1 or not branch.kept)
 
     def __getitem__(self, symbol: str) -> Values:
         """The values of a symbol at the layers 1, …, L.
@@ -349,7 +349,7 @@ def _read_inner(
             f"are {', '.join(sorted(own)) or 'none'}. Fields that share their neurons go by the "
             "first of them."
         )
-    found = []
+    pairs = []
     for name, given in inner.items():
         many = [*given] if isinstance(given, Iterable) else [given] * len(layers)
         widths = tuple(whole(f"inner[{name!r}]", width) for width in many)
@@ -358,8 +358,8 @@ def _read_inner(
                 f"inner[{name!r}] has {len(widths)} widths. The network has {len(layers)} layers. "
                 "Give one number, or one for each layer."
             )
-        found.append((name, widths))
-    return tuple(found)
+        pairs.append((name, widths))
+    return tuple(pairs)
 
 
 def _read_layers(

@@ -36,15 +36,15 @@ def per_layer(name: str, value: object, depth: int, positive: bool = True) -> Va
             f"{name} has the shape {shape}. The network has {depth} layers, one more than "
             f"hidden widths. Give one number, or {depth} of them."
         )
-    found = tuple(number for number in numbers if isinstance(number, float))
-    for layer, number in enumerate(found, 1):
+    values = tuple(number for number in numbers if isinstance(number, float))
+    for layer, number in enumerate(values, 1):
         if not isfinite(number) or (positive and number < 0.0):
             kind = "Variances and learning rates are finite and not negative"
             raise KernelError(
                 f"{name} is {number} at layer {layer}. "
                 f"{kind if positive else 'Constants of layers are finite'}. Correct the value."
             )
-    return found
+    return values
 
 
 def _plain(value: object) -> Nested:

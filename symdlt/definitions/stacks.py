@@ -132,11 +132,11 @@ class Stack:
     @property
     def constants(self) -> tuple[Polynomial, ...]:
         """All coefficients, of what is kept, of the weights, and inside functions."""
-        found = [c for stream in self.streams for c, _ in stream.kept]
+        constants = [c for stream in self.streams for c, _ in stream.kept]
         for drawn in self.drawn:
             terms = () if drawn.function is None else drawn.function.terms
-            found += [c for c, _ in terms] or [drawn.coefficient]
-        return tuple(found)
+            constants += [c for c, _ in terms] or [drawn.coefficient]
+        return tuple(constants)
 
     @property
     def functions(self) -> tuple[str, ...]:

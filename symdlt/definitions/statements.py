@@ -56,10 +56,10 @@ class StatementReader:
 
     def summands(self) -> list[list[StatementProduct]]:
         """The summands of the statement, each with its brackets multiplied out."""
-        found = self._sum()
+        products = self._sum()
         if self.place < len(self.tokens):
             raise self.refused(f"has {self.tokens[self.place]!r} out of place")
-        return found
+        return products
 
     @property
     def _next(self) -> str:
@@ -70,24 +70,24 @@ class StatementReader:
         return self.tokens[self.place - 1]
 
     def _sum(self) -> list[list[StatementProduct]]:
-        found = []
+        summands = []
         sign = -1 if self._next == "-" else 1
         if self._next in ("+", "-"):
             self._take()
         while True:
-            found.append([StatementProduct(Fraction(sign)) * one for one in self._product()])
+            summands.append([StatementProduct(Fraction(sign)) * one for one in self._product()])
             if self._next not in ("+", "-"):
-                return found
+                return summands
             sign = -1 if self._take() == "-" else 1
 
     def _product(self) -> list[StatementProduct]:
-        found = [StatementProduct(Fraction(1))]
+        products = [StatementProduct(Fraction(1))]
         start = self.place
         while self._next and self._next not in ("+", "-", ")"):
-            found = [one * other for one in found for other in self._factor()]
+            products = [one * other for one in products for other in self._factor()]
         if self.place == start:
             raise self.refused("has an empty summand")
-        return found
+        return products
 
     def _factor(self) -> list[StatementProduct]:
         word = self._take()

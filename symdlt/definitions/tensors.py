@@ -229,17 +229,17 @@ def correlators(order: int) -> tuple[Correlator, ...]:
     size = 2 * (order + 1)
     matching = tuple((2 * k, 2 * k + 1) for k in range(order + 1))
     level = {identify(size, (), matching)[0]}
-    found = set(level)
+    known = set(level)
     while level:
         following = set()
         for correlator in track(tuple(level), "forests", None if order > 2 else False):
             for edges in _extensions(correlator.forest):
                 following.add(identify(size, edges, correlator.matching)[0])
-        found |= following
+        known |= following
         level = following
     ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
     return tuple(
-        sorted(found, key=lambda c: (ranks.get(c.symbol, 99), len(c.forest.edges), c.name))
+        sorted(known, key=lambda c: (ranks.get(c.symbol, 99), len(c.forest.edges), c.name))
     )
 
 

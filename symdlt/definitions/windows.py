@@ -53,32 +53,32 @@ class Window:
         >>> Window.read("3x3, stride 2, zero")
         Window(kernel=(3, 3), stride=2, padding='zero', pool=1, whole='')
         """
-        found = cls()
+        window = cls()
         for part in (part.strip() for part in text.split(",")):
             option = _OPTION.fullmatch(part)
             if _KERNEL.fullmatch(part):
-                found = replace(found, kernel=tuple(int(size) for size in part.split("x")))
+                window = replace(window, kernel=tuple(int(size) for size in part.split("x")))
             elif part in PADDINGS:
-                found = replace(found, padding=part)
+                window = replace(window, padding=part)
             elif part in (ALL, MEAN_OF_ALL):
-                found = replace(found, whole=part)
+                window = replace(window, whole=part)
             elif option and option["name"] == "pool":
-                found = replace(found, pool=int(option["number"]))
+                window = replace(window, pool=int(option["number"]))
             elif option:
-                found = replace(found, stride=int(option["number"]))
+                window = replace(window, stride=int(option["number"]))
             else:
                 raise LayerError(
                     f"[{text}] is no window. It says which positions weights read. Write [3], "
                     "[3x3, stride 2, zero], [3, pool 2], [all] for weights of each position, or "
                     "[mean]; paddings are circular, zero and valid."
                 )
-        sizes = (*found.kernel, found.stride, found.pool)
-        if not all(0 < size <= LARGEST for size in sizes) or (found.whole and "," in text):
+        sizes = (*window.kernel, window.stride, window.pool)
+        if not all(0 < size <= LARGEST for size in sizes) or (window.whole and "," in text):
             raise LayerError(
                 f"[{text}] is no window: sizes are from 1 to {LARGEST}, and all or mean stand "
                 "alone. It says which positions weights read. Write [3] or [all]."
             )
-        return found
+        return window
 
     @lru_cache(maxsize=64)  # a program asks for the grid, and then for the sources  # noqa: B019
     def sources(self, grid: Grid) -> tuple[Grid, Sources]:
@@ -136,14 +136,14 @@ class Window:
             starts = range(0, length - size + 1, self.stride)
             return [[start + offset for start in starts] for offset in range(size)]
         starts = range(0, length, self.stride)
-        found = []
+        rows = []
         for offset in range(size):
             at = [start + offset - (size - 1) // 2 for start in starts]
             if self.padding == "zero":
-                found.append([place if 0 <= place < length else NOWHERE for place in at])
+                rows.append([place if 0 <= place < length else NOWHERE for place in at])
             else:
-                found.append([place % length for place in at])
-        return found
+                rows.append([place % length for place in at])
+        return rows
 
 
 def _number(place: tuple[int, ...], grid: Grid) -> int:

@@ -180,15 +180,15 @@ def _placements(diagram: Diagram, layer: Layer, single: bool) -> dict[object, tu
     names, slots = diagram.contraction.correlator.labels, z_slots(diagram)
     same = dict.fromkeys(names, 0) if single else {}
     bases = group_factors(diagram, names)
-    found: dict[object, tuple[int, ...]] = {}
+    labels_of: dict[object, tuple[int, ...]] = {}
     for labels in product(*(sorted({label for label, _ in bases[group]}) for group in slots)):
         outcomes = _differentiated(bases, slots, labels)
         if all(outcomes):
             brackets = sorted(Bracket(outcome[0][0]).at(same) for outcome in outcomes)
             factors = (one.at(same) for one in tensor_factors(diagram, names, labels))
             tensors = tuple(sorted(factors, key=lambda factor: factor.sort_key))
-            found.setdefault((tuple(brackets), tensors), labels)
-    return found
+            labels_of.setdefault((tuple(brackets), tensors), labels)
+    return labels_of
 
 
 def _tensor_factor(

@@ -155,7 +155,7 @@ def expand_in_width(moment: ContractedMoment, piece: int = 0) -> WidthExpansion:
             "Pieces are counted from 0, the leading one."
         )
     order = correlator.pairs - 1 + piece
-    found = []
+    diagrams = []
     for contraction in moment.contractions:
         for diagram in _diagrams(moment, contraction, order):
             total = diagram.upper_order + diagram.lower_order
@@ -166,8 +166,8 @@ def expand_in_width(moment: ContractedMoment, piece: int = 0) -> WidthExpansion:
                     f"{diagram!r}. This is a fault of symdlt; please report it."
                 )
             if total == order:
-                found.append(diagram)
-    return WidthExpansion(correlator, piece, tuple(found))
+                diagrams.append(diagram)
+    return WidthExpansion(correlator, piece, tuple(diagrams))
 
 
 def _diagrams(moment: ContractedMoment, contraction: Contraction, order: int) -> Iterator[Diagram]:
@@ -198,7 +198,7 @@ def _affordable_patterns(
     Contractions of many tensors share what is asked here: where the legs of their trees stand.
     Of 1/n^3 there are 163 417 contractions, and 20 502 such questions.
     """
-    found = []
+    affordable = []
     least: dict[Groups, int] = {}
     for merges, groups in neuron_patterns(neurons, kept):
         if groups not in least:
@@ -206,8 +206,8 @@ def _affordable_patterns(
             least[groups] = _least_order(tuple(sorted(seated)))
         budget = order - len(neurons) + len(merges)
         if least[groups] <= budget:
-            found.append((merges, groups, budget))
-    return tuple(found)
+            affordable.append((merges, groups, budget))
+    return tuple(affordable)
 
 
 def _seats(groups: Groups, places: tuple[int, ...]) -> tuple[int, ...]:
@@ -234,7 +234,7 @@ def _first_blocks(seated: Groups) -> tuple[tuple[tuple[int, ...], tuple[int, ...
     """
     if not seated:
         return ()
-    found = []
+    choices = []
     others = range(1, len(seated))
     for mask in range(1 << len(others)):
         chosen = (0, *[t for t in others if mask >> t - 1 & 1])
@@ -242,8 +242,8 @@ def _first_blocks(seated: Groups) -> tuple[tuple[tuple[int, ...], tuple[int, ...
         legs = Counter([group for t in chosen for group in seated[t]])
         least = sum([(count + 1) // 2 for count in legs.values()]) - 1
         rest = _least_order(tuple(sorted([seated[t] for t in left])))
-        found.append((chosen, left, least + rest))
-    return tuple(found)
+        choices.append((chosen, left, least + rest))
+    return tuple(choices)
 
 
 def _connects(

@@ -209,14 +209,14 @@ def _collected(terms: tuple[RecursionTerm, ...]) -> Iterator[SensitivityTerm]:
             numbers[key] = numbers.get(key, Fraction(0)) + factor.coefficient
             shown[key] = factor, differential
             sources.setdefault(key, {})[place, how] = None
-    found = [
+    collected = [
         SensitivityTerm(
             replace(factor, coefficient=numbers[key]), differential, tuple(sources[key])
         )
         for key, (factor, differential) in shown.items()
         if numbers[key]
     ]
-    yield from sorted(found, key=_rank)
+    yield from sorted(collected, key=_rank)
 
 
 def _rank(term: SensitivityTerm) -> tuple[Any, ...]:

@@ -117,14 +117,14 @@ def derive_system(
     require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
     require(executor, Executor | None, "an executor", "Give one of concurrent.futures, or none.")
     work = partial(_derived, inputs=inputs, form=form, layer=layer)
-    found: dict[Need, Recursion] = {}
+    derived: dict[Need, Recursion] = {}
     needs: list[tuple[str | Correlator, int | None]] = [(what, None) for what in tensors]
     while needs:
         fresh = {(one.correlator, one.piece): one for one in _side_by_side(work, needs, executor)}
-        found |= fresh
+        derived |= fresh
         lower = {need for recursion in fresh.values() for need in recursion.dependencies}
-        needs = [*sorted(lower - found.keys(), key=lambda need: (need[0].name, need[1]))]
-    return RecursionSystem(tuple(_in_dependency_order(found)))
+        needs = [*sorted(lower - derived.keys(), key=lambda need: (need[0].name, need[1]))]
+    return RecursionSystem(tuple(_in_dependency_order(derived)))
 
 
 def _side_by_side(
@@ -151,16 +151,16 @@ def _derived(need: tuple[str | Correlator, int | None], **options: Any) -> Recur
     return derive(what, piece=piece, **options)
 
 
-def _in_dependency_order(found: dict[Need, Recursion]) -> Iterator[Recursion]:
+def _in_dependency_order(derived: dict[Need, Recursion]) -> Iterator[Recursion]:
     ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
     left = sorted(
-        found,
+        derived,
         key=lambda need: (need[0].axes, need[1], ranks.get(need[0].symbol, 99), need[0].name),
     )
-    missing = {need: {*found[need].dependencies} - {need} for need in found}
+    missing = {need: {*derived[need].dependencies} - {need} for need in derived}
     done: set[Need] = set()
     while left:
         need = next(need for need in left if missing[need] <= done)
         left.remove(need)
         done.add(need)
-        yield found[need]
+        yield derived[need]

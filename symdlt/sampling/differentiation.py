@@ -121,10 +121,10 @@ class _Moved:
 
     def read(self, branch: SampledBranch) -> Polynomial:
         """What a branch reads, at all positions of its window."""
-        found = self.function(branch.function)
+        values = self.function(branch.function)
         if branch.window is None:
-            return found
-        return {mask: branch.window.read(one) for mask, one in found.items()}
+            return values
+        return {mask: branch.window.read(one) for mask, one in values.items()}
 
     def product(self, number: float, factors: Sequence[FactorKey]) -> Polynomial:
         """A number times functions of fields."""

@@ -121,12 +121,12 @@ class WindowRead:
         values = _positions_last(array, self.above)
         parts = np.split(values, len(self.sources), axis=1)
         shape = (*parts[0].shape[:-1], max(self.below, 1) + 1)
-        found = np.zeros(shape, dtype=values.dtype)
+        sums = np.zeros(shape, dtype=values.dtype)
         for rows, part in zip(self.sources, parts, strict=True):
             for places in rows.T:
                 for above, place in enumerate(places.tolist()):
-                    found[..., place] += part[..., above] / rows.shape[1]
-        return _positions_back(found[..., :-1], array, self.below)
+                    sums[..., place] += part[..., above] / rows.shape[1]
+        return _positions_back(sums[..., :-1], array, self.below)
 
 
 def _positions_last(array: Labelled, positions: int) -> Array:

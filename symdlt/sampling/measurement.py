@@ -168,8 +168,8 @@ def measure(
 
 def _trees_of(patterns: Sequence[TensorPattern]) -> list[Tree]:
     """The trees of some tensors, each once, the smallest first."""
-    found = {component.tree for pattern in patterns for component in list_trees(pattern)}
-    return sorted(found, key=lambda tree: (tree.vertices, tree.edges))
+    trees = {component.tree for pattern in patterns for component in list_trees(pattern)}
+    return sorted(trees, key=lambda tree: (tree.vertices, tree.edges))
 
 
 def _add_products(
@@ -190,11 +190,11 @@ def _add_products(
                     kept[-1] = kept[-1] + value
 
 
-def _is_reached(goal: Mapping[str, float], found: Mapping[TensorName, Measurement]) -> bool:
+def _is_reached(goal: Mapping[str, float], measurements: Mapping[TensorName, Measurement]) -> bool:
     """Whether all standard errors are as small as was asked for."""
     return all(
         measured.standard_errors.max() <= goal.get(name, inf)
-        for name, measured in found.items()
+        for name, measured in measurements.items()
         if isinstance(name, str)
     )
 

@@ -156,10 +156,10 @@ def evaluate_networks(
     trees = [resolve_observable(entry) for entry in entries]
     functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
-    found = evaluate_trees(parameters, ensemble, functions, samples, trees)
+    values = evaluate_trees(parameters, ensemble, functions, samples, trees)
     for entry, tree in zip(entries, trees, strict=True):
-        check_finite(entry, found[tree])
-    return {entry: found[tree] for entry, tree in zip(entries, trees, strict=True)}
+        check_finite(entry, values[tree])
+    return {entry: values[tree] for entry, tree in zip(entries, trees, strict=True)}
 
 
 def evaluate_trees(

@@ -77,13 +77,13 @@ def symbols(expression: Formula) -> frozenset[str]:
     """The names that an expression reads."""
     if isinstance(expression, Sum):
         return frozenset(name for term in expression.terms for name in symbols(term))
-    found: set[str] = set()
+    names: set[str] = set()
     for factor in expression.factors:
         if isinstance(factor, Sum):
-            found |= symbols(factor)
+            names |= symbols(factor)
         else:
-            found.add(factor.base.name if isinstance(factor, Raised) else factor.name)
-    return frozenset(found)
+            names.add(factor.base.name if isinstance(factor, Raised) else factor.name)
+    return frozenset(names)
 
 
 Monomial = tuple[tuple[str, int], ...]

@@ -46,9 +46,9 @@ def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
     >>> [(one.name, one.role, one.pair) for one in hyperparameters_of(Layer("z' = xi W s(z)"))]
     [('C_W', 'variance', 'chi_'), ('lambda_W', 'rate', 'lambda_'), ('xi', 'constant', '')]
     """
-    found = [_hyperparameter(layer, symbol) for symbol in layer.symbols]
-    texts = [f"{one.meaning}{EACH if number == 0 else ''}." for number, one in enumerate(found)]
-    return tuple(replace(one, meaning=text) for one, text in zip(found, texts, strict=True))
+    each = [_hyperparameter(layer, symbol) for symbol in layer.symbols]
+    texts = [f"{one.meaning}{EACH if number == 0 else ''}." for number, one in enumerate(each)]
+    return tuple(replace(one, meaning=text) for one, text in zip(each, texts, strict=True))
 
 
 def _hyperparameter(layer: Layer, symbol: str) -> Hyperparameter:

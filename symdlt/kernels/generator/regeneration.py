@@ -105,10 +105,10 @@ def regenerate(
         texts |= files
         drifts |= {drift.path: drift for drift in _compare(root, files)}
     extra = {path for path, drift in drifts.items() if drift.kind == "extra"}
-    found = tuple(drifts[path] for path in sorted(set(drifts) - (extra & set(texts))))
+    drifted = tuple(drifts[path] for path in sorted(set(drifts) - (extra & set(texts))))
     if not check:
-        _write(root, found, texts)
-    return found
+        _write(root, drifted, texts)
+    return drifted
 
 
 def _compare(root: Path, files: Mapping[str, str]) -> Iterator[Drift]:

@@ -93,15 +93,15 @@ def variances_above(problem: Problem, h: Any, mean: Array) -> Array:
 
 def tables_of_means(problem: Problem, means: LayerMeans, K: Array) -> list[Array]:
     """All means that the recursions read."""
-    found = means(K, problem.means, problem.chosen)
-    shapes = [np.shape(table) for table in found] if isinstance(found, (list, tuple)) else None
+    tables = means(K, problem.means, problem.chosen)
+    shapes = [np.shape(table) for table in tables] if isinstance(tables, (list, tuple)) else None
     if shapes != [(len(K),) * len(orders) for orders in problem.means]:
         raise KernelInputError(
-            f"The means returned {short_repr(found)} for the orders {short_repr(problem.means)}. "
+            f"The means returned {short_repr(tables)} for the orders {short_repr(problem.means)}. "
             "They return a list with a table for each, of shape (N, N) or (N, N, N, N). "
             "Give for instance SmoothMeans(activation) of symdlt.means."
         )
-    return list(found)
+    return list(tables)
 
 
 def empty_layers(problem: Problem) -> dict[str, Array]:
@@ -159,8 +159,8 @@ def advance_all(
 ) -> None:
     """Write the tensors of the next layer."""
     pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
-    found = tables_of_means(problem, means, below["G"])
-    named = dict(zip(problem.tables, found, strict=True))
+    tables = tables_of_means(problem, means, below["G"])
+    named = dict(zip(problem.tables, tables, strict=True))
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
             above[name][...] = one.advance(h, named, below, pairs)

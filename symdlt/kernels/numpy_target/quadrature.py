@@ -110,10 +110,10 @@ def choose_rule(
             )
         if moved <= AGREEMENT:
             finer = step * max(0.5, math.log(max(moved, FINEST)) / math.log(FINEST))
-            found = rule(finer, allowed)
-            right = farthest_move(activation, K, table, found) <= allowed
-            if right and derivatives_agree(activation, K, found.step):
-                return found
+            chosen = rule(finer, allowed)
+            right = farthest_move(activation, K, table, chosen) <= allowed
+            if right and derivatives_agree(activation, K, chosen.step):
+                return chosen
         step /= math.sqrt(2.0)
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at layer {layer}. "
@@ -124,23 +124,23 @@ def choose_rule(
 
 
 def farthest_move(
-    activation: Sequence[Function], K: float, table: MeanTable, found: TrapezoidalRule
+    activation: Sequence[Function], K: float, table: MeanTable, used: TrapezoidalRule
 ) -> float:
     """How far any mean moves with the grid, infinite if one is not finite."""
-    _, moves = tested_means(activation, np.array([K]), table, found)
+    _, moves = tested_means(activation, np.array([K]), table, used)
     return float(moves[0]) if np.isfinite(moves[0]) else math.inf
 
 
 def tested_means(
-    activation: Sequence[Function], K: Array, table: MeanTable, found: TrapezoidalRule
+    activation: Sequence[Function], K: Array, table: MeanTable, used: TrapezoidalRule
 ) -> tuple[Array, Array]:
     """All means at every K, and how far they move with the grid, relative to absolute means.
 
     A function near a zero of its own keeps the rounding errors of larger ones that it is made of.
     """
     roots = np.sqrt(K)[:, None]
-    nodes, weights = found.grid
-    moved, others = found.moved
+    nodes, weights = used.grid
+    moved, others = used.moved
     values = values_at(activation, roots * nodes)
     means = table(values, weights)
     norms = np.sqrt([value**2 @ weights for value in values])
@@ -198,18 +198,18 @@ class Quadrature:
         return np.concatenate(parts, axis=1)[:, order]
 
     def _group(self, rows: NDArray[np.intp], K: Array) -> Array:
-        found = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
-        count = min(rows.size, -(-rows.size * found.grid[0].size // CHUNK))
+        used = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
+        count = min(rows.size, -(-rows.size * used.grid[0].size // CHUNK))
         parts = [self._tested(part, K) for part in np.array_split(rows, count)]
         return np.concatenate(parts, axis=1)
 
     def _tested(self, rows: NDArray[np.intp], K: Array) -> Array:
         while True:
             layer = int(rows[0]) + 1
-            found = self.rule(float(K[rows[0]]), layer)
-            means, moves = tested_means(self.activation, K[rows], self.table, found)
+            used = self.rule(float(K[rows[0]]), layer)
+            means, moves = tested_means(self.activation, K[rows], self.table, used)
             worst = int(np.argmax(moves))
-            if moves[worst] <= found.allowed:
+            if moves[worst] <= used.allowed:
                 return means
             self.refine(float(K[rows[worst]]), int(rows[worst]) + 1)
 
@@ -285,10 +285,10 @@ def next_variance(
     """The variance one layer up, from a rule on which both grids agree."""
     while True:
         used = quadrature.rule(K, layer)
-        found, again = (
+        variance, again = (
             float(advance(values_at(quadrature.activation[:1], math.sqrt(K) * x), w, *h))
             for x, w in (used.grid, used.moved)
         )
-        if not abs(found - again) > used.allowed * abs(found):
-            return found
+        if not abs(variance - again) > used.allowed * abs(variance):
+            return variance
         quadrature.refine(K, layer)

@@ -225,8 +225,8 @@ def weighted_polynomials(nodes: Array, weights: Array, degree: int) -> Array:
         return (here, above), here
 
     start = jnp.zeros_like(weights), weights
-    found: Array = jax.lax.scan(following, start, jnp.arange(degree, dtype=nodes.dtype))[1]
-    return found
+    polynomials: Array = jax.lax.scan(following, start, jnp.arange(degree, dtype=nodes.dtype))[1]
+    return polynomials
 
 
 def pair_sums(

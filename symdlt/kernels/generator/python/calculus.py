@@ -109,11 +109,11 @@ class _Tower:
         self.slopes: dict[Any, Any] = {self.z: sp.Integer(1)}
 
     def derivatives(self, function: Any, order: int) -> Derivatives:
-        found = self.read(function)
-        slopes = self._closure(found)
+        value = self.read(function)
+        slopes = self._closure(value)
         ring = PolyRing([self.z, *self.generators], EXRAW)
         ringed = {symbol: _element(ring, slope) for symbol, slope in slopes.items()}
-        orders = [_element(ring, found)]
+        orders = [_element(ring, value)]
         for _ in range(order):
             parts = (orders[-1].diff(ring(g)) * slope for g, slope in ringed.items())
             orders.append(_sized(sum(parts, ring.zero)))
@@ -130,24 +130,24 @@ class _Tower:
 
     def _closure(self, function: Any) -> dict[Any, Any]:
         """The derivatives of all generators that any derivative of a function can hold."""
-        found: dict[Any, Any] = {}
+        slopes: dict[Any, Any] = {}
         waiting = sorted(function.free_symbols, key=str)
         while waiting:
             symbol = waiting.pop()
-            if symbol not in found:
-                found[symbol] = self.slope(symbol)
-                waiting += sorted(found[symbol].free_symbols, key=str)
-        return dict(sorted(found.items(), key=lambda item: str(item[0])))
+            if symbol not in slopes:
+                slopes[symbol] = self.slope(symbol)
+                waiting += sorted(slopes[symbol].free_symbols, key=str)
+        return dict(sorted(slopes.items(), key=lambda item: str(item[0])))
 
     def slope(self, symbol: Any) -> Any:
         if symbol not in self.slopes:
             self.slopes[symbol] = self.generators[symbol].derivative()
         return self.slopes[symbol]
 
-    def differentiated(self, found: Any) -> Any:
+    def differentiated(self, function: Any) -> Any:
         """The derivative of an expression in generators."""
-        symbols = sorted(found.free_symbols, key=str)
-        return sp.Add(*(found.diff(symbol) * self.slope(symbol) for symbol in symbols))
+        symbols = sorted(function.free_symbols, key=str)
+        return sp.Add(*(function.diff(symbol) * self.slope(symbol) for symbol in symbols))
 
     def generator(
         self,
@@ -219,16 +219,16 @@ class _Tower:
             return self._quotient(sp.Integer(1), [(base, int(-exponent))])
         inner = self.read(base)
         whole = sp.floor(exponent)
-        found = self._whole_power(inner, int(whole))
+        power = self._whole_power(inner, int(whole))
         part = exponent - whole
         if part == 0:
-            return found
+            return power
         code = "np.sqrt({})" if part == sp.Rational(1, 2) else f"({{}}) ** {float(part)!r}"
 
         def slope(root: Any) -> Any:
             return part * root * self.inverse(inner) * self.differentiated(inner)
 
-        return found * self.generator("root", code, (inner,), slope, "positive")
+        return power * self.generator("root", code, (inner,), slope, "positive")
 
     def _whole_power(self, inner: Any, exponent: int) -> Any:
         if exponent < 0:
@@ -299,12 +299,12 @@ class _Tower:
     def _logarithm(self, u: Any) -> Any:
         if isinstance(u, sp.Pow) and u.exp == -1:
             return -self._logarithm(u.base)
-        found = exponentials(u)
-        if len(found) == 2 and all(c.is_positive and not c.has(Z) for c in found.values()):
+        terms = exponentials(u)
+        if len(terms) == 2 and all(c.is_positive and not c.has(Z) for c in terms.values()):
             return self.generator(
                 "softplus",
                 "np.logaddexp({}, {})",
-                tuple(self.read(v + sp.log(c)) for v, c in found.items()),
+                tuple(self.read(v + sp.log(c)) for v, c in terms.items()),
                 lambda _: self.read(u.diff(Z) / u),
             )
         inner = self.read(u)
@@ -330,19 +330,19 @@ class _Tower:
 
     def _quotient(self, upper: Any, lower: list[tuple[Any, int]]) -> Any:
         """A quotient with exponentials in its denominators, by s : (1 - s) = exp(u) : 1."""
-        found = quotient(upper, lower)
-        if found is None:
+        parts = quotient(upper, lower)
+        if parts is None:
             powers = [self._whole_power(self.read(base), -k) for base, k in lower]
             return self.read(upper) * sp.Mul(*powers)
-        ratio, width = found.ratio, found.width
-        s, r = self._sigmoids(found.u + sp.log(ratio or 1))
+        ratio, width = parts.ratio, parts.width
+        s, r = self._sigmoids(parts.u + sp.log(ratio or 1))
         terms = []
-        for m, c in found.upper.items():
+        for m, c in parts.upper.items():
             inside = min(max(m, 0), width)
-            factor = self.read(c * sp.exp(found.u * (m - inside)))
+            factor = self.read(c * sp.exp(parts.u * (m - inside)))
             terms.append(factor * (ratio or 1) ** -inside * s**inside * r ** (width - inside))
         result = sp.Add(*terms)
-        for p, k in zip(found.lower, found.powers, strict=True):
+        for p, k in zip(parts.lower, parts.powers, strict=True):
             if ratio is None:
                 mixed = sp.Add(*(self.read(c) * s**m * r ** (max(p) - m) for m, c in p.items()))
                 result *= self.inverse(mixed) ** k

@@ -76,10 +76,10 @@ def pieces_code(what: Activation, order: int) -> list[PieceCode]:
     parts = []
     for number, piece in enumerate(pieces):
         function = expression(piece.node)
-        found = derivatives(function, order)
-        if found.definitions and len(pieces) > 1:
-            found = derivatives(function, order, f"_{number}")
-        parts.append(PieceCode(starts[number], [*starts, inf][number + 1], found))
+        code = derivatives(function, order)
+        if code.definitions and len(pieces) > 1:
+            code = derivatives(function, order, f"_{number}")
+        parts.append(PieceCode(starts[number], [*starts, inf][number + 1], code))
     return parts
 
 
@@ -96,13 +96,13 @@ def single_function(parts: Sequence[PieceCode], order: int, dialect: Dialect = N
 def joint_function(parts: Sequence[PieceCode], orders: int, dialect: Dialect = NUMPY) -> str:
     """The source of a function that returns any number of orders, from the lowest on."""
     body = _Body(parts, dialect)
-    found: list[str] = []
+    names: list[str] = []
     for order in range(orders):
         value = body.order(f"s{order}", order)
         if value != f"s{order}":
             body.lines.append(f"    s{order} = {value}")
-        found.append(f"s{order}")
-        shown = f"({', '.join(found)}{',' * (order == 0)})"
+        names.append(f"s{order}")
+        shown = f"({', '.join(names)}{',' * (order == 0)})"
         if order + 1 < orders:
             body.lines += [f"    if count <= {order + 1}:", f"        return {shown}"]
         else:
@@ -211,7 +211,7 @@ class _Body:
         return Multiple(product.coefficient, tuple(factors))
 
     def _binary(self, name: str, exponent: int) -> list[Symbol]:
-        found = [Symbol(name)] if exponent % 2 else []
+        squares = [Symbol(name)] if exponent % 2 else []
         lower, power = name, 2
         while power <= exponent:
             square = f"{name}_p{power}"
@@ -219,9 +219,9 @@ class _Body:
                 self.lines.append(f"    {square} = {lower} * {lower}")
                 self.known.add(square)
             if exponent & power:
-                found.append(Symbol(square))
+                squares.append(Symbol(square))
             lower, power = square, 2 * power
-        return found
+        return squares
 
 
 def _clipped(part: PieceCode) -> str:

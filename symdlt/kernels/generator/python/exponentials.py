@@ -95,7 +95,7 @@ def exponentials(e: Any) -> Terms:
     if e.has(sp.sinh, sp.cosh):
         e = e.rewrite([sp.sinh, sp.cosh], sp.exp)
     check_size(e)
-    found: Terms = {}
+    terms: Terms = {}
     for term in sp.Add.make_args(sp.expand(e, power_exp=False, power_base=False, log=False)):
         exponent = sp.Integer(0)
         coefficient = sp.Integer(1)
@@ -106,8 +106,8 @@ def exponentials(e: Any) -> Terms:
                 coefficient *= sp.exp(constant)
             else:
                 coefficient *= factor
-        found[exponent] = found.get(exponent, sp.Integer(0)) + coefficient
-    return {v: c for v, c in found.items() if c != 0} or {sp.Integer(0): sp.Integer(0)}
+        terms[exponent] = terms.get(exponent, sp.Integer(0)) + coefficient
+    return {v: c for v, c in terms.items() if c != 0} or {sp.Integer(0): sp.Integer(0)}
 
 
 def check_size(e: Any) -> None:
@@ -134,9 +134,9 @@ def _size(e: Any) -> int:
 
 def _laurent(terms: Terms, unit: Any) -> Terms:
     """The same terms by their rational multiples of one exponent; others stay in coefficients."""
-    found: Terms = {}
+    powers: Terms = {}
     for v, c in terms.items():
         m = sp.cancel(v / unit)
         key, rest = (m, c) if m.is_Rational else (sp.Integer(0), c * sp.exp(v))
-        found[key] = found.get(key, sp.Integer(0)) + rest
-    return found
+        powers[key] = powers.get(key, sp.Integer(0)) + rest
+    return powers

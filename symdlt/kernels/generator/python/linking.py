@@ -66,12 +66,12 @@ def linked(imports: str, body: str) -> tuple[str, str]:
         name, (module, member) = waiting.pop()
         if not _is_ours(module):
             external[name] = (module, member)
-        elif (found := defined_in(module, member.partition(" ")[0])) not in needed:
-            needed.add(found)
-            definitions, below = parts_of(found.module)
+        elif (definition := defined_in(module, member.partition(" ")[0])) not in needed:
+            needed.add(definition)
+            definitions, below = parts_of(definition.module)
             own = {name for one in definitions for name in one.defines}
-            waiting += [(name, (found.module, name)) for name in found.reads & own]
-            waiting += [(name, below[name]) for name in found.reads & set(below)]
+            waiting += [(name, (definition.module, name)) for name in definition.reads & own]
+            waiting += [(name, below[name]) for name in definition.reads & set(below)]
     modules = _lower_first(module for module, _ in names.values())
     ordered = [one for module in modules for one in parts_of(module)[0] if one in needed]
     owners: dict[str, str] = {}
@@ -150,8 +150,8 @@ def _imports_of(statements: Iterable[ast.stmt]) -> Imports:
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
-    found = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-    return {name.id for name in found if isinstance(name.ctx, context)}
+    nodes = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {name.id for name in nodes if isinstance(name.ctx, context)}
 
 
 def _definition(module: str, node: ast.stmt, lines: list[str]) -> Statement:

@@ -98,7 +98,7 @@ def slope_of(function: Function) -> Function:
     """The derivative of a function that acts on each element."""
 
     def slope(z: Array) -> Array:
-        found: Array = jax.jvp(function, (z,), (jnp.ones_like(z),))[1]
-        return found
+        values: Array = jax.jvp(function, (z,), (jnp.ones_like(z),))[1]
+        return values
 
     return slope

@@ -41,8 +41,8 @@ def with_slope(value: Callable[..., Any], slope: Callable[..., Any]) -> Callable
     """A function of one array whose derivative is another function of it."""
     made = jax.custom_jvp(value)
     made.defjvps(lambda change, _, t: slope(t) * change)
-    found: Callable[..., Any] = made
-    return found
+    differentiable: Callable[..., Any] = made
+    return differentiable
 
 
 def trapezoid(step: float, shift: float, dtype: Any) -> tuple[Array, Array]:

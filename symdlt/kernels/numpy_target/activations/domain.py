@@ -31,9 +31,9 @@ def compiled(source: str) -> dict[str, Any]:
 
     Annotations are not evaluated, as in this module.
     """
-    found: dict[str, Any] = {"np": np, "__builtins__": {}}
-    exec(compile(source, "<activation>", "exec"), found)
-    return found
+    namespace: dict[str, Any] = {"np": np, "__builtins__": {}}
+    exec(compile(source, "<activation>", "exec"), namespace)
+    return namespace
 
 
 def nodes(breaks: Sequence[float] = (), start: float = -np.inf, end: float = np.inf) -> Array:
@@ -85,19 +85,19 @@ def _exact_root(part: PieceCode, definition: Definition) -> float | None:
     if polynomial.degree() < 1:
         return None
     ends = [sp.Rational(x) if np.isfinite(x) else None for x in (part.start, part.end)]
-    found = polynomial.intervals(eps=WIDTH, inf=ends[0], sup=ends[1])
-    return float(sum(found[0][0]) / 2) if found else None
+    intervals = polynomial.intervals(eps=WIDTH, inf=ends[0], sup=ends[1])
+    return float(sum(intervals[0][0]) / 2) if intervals else None
 
 
 def _fault(values: Callable[[Array], Array], z: Array, guard: str) -> float | None:
     """A point at which the values are not positive, or change sign or touch zero."""
-    found = values(z)
-    middle = found[np.argmin(np.abs(z))]
+    guarded = values(z)
+    middle = guarded[np.argmin(np.abs(z))]
     sign = math.copysign(1.0, middle) if guard == "not zero" else 1.0
-    wrong = ~(sign * found > 0.0)
+    wrong = ~(sign * guarded > 0.0)
     if wrong.any():
         return _nearest(z[wrong])
-    sizes = np.abs(found)
+    sizes = np.abs(guarded)
     middle = np.flatnonzero((sizes[1:-1] <= sizes[:-2]) & (sizes[1:-1] <= sizes[2:])) + 1
     lowest, least = _refined(values, z[middle - 1], z[middle + 1])
     touching = least < NEGLIGIBLE * sizes[middle - 1]

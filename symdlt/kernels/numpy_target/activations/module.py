@@ -37,19 +37,19 @@ def generated(what: Activation, derivatives: int) -> tuple[str, dict[str, Any]]:
     for part in parts:
         check_domain(part)
     source = _module(parts, derivatives, "")
-    found = compiled(source)
+    namespace = compiled(source)
     z = nodes([part.end for part in parts[:-1]])
-    if _overflows(found["activation"], z, derivatives + 1):
+    if _overflows(namespace["activation"], z, derivatives + 1):
         source = _module(parts, derivatives, QUIET)
-        found = compiled(source)
-    values = np.array(found["activation"](z, derivatives + 1))
+        namespace = compiled(source)
+    values = np.array(namespace["activation"](z, derivatives + 1))
     undefined = np.isnan(values).any(axis=0) & (np.abs(z) < WITHOUT_FAULT)
     if undefined.any():
         raise ActivationError(
             f"The activation or a derivative cannot be evaluated at z = {z[undefined][0]:.6g}. "
             "It is not finite there, or the difference of very large numbers. Rewrite it."
         )
-    return source, found
+    return source, namespace
 
 
 def _overflows(function: Callable[[Array, int], tuple[Array, ...]], z: Array, count: int) -> bool:

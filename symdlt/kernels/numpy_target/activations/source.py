@@ -103,19 +103,19 @@ def numpy_activation(what: Any, derivatives: int) -> NumpyActivation:
     [(5,), (5,)]
     """
     given = activation(what)
-    source, found = _generated(given, derivatives)
-    return _named(found, source, derivatives + 1, given)
+    source, namespace = _generated(given, derivatives)
+    return _named(namespace, source, derivatives + 1, given)
 
 
 def _named(
-    found: dict[str, Any], source: str, count: int, activation: Activation
+    namespace: dict[str, Any], source: str, count: int, activation: Activation
 ) -> NumpyActivation:
     from symdlt.means.precise import ends_of
 
-    functions = tuple(found[f"s{order}"] for order in range(count))
+    functions = tuple(namespace[f"s{order}"] for order in range(count))
     for function in functions:
         function.ends = ends_of(activation)
-    return NumpyActivation(functions, found["activation"], source, activation)
+    return NumpyActivation(functions, namespace["activation"], source, activation)
 
 
 def _compiled(source: str, count: int, activation: Activation) -> NumpyActivation:
