@@ -88,7 +88,7 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
 
     def columns(self) -> dict[str, list[Any]]:
         """One row for each entry of each tensor; `to_pandas` makes a DataFrame of them."""
-        found: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             name: [] for name in ("tensor", "samples", "theory", "measured", "error", "z")
         }
         for name in self.names:
@@ -96,9 +96,9 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
             for entry in np.ndindex(scores.shape):
                 sources = (self.theory[name], self.measured[name], self.errors[name], scores)
                 numbers = [float(source[entry]) for source in sources]
-                for column, value in zip(found.values(), [name, entry, *numbers], strict=True):
+                for column, value in zip(columns.values(), [name, entry, *numbers], strict=True):
                     column.append(value)
-        return found
+        return columns
 
     def table(self) -> str:
         """One line a tensor, with the entry that deviates most, and what to make of it."""
@@ -214,7 +214,7 @@ def check(
     measured = _measured(mlp, data, weights, count, rng, goals, progress)
     values, errors = {}, {}
     for name in names:
-        parts = [found[_base(name)] for found in measured]
+        parts = [bases[_base(name)] for bases in measured]
         values[name] = np.tensordot(weights[name], [part.values for part in parts], 1)
         squares = [part.standard_errors**2 for part in parts]
         errors[name] = np.sqrt(np.tensordot(np.square(weights[name]), squares, 1))
@@ -261,7 +261,7 @@ def _measured(
     given = {name: functions_of(named_activation(mlp, name), order) for name in names}
     measured: list[dict[TensorName, Measurement]] = []
     for size in sizes if goals is None else reversed(sizes):
-        found = measure(
+        measurement = measure(
             _sampled_network(mlp, size),
             given,
             data,
@@ -272,8 +272,8 @@ def _measured(
             errors=None if goals is None or measured else goals[size - 1],
             progress=progress,
         )
-        measured.append(found)
-        count = next(iter(found.values())).count
+        measured.append(measurement)
+        count = next(iter(measurement.values())).count
     return measured if goals is None else measured[::-1]
 
 

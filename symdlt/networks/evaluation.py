@@ -110,7 +110,7 @@ def propagate(
     names = _had(lambda some: check_jumps(mlp, overlap, some, entries), names, all_of_them)
     chosen = chosen[: max(axes(name) for name in names)]
     planned = plan(mlp, overlap, names, chosen, tolerance)
-    found = {
+    by_name = {
         name: np.empty((mlp.depth, *(len(block) for block in chosen[: axes(name)])))
         for name in names
     }
@@ -118,8 +118,8 @@ def propagate(
         for item, part in zip(planned, parts, strict=True):
             for place, arrays in zip(item.places, part, strict=True):
                 for name, array in arrays.items():
-                    found[name][:, *place] = array
-    return Propagation(found, mlp.widths, asked[: len(chosen)])
+                    by_name[name][:, *place] = array
+    return Propagation(by_name, mlp.widths, asked[: len(chosen)])
 
 
 def _had(
@@ -156,11 +156,11 @@ def _of_streams(
     _check_size(sized, names, blocks, len(data))
     program = program_of(sized, learning=not sized.missing_rates)
     if {*names} <= {"G", "H"} and stays_at_one_position(program):
-        found = one_position_kernels(sized, program, data, names, tolerance, progress)
+        tensors = one_position_kernels(sized, program, data, names, tolerance, progress)
     else:
-        found = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+        tensors = stream_tensors(sized, overlaps(data), names, tolerance, progress)
     layers = range(sized.depth)
-    chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in found.items()}
+    chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in tensors.items()}
     return Propagation(chosen, sized.widths, blocks)
 
 

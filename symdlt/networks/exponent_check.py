@@ -63,8 +63,8 @@ class IteratedTensor(EqualByFields):
     def expected(self, layers: Array) -> Array:
         """The asymptote at some layers."""
         logs = np.log(layers) ** self.asymptote.log_power
-        found: Array = self.coefficient * layers ** -float(self.asymptote.exponent) * logs
-        return found
+        values: Array = self.coefficient * layers ** -float(self.asymptote.exponent) * logs
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ class ExponentCheck(ShownAsText):
             UnknownTensorError: if there is none.
         """
         wanted = self.solution[name]
-        return next(found for found in self.tensors if found.asymptote is wanted)
+        return next(tensor for tensor in self.tensors if tensor.asymptote is wanted)
 
     @property
     def worst(self) -> float:
         """The largest relative difference of all tensors."""
-        return max(abs(found.difference) for found in self.tensors)
+        return max(abs(tensor.difference) for tensor in self.tensors)
 
     def __repr__(self) -> str:
         return f"ExponentCheck({self.solution!r}, depth={self.depth}, worst={self.worst:.1g})"
@@ -103,14 +103,14 @@ class ExponentCheck(ShownAsText):
     def __str__(self) -> str:
         heads = ("tensor", "asymptote", "iteration", "coefficient", "extrapolated", "difference")
         rows: list[tuple[str, ...]] = [heads]
-        for found in self.tensors:
+        for tensor in self.tensors:
             numbers = (
-                float(found.expected(np.array([float(self.depth)]))[0]),
-                float(found.values[-1]),
-                found.coefficient,
-                found.limit,
+                float(tensor.expected(np.array([float(self.depth)]))[0]),
+                float(tensor.values[-1]),
+                tensor.coefficient,
+                tensor.limit,
             )
-            rows.append((found.name, *(f"{x:.7g}" for x in numbers), f"{found.difference:.1e}"))
+            rows.append((tensor.name, *(f"{x:.7g}" for x in numbers), f"{tensor.difference:.1e}"))
         widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
         lines = [
             f"{self.solution.activation}: asymptotes against iteration at layer {self.depth}, "
@@ -132,14 +132,14 @@ class ExponentCheck(ShownAsText):
             "lambda_b": self.rates[0],
             "lambda_W": self.rates[1],
             "tensors": {
-                found.name: {
-                    "iterated": float(found.values[-1]),
-                    "coefficient": found.coefficient,
-                    "limit": found.limit,
-                    "spread": found.spread,
-                    "difference": found.difference,
+                tensor.name: {
+                    "iterated": float(tensor.values[-1]),
+                    "coefficient": tensor.coefficient,
+                    "limit": tensor.limit,
+                    "spread": tensor.spread,
+                    "difference": tensor.difference,
                 }
-                for found in self.tensors
+                for tensor in self.tensors
             },
         }
 
@@ -273,8 +273,8 @@ def _per_layer(value: Any, layers: Array, rates: tuple[float, float]) -> Array:
     if layer is None:
         return np.full(len(layers), float(fixed))
     power = float((fixed.diff(layer) * layer / fixed).subs(layer, 2))
-    found: Array = float(fixed.subs(layer, 1)) * layers**power
-    return found
+    values: Array = float(fixed.subs(layer, 1)) * layers**power
+    return values
 
 
 def _compared(asymptote: Asymptote, values: Array, rates: tuple[float, float]) -> IteratedTensor:

@@ -50,8 +50,10 @@ def final_tensors(
     largest = max(map(len, sets))
     if not (net.is_dense and is_one_task(largest, names)):
         for chosen in sets:
-            found = propagate(net, data[[*chosen]], names, executor=executor, progress=progress)
-            yield {name: array[-1] for name, array in found.tensors.items()}
+            propagation = propagate(
+                net, data[[*chosen]], names, executor=executor, progress=progress
+            )
+            yield {name: array[-1] for name, array in propagation.tensors.items()}
         return
     check_learning_rates(net, names)
     check_activation(net, names)
@@ -83,5 +85,5 @@ def needed_quadruples(common: int, samples: int, most: int) -> NDArray[np.intp] 
         return None
     rows = np.array(list(combinations_with_replacement(range(samples), 4)), dtype=np.intp)
     twice = (rows[:, 0] == rows[:, 1]) & (rows[:, 2] == rows[:, 3])
-    found: NDArray[np.intp] = rows[((rows >= common).sum(axis=1) <= most) | twice]
-    return found
+    needed: NDArray[np.intp] = rows[((rows >= common).sum(axis=1) <= most) | twice]
+    return needed

@@ -44,9 +44,9 @@ def check_jumps(
     bad = [name for name in names if has_infinite_pair(jumps, [*orders_of([name])])]
     if not bad:
         return
-    found = np.argwhere(infinite_entries(mlp, overlap)[np.ix_(*entries)])
-    if found.size:
-        i, j = (int(block[at]) for block, at in zip(entries, found[0], strict=True))
+    infinite = np.argwhere(infinite_entries(mlp, overlap)[np.ix_(*entries)])
+    if infinite.size:
+        i, j = (int(block[at]) for block, at in zip(entries, infinite[0], strict=True))
         place = next(place for place, row in kinks if row[0])
         raise ActivationError(
             f"{' '.join(bad)} of {mlp.activation!r} at samples {i} and {j} cannot be had: it jumps "
@@ -59,8 +59,8 @@ def check_jumps(
 def infinite_entries(mlp: Network, overlap: Array) -> NDArray[np.bool_]:
     """The pairs of samples whose NTK is infinite at the last layer."""
     samples = tuple(range(len(overlap)))
-    (found,) = run(Task(mlp, overlap, ("G",), None, ((samples, samples),), TOLERANCE))
-    K = found["G"]
+    (kernels,) = run(Task(mlp, overlap, ("G",), None, ((samples, samples),), TOLERANCE))
+    K = kernels["G"]
     zero = (0.0,) * mlp.depth
     lambda_b, lambda_W = mlp.lambda_b or zero, mlp.lambda_W or zero
     assert isinstance(mlp.activation, Activation)

@@ -131,10 +131,10 @@ def kernel_gradient(
     try:
         with np.errstate(all="ignore"):
             steps = _steps(mlp, overlap, system.recursions, with_respect_to, tolerance, progress)
-            found = {name: np.array([step[name] for step in steps]) for name in names}
+            by_step = {name: np.array([step[name] for step in steps]) for name in names}
     except KernelInputError as reason:
         raise KernelError(str(reason)) from reason
-    gradients = {name: np.moveaxis(array, 1, -1) for name, array in found.items()}
+    gradients = {name: np.moveaxis(array, 1, -1) for name, array in by_step.items()}
     if with_respect_to == "x":
         gradients = {name: _by_inputs(array, data) for name, array in gradients.items()}
     for name, array in gradients.items():
@@ -172,7 +172,7 @@ def _steps(
         for one in sensitivities.values()
         for term in (*one.recursion.terms, *(changed.factor for changed in one.terms))
     }
-    needed = sorted({order for found in orders.values() for order in found})
+    needed = sorted({order for each in orders.values() for order in each})
     _check_derivatives(mlp, needed)
     highest = max((max(order) for order in needed), default=0)
     means = layer_means(mlp, highest, tolerance, zero_slopes=False)
@@ -206,24 +206,24 @@ def _varied_overlaps(overlap: Array, depth: int, varied: str) -> Array:
     if varied != "x":
         return np.zeros((depth, count, count))
     a, b = np.triu_indices(count)
-    found = np.zeros((len(a), count, count))
-    found[np.arange(len(a)), a, b] = found[np.arange(len(a)), b, a] = 1.0
-    return found
+    overlaps = np.zeros((len(a), count, count))
+    overlaps[np.arange(len(a)), a, b] = overlaps[np.arange(len(a)), b, a] = 1.0
+    return overlaps
 
 
 def _at_layer(parameters: int, layer: int, varied: bool) -> Array:
-    found = np.zeros(parameters)
+    unit = np.zeros(parameters)
     if varied:
-        found[layer] = 1.0
-    return found
+        unit[layer] = 1.0
+    return unit
 
 
 def _numbers(mlp: MLP, layer: int) -> dict[str, float]:
     given = {name: getattr(mlp, name) for name in HYPERPARAMETERS}
-    found = {name: value[layer] if value else 0.0 for name, value in given.items()}
+    numbers = {name: value[layer] if value else 0.0 for name, value in given.items()}
     # Tensors that are multiplied with the ratio of widths vanish at the first layer.
     ratio = mlp.widths[layer - 1] / mlp.widths[layer - 2] if layer > 1 else 1.0
-    return found | {"ratio": ratio}
+    return numbers | {"ratio": ratio}
 
 
 def _orders(term: RecursionTerm) -> list[Orders]:

@@ -103,15 +103,15 @@ class KernelStore(ShownAsText):
             KernelError: if it is not there, or not as it was made.
         """
         try:
-            found = np.load(self.file(name), mmap_mode="r")
-            if (found.shape, found.dtype) != ((self.samples,) * 2, np.float64):
-                raise ValueError(f"it holds an array {found.shape} of {found.dtype}")
+            kernel = np.load(self.file(name), mmap_mode="r")
+            if (kernel.shape, kernel.dtype) != ((self.samples,) * 2, np.float64):
+                raise ValueError(f"it holds an array {kernel.shape} of {kernel.dtype}")
         except (OSError, ValueError, EOFError) as reason:
             raise KernelError(
                 f"The store in {str(self.folder)!r} is damaged: {self.file(name).name}: {reason}. "
                 "Remove the folder, and call store_kernels again."
             ) from reason
-        return found  # type: ignore[no-any-return]
+        return kernel  # type: ignore[no-any-return]
 
     def __getitem__(self, name: str) -> np.memmap[Any, Any]:
         """A kernel of shape (N, N), on the disk.
@@ -181,8 +181,8 @@ class KernelStore(ShownAsText):
                 f"{name} of the first {len(known)} samples has no inverse: {reason}. "
                 "Leave out duplicated samples, or give a ridge."
             ) from reason
-        found: Array = linalg.cho_solve(factor, known, check_finite=False)
-        return found
+        solution: Array = linalg.cho_solve(factor, known, check_finite=False)
+        return solution
 
     def __repr__(self) -> str:
         done = len(self.lots) - len(self.missing)
@@ -294,15 +294,15 @@ def _opened(
                 "symdlt. Give another folder, or remove this one."
             )
         return KernelStore.open(folder)
-    found = KernelStore(folder, names, len(data), tuple(lots(len(data), most)))
+    store = KernelStore(folder, names, len(data), tuple(lots(len(data), most)))
     shape, size = (len(data), len(data)), 8 * len(data) ** 2
     _claim(folder)
     (folder / "done").mkdir(exist_ok=True)
     for stale in (folder / "done").iterdir():
         stale.unlink()
     for name in names:
-        made = np.lib.format.open_memmap(found.file(name), "w+", np.float64, shape)
-        _reserve(found.file(name), made.offset + size)
+        made = np.lib.format.open_memmap(store.file(name), "w+", np.float64, shape)
+        _reserve(store.file(name), made.offset + size)
         made.flush()
     header = {
         "schema": SCHEMA,
@@ -314,7 +314,7 @@ def _opened(
         "lot": most,
     }
     write_whole(folder / HEADER, json.dumps(header, indent=1))
-    return found
+    return store
 
 
 def _header(folder: Path) -> dict[str, Any]:
@@ -377,11 +377,11 @@ def _digest(net: Network, data: Array, names: tuple[str, ...]) -> str:
 
 def _fill(store: KernelStore, lot: Lot, net: Network, data: Array) -> None:
     """Compute a task, write it, and mark it as done when it is on the disk."""
-    found = propagate(net, data, store.names, progress=False)
+    propagation = propagate(net, data, store.names, progress=False)
     ends = np.cumsum([0, *(end - start for start, end in lot.chunks)]).tolist()
     places = [slice(*pair) for pair in pairwise(ends)]
     for name in store.names:
-        last = found[name][-1]
+        last = propagation[name][-1]
         target = np.load(store.file(name), mmap_mode="r+")
         for a, b in combinations_with_replacement(range(len(places)), 2):
             if a == b and lot.chunks[a] not in lot.own:

@@ -180,8 +180,8 @@ class MeansWithConstants:
         """The tables of means of some orders, N×N for two and N×N×N×N for four."""
         left = {order: self._varying(order) for order in orders}
         asked = sorted({reduced for reduced in left.values() if reduced})
-        found = dict(zip(asked, self.means(K, asked, samples), strict=True)) if asked else {}
-        return [self._table(order, found.get(left[order]), len(K)) for order in orders]
+        tables = dict(zip(asked, self.means(K, asked, samples), strict=True)) if asked else {}
+        return [self._table(order, tables.get(left[order]), len(K)) for order in orders]
 
     def _varying(self, order: tuple[int, ...]) -> tuple[int, ...]:
         """The factors that a mean is taken of: all of them, the two that vary, or none."""
@@ -207,8 +207,8 @@ def constants_of(activation: Activation, derivatives: int) -> dict[int, float]:
     """The derivatives of a polynomial that do not depend on z, by their order."""
     if not activation.to_sympy().is_polynomial():
         return {}
-    found = enumerate(activation.derivatives(derivatives))
-    return {k: float(one) for k, one in found if not one.free_symbols}
+    functions = enumerate(activation.derivatives(derivatives))
+    return {k: float(one) for k, one in functions if not one.free_symbols}
 
 
 @cache

@@ -90,8 +90,8 @@ def _points_on(line: tuple[int, int, int], order: int) -> list[int]:
     numbers = range(order)
     if c:
         inverse = pow(c, -1, order)
-        found = [x * order + -(a + b * x) * inverse % order for x in numbers]
-        return [*found, order**2 + -b * inverse % order]
+        points = [x * order + -(a + b * x) * inverse % order for x in numbers]
+        return [*points, order**2 + -b * inverse % order]
     last = order**2 + order
     if b:
         x = -a * pow(b, -1, order) % order

@@ -60,13 +60,13 @@ def one_position_kernels(
     overlap = np.einsum("acp,bcp->pab", flat, flat) / data.shape[1]
     kernels = _PositionKernels(network, program, overlap, tolerance)
     tops = {field: layer for layer, field in enumerate(program.tops)}
-    found = {name: np.empty((network.depth, len(data), len(data))) for name in names}
+    covariances = {name: np.empty((network.depth, len(data), len(data))) for name in names}
     for field in track(range(len(program.fields)), "fields", progress):
         kernels.add(field)
         for name in names if field in tops else ():
             known = kernels.means.ntks if name == "H" else kernels.means.kernels
-            found[name][tops[field]] = known[field, field].mean(axis=0)
-    return found
+            covariances[name][tops[field]] = known[field, field].mean(axis=0)
+    return covariances
 
 
 class _PositionKernels(SiteKernels):
@@ -92,16 +92,16 @@ class _PositionKernels(SiteKernels):
             return covariance
         outside = np.pad(covariance, ((0, 1), (0, 0), (0, 0)))  # NOWHERE is the last, and zero
         rows = np.array(branch.sources)[:, :, 0]
-        found: Array = sum(outside[row] for row in rows) / len(rows)
-        return found
+        mean: Array = sum(outside[row] for row in rows) / len(rows)
+        return mean
 
     def _averaged(self, function: Function) -> tuple[Array, Array]:
         u, v = Vertex(0), Vertex(1)
         both = product_of(at_vertex(function, u), at_vertex(function, v))
         moved = with_edges(both, [(0, 1)])
         fields = {of for _, factors in function for of, _, _ in factors}
-        found = self._filled(min(fields), 0), self._filled(min(fields), 0)
-        for at in range(len(found[0])):
+        averages = self._filled(min(fields), 0), self._filled(min(fields), 0)
+        for at in range(len(averages[0])):
             site = self.new_means()
             for mine, known in (
                 (site.kernels, self.means.kernels),
@@ -112,6 +112,6 @@ class _PositionKernels(SiteKernels):
             site.mean(both), site.mean(moved)
             site.planning = False
             site.settle()
-            for part, terms in zip(found, (both, moved), strict=True):
+            for part, terms in zip(averages, (both, moved), strict=True):
                 part[at] = site.mean(terms)[:, :, 0, 0, 0, 0]
-        return found
+        return averages

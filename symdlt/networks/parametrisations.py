@@ -226,22 +226,24 @@ def network_parameters(
         KernelError: if they are not those of a network of so many layers.
     """
     _check_layers(layers, len(weights))
-    found = []
+    parameters = []
     for number, (weight, bias) in enumerate(zip(weights, biases, strict=False), 1):
         W = real_numbers(f"weights of layer {number}", weight, "a matrix of shape (n_l, n_(l-1))")
         b = real_numbers(f"biases of layer {number}", bias, "a vector of shape (n_l,)")
-        found.append((W, b))
-    fitting = len(found) == len(weights) == len(biases) and all(
-        W.ndim == 2 and b.shape == W.shape[:1] for W, b in found
+        parameters.append((W, b))
+    fitting = len(parameters) == len(weights) == len(biases) and all(
+        W.ndim == 2 and b.shape == W.shape[:1] for W, b in parameters
     )
-    if not fitting or any(low.shape[0] != high.shape[1] for (low, _), (high, _) in pairwise(found)):
-        shapes = ", ".join(f"{W.shape} {b.shape}" for W, b in found)
+    if not fitting or any(
+        low.shape[0] != high.shape[1] for (low, _), (high, _) in pairwise(parameters)
+    ):
+        shapes = ", ".join(f"{W.shape} {b.shape}" for W, b in parameters)
         raise KernelError(
             f"The weights and biases {short_repr(shapes)} do not make a network. Each layer has a "
             "matrix of shape (n_l, n_(l-1)) and a vector of shape (n_l,). Transpose matrices that "
             "a framework stores the other way, and give zeros where it has no bias."
         )
-    pairs = list(zip(layers, found, strict=True))
+    pairs = list(zip(layers, parameters, strict=True))
     return NetworkParameters(
         tuple(one.weight_multiplier * W[None] for one, (W, _) in pairs),
         tuple(one.bias_multiplier * b[None] for one, (_, b) in pairs),

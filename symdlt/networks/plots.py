@@ -77,21 +77,21 @@ def plot_depth(
     for place, name in enumerate(names):
         entry, values = _along_depth(result, name, samples)
         mark = mark_of(name, place)
-        points = [found for found in compared if name in found.names]
-        for found in points:
-            if any(i >= len(found.theory[name]) for i in entry):
+        points = [comparison for comparison in compared if name in comparison.names]
+        for comparison in points:
+            if any(i >= len(comparison.theory[name]) for i in entry):
                 raise KernelError(
-                    f"A comparison in `measured` has {len(found.theory[name])} samples, and the "
-                    f"entry {entry} of {name} is asked for. Compare the same samples."
+                    f"A comparison in `measured` has {len(comparison.theory[name])} samples, and "
+                    f"the entry {entry} of {name} is asked for. Compare the same samples."
                 )
         label = _label(f"${symbol_of(name, conventions)}$", result, entry)
         mine = mark | {"marker": ""} if points else mark
         drawn.plot(layers, values, label=label, markevery=_every(layers), **mine)
         if points:
             drawn.errorbar(
-                [found.mlp.depth for found in points],
-                [found.measured[name][entry] for found in points],
-                [found.errors[name][entry] for found in points],
+                [comparison.mlp.depth for comparison in points],
+                [comparison.measured[name][entry] for comparison in points],
+                [comparison.errors[name][entry] for comparison in points],
                 fmt=mark["marker"],
                 capsize=3,
                 mfc="none",
@@ -296,14 +296,14 @@ def plot_exponents(
     shown = check.tensors if names is None else [check[name] for name in names]
     drawn = drawing_axes(ax)
     layers = np.unique(np.geomspace(1, check.depth, MOST_POINTS).round())
-    for place, found in enumerate(shown):
-        sign = 1.0 if found.coefficient > 0 else -1.0
-        values = sign * found.values[layers.astype(int) - 1]
+    for place, tensor in enumerate(shown):
+        sign = 1.0 if tensor.coefficient > 0 else -1.0
+        values = sign * tensor.values[layers.astype(int) - 1]
         values[values <= 0.0] = np.nan
-        label = f"${'' if sign > 0 else '-'}{symbol_of(found.name, conventions)}$"
-        mark = mark_of(found.name, place)
+        label = f"${'' if sign > 0 else '-'}{symbol_of(tensor.name, conventions)}$"
+        mark = mark_of(tensor.name, place)
         drawn.plot(layers, values, label=label, markevery=MARKED, **mark)
-        drawn.plot(layers[1:], sign * found.expected(layers[1:]), "--", color=mark["color"])
+        drawn.plot(layers[1:], sign * tensor.expected(layers[1:]), "--", color=mark["color"])
     drawn.set_xscale("log")
     drawn.set_yscale("log")
     return finish(drawn, LAYERS, "tensor, and its asymptote dashed")
@@ -353,14 +353,16 @@ def _numbers_of(result: Propagation, entry: Sequence[int]) -> str:
 
 def _expected(solution: AsymptoticSolution, name: str, layers: NDArray[Any]) -> Array:
     """The leading asymptote of a tensor at some layers."""
-    found = solution[name]
-    if found.coefficient.free_symbols or found.exponent.free_symbols:
-        free = sorted(map(str, found.coefficient.free_symbols | found.exponent.free_symbols))
+    asymptote = solution[name]
+    if asymptote.coefficient.free_symbols or asymptote.exponent.free_symbols:
+        free = sorted(
+            map(str, asymptote.coefficient.free_symbols | asymptote.exponent.free_symbols)
+        )
         raise SolutionError(
             f"The asymptote of {name} has the symbols {', '.join(free)}. It is drawn in numbers. "
             f"Give them values, as in solution.at({free[0]}=1)."
         )
     with np.errstate(divide="ignore"):
-        logs = np.log(layers) ** found.log_power
-    scaled: Array = float(found.coefficient) * layers ** -float(found.exponent) * logs
+        logs = np.log(layers) ** asymptote.log_power
+    scaled: Array = float(asymptote.coefficient) * layers ** -float(asymptote.exponent) * logs
     return scaled

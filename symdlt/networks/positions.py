@@ -27,15 +27,15 @@ def sums(grid: Grid) -> Indices:
     places = np.array(np.unravel_index(np.arange(count), grid or (1,)))
     lengths = np.array(grid or (1,))[:, None, None]
     joined = (places[:, :, None] + places[:, None, :]) % lengths
-    found: Indices = np.ravel_multi_index(tuple(joined), grid or (1,)).astype(np.intp)
-    return found
+    numbers: Indices = np.ravel_multi_index(tuple(joined), grid or (1,)).astype(np.intp)
+    return numbers
 
 
 @lru_cache(maxsize=32)
 def negatives(grid: Grid) -> Indices:
     """The number of the offset -o."""
-    found: Indices = np.argmin(sums(grid), axis=1)
-    return found
+    numbers: Indices = np.argmin(sums(grid), axis=1)
+    return numbers
 
 
 def read_pairs(
@@ -73,15 +73,15 @@ def read_pairs(
 
 def offsets_of(program: Program) -> list[set[int]]:
     """Of each field the offsets between the positions of the pairs that tensors need."""
-    found: list[set[int]] = [{0} for _ in program.fields]
+    offsets: list[set[int]] = [{0} for _ in program.fields]
     for field, one in reversed([*enumerate(program.fields)]):
         for _, ((kept, _, _), *_) in one.kept:
-            found[kept] |= found[field]
+            offsets[kept] |= offsets[field]
         for branch in one.branches:
             read = {of for _, factors in branch.function for of, _, _ in factors if of != INPUT}
             for of in read:
-                found[of] |= _below(branch, one.grid, program.fields[of].grid, found[field])
-    return found
+                offsets[of] |= _below(branch, one.grid, program.fields[of].grid, offsets[field])
+    return offsets
 
 
 def _below(branch: ProgramBranch, above: Grid, below: Grid, offsets: set[int]) -> set[int]:
@@ -103,5 +103,5 @@ def read_covariance(sources: Sources, covariance: Array, samples: int) -> Array:
         half = outside[:, rows].mean(axis=2)
         total = total + half[:, :, :, rows].mean(axis=4)
     made = samples * len(sources[0])
-    found: Array = np.reshape(total / len(sources), (made, made))
-    return found
+    mean: Array = np.reshape(total / len(sources), (made, made))
+    return mean

@@ -52,8 +52,8 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
         )
     if is_all(names):
         return TENSORS
-    found = {_canonical(name) for name in names}
-    return tuple(name for name in TENSORS if name in found)
+    asked = {_canonical(name) for name in names}
+    return tuple(name for name in TENSORS if name in asked)
 
 
 def is_all(tensors: str | Iterable[str]) -> bool:
@@ -148,13 +148,13 @@ def overlaps(data: Array) -> Array:
     """
     data = np.moveaxis(data, 1, -1).reshape(-1, data.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        found: Array = data @ data.T / data.shape[1]
-    if not np.isfinite(found).all():
+        products: Array = data @ data.T / data.shape[1]
+    if not np.isfinite(products).all():
         raise KernelError(
             f"The overlaps x.x/n_0 overflow. The data reach {np.abs(data).max():.3g}. "
             "Scale them down."
         )
-    return found
+    return products
 
 
 def check_blocks(
@@ -174,13 +174,13 @@ def check_blocks(
             f"blocks is {short_repr(blocks)}. It holds one list of samples for each axis. "
             "Give for instance ([0, 1], [0, 1], [0, 1], [2])."
         )
-    found = tuple(_sample_list(place, block, samples) for place, block in enumerate(blocks))
-    if len(found) != most:
+    lists = tuple(_sample_list(place, block, samples) for place, block in enumerate(blocks))
+    if len(lists) != most:
         raise KernelError(
-            f"blocks has {len(found)} lists of samples. The tensors {' '.join(names)} have up to "
+            f"blocks has {len(lists)} lists of samples. The tensors {' '.join(names)} have up to "
             f"{most} axes. Give {most} lists; tensors with two axes use the first two."
         )
-    return found
+    return lists
 
 
 def _sample_list(place: int, block: object, samples: int) -> tuple[int, ...]:

@@ -159,8 +159,8 @@ def quadruples(groups: Cut) -> NDArray[np.intp]:
     >>> quadruples(((0,), (1, 2))).tolist()
     [[0, 0, 1, 1], [0, 0, 2, 2]]
     """
-    found = {tuple(sorted(choice * (4 // len(choice)))) for choice in product(*groups)}
-    return np.array(sorted(found), dtype=np.intp)
+    rows = {tuple(sorted(choice * (4 // len(choice)))) for choice in product(*groups)}
+    return np.array(sorted(rows), dtype=np.intp)
 
 
 def run(
@@ -258,7 +258,7 @@ def _many_samples(
     learning = any(name not in WITHOUT_LEARNING for name in names)
     zero_slopes = has_vanishing_tensors(mlp, task.overlap, learning)
     with _errors_of_ours():
-        found = many_inputs.propagate(
+        tensors = many_inputs.propagate(
             functions(mlp, count),
             task.overlap,
             mlp.depth,
@@ -272,7 +272,7 @@ def _many_samples(
             means=layer_means(mlp, count, task.tolerance, zero_slopes, after_block),
             after_layer=after_layer,
         )
-    return found
+    return tensors
 
 
 class _Watch:
