@@ -27,7 +27,7 @@ AT_REST = 1e-12
 # Values of a symbol that are tried; networks in use have variances of order one.
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 NEARLY = 1e-14  # means are known to so many digits
-HALVINGS = 120  # every second one halves what is left, beyond the digits of a double
+HALVINGS = 120  # even if most only halve what is left, beyond the digits of a double
 NEAR = 256.0  # fixed points within this factor of the start are not jumped over
 CRITICAL = 1e-6  # half of the digits, as for slopes that are square roots at their ends
 BASE = 0  # the field below the layer
@@ -158,16 +158,16 @@ def critical_value(
         except SolutionError:
             return nan
 
-    places = [LEAST]
-    while places[-1] < MOST:
-        places.append(places[-1] * FINER)
-    found = [known(value) for value in places]
-    for low, high, before, after in zip(places, places[1:], found, found[1:], strict=False):
+    low, before = LEAST, known(LEAST)
+    while low < MOST:
+        high = low * FINER
+        after = known(high)
         if before <= 0 <= after or after <= 0 <= before:
             value = _crossing(excess, low, high)
             there = layer_phase(layer, activation, {**values, name: value}, start=start)
             if abs(there.chi_perp - 1) < CRITICAL:  # and no jump from one kernel to another
                 return there
+        low, before = high, after
     raise SolutionError(
         f"No {name} from {LEAST:g} to {MOST:g} makes chi_perp 1 for the layer {layer}. Without "
         "dimension it is of order one where there is one. Give other values."
@@ -271,20 +271,32 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function changes its sign: by chords and halves in turn, in the logarithm."""
-    a, b = log(low), log(high)
-    at_a, at_b = function(low), function(high)
-    for step in range(HALVINGS):
-        chord = (a * at_b - b * at_a) / (at_b - at_a) if step % 2 == 0 else nan
-        middle = chord if a < chord < b else (a + b) / 2
+    """Where a function changes its sign, in the logarithm.
+
+    By T. Chandrupatla's method (Adv. Eng. Softw. 28, 145, 1997): a parabola through three points of
+    the inverse function where it is monotonic between them, and halves where it is not.
+    """
+    b, a = log(low), log(high)
+    at_b, at_a = function(low), function(high)
+    share = 0.5
+    for _ in range(HALVINGS):
+        middle = a + share * (b - a)
         value = function(exp(middle))
-        if abs(value) < NEARLY or b - a < NEARLY:
-            return exp(middle)
         if (value > 0) == (at_a > 0):
-            a, at_a = middle, value
+            c, at_c = a, at_a
         else:
-            b, at_b = middle, value
-    return exp((a + b) / 2)
+            c, at_c, b, at_b = b, at_b, a, at_a
+        a, at_a = middle, value
+        if abs(value) < NEARLY or abs(b - a) < NEARLY:
+            break
+        along, height = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        share = 0.5
+        if height**2 < along and (1 - height) ** 2 < 1 - along:
+            share = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+            share += (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+        least = NEARLY / (2 * abs(b - a))
+        share = min(max(share, least), 1 - least)
+    return exp(a)
 
 
 def _depth(factor: float) -> float:
