@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import inf
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +16,7 @@ from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.arguments import continuous_pieces, is_range
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW
 from symdlt.fixed_points.kernel_curve import KernelCurve
+from symdlt.fixed_points.kernel_map import KernelNumbers
 from symdlt.fixed_points.universality import criticality
 from symdlt.formats.latex import Conventions, renamed
 from symdlt.plotting import drawing_axes, legend_beside, mark_of, readable
@@ -114,8 +117,7 @@ def plot_criticality(
 ) -> Axes:
     r"""Draw the lines $\chi_\perp = 1$ of activations, and on them their critical points.
 
-    With $K$ along the line it is $C_W = 1/\langle\sigma'\sigma'\rangle_K$ and
-    $C_b = K - C_W \langle\sigma\sigma\rangle_K$: what `critical_line` solves for a given $C_b$.
+    Each fixed kernel K has one C_W and one C_b; `critical_line` solves for K at a given C_b.
 
     Args:
         activations: names such as "tanh", or expressions in z as text or from SymPy.
@@ -166,9 +168,10 @@ def plot_criticality(
 
 def _line(curve: KernelCurve, K: Array) -> tuple[Array, Array]:
     """C_W and C_b where K is a fixed point with chi_perp = 1."""
-    numbers = [curve.at(one) for one in K]
-    weights = np.array([1 / max(at.d, 1e-300) for at in numbers])
-    biases = K - weights * [at.g for at in numbers]
+    numbers = [(one, curve.at(one)) for one in K.tolist()]
+    weights, biases = np.array(
+        [(at.critical_weight, at.critical_bias(one)) if at.d else (inf, inf) for one, at in numbers]
+    ).T
     # Rounding takes C_b of a scale-invariant activation, which is 0, to either side.
     return weights, np.where(abs(biases) < ROUNDING * K, 0.0, biases)
 
@@ -189,14 +192,19 @@ def chi_perp(curve: KernelCurve, C_W: Array, C_b: Array, start: float) -> Array:
     low, high = curve.scales
     grid, _ = curve.grid(min(low * BELOW, start / 10), max(high * ABOVE, start * 10))
     places = np.log(grid)
-    kernel, slope = (
+    tables = [
         np.log([max(getattr(curve.at(K), name), 1e-300) for K in grid]) for name in ("g", "d")
-    )
+    ]
+
+    def at(K: Array) -> KernelNumbers:
+        g, d = (np.exp(np.interp(np.log(K), places, table)) for table in tables)
+        return replace(curve.at(grid[0]), g=g, d=d)
+
     K = np.full(np.shape(C_W), float(start))
     with np.errstate(all="ignore"):
         for _ in range(LAYERS):
-            K = C_b + C_W * np.exp(np.interp(np.log(K), places, kernel))
-        chi = C_W * np.exp(np.interp(np.log(K), places, slope))
+            K = at(K).next_kernel(C_b, C_W)
+        chi = at(K).chi_perp(C_W)
     return np.where(np.exp(places[-1]) > K, chi, np.nan)
 
 
