@@ -98,14 +98,15 @@ def has_vanishing_tensors(mlp: Network, overlap: Array, learning: bool) -> bool:
     if not learning:
         return True
     zero = (0.0,) * mlp.depth
-    lambda_b, lambda_W = mlp.lambda_b or zero, mlp.lambda_W or zero
+    rates = mlp.lambda_b or zero, mlp.lambda_W or zero
+    layers = list(zip(mlp.C_b, mlp.C_W, *rates, strict=True))[:-1]
     at_zero = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
-    for own in set(np.diag(overlap).tolist()):
-        square, moved = own, False
-        for layer in range(mlp.depth - 1):
-            K = mlp.C_b[layer] + mlp.C_W[layer] * square
-            passed = moved and mlp.C_W[layer] > 0.0
-            moved = passed or lambda_b[layer] + lambda_W[layer] * square != 0.0
+    for own in set((np.diag(overlap) != 0.0).tolist()):
+        square, moved = float(own), False
+        for C_b, C_W, lambda_b, lambda_W in layers:
+            K = C_b + C_W * square
+            passed = moved and C_W > 0.0
+            moved = passed or lambda_b + lambda_W * square != 0.0
             if K == 0.0 and moved:
                 return False
             square = at_zero if K == 0.0 else 1.0
