@@ -100,7 +100,6 @@ def has_vanishing_tensors(mlp: Network, overlap: Array, learning: bool) -> bool:
     zero = (0.0,) * mlp.depth
     rates = mlp.lambda_b or zero, mlp.lambda_W or zero
     layers = list(zip(mlp.C_b, mlp.C_W, *rates, strict=True))[:-1]
-    at_zero = float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
     for own in set((np.diag(overlap) != 0.0).tolist()):
         square, moved = float(own), False
         for C_b, C_W, lambda_b, lambda_W in layers:
@@ -109,7 +108,7 @@ def has_vanishing_tensors(mlp: Network, overlap: Array, learning: bool) -> bool:
             moved = passed or lambda_b + lambda_W * square != 0.0
             if K == 0.0 and moved:
                 return False
-            square = at_zero if K == 0.0 else 1.0
+            square = 1.0 if K else float(functions(mlp, 0)[0](np.zeros(1))[0]) ** 2
     return True
 
 
