@@ -1,8 +1,12 @@
 """What imports jax, or its peer, is collected only where these are installed."""
 
+import os
 from importlib.util import find_spec
 
 import pytest
+
+# Most of the time of tests in JAX is that of its compiler; values have the same digits without it.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 NEEDING = {
     "jax": ["symdlt/kernels/jax_target/running/*.py", "tests/golden/jax/*.py"],
