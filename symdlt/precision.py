@@ -7,11 +7,20 @@ other's digits in silence. Here each thread has a context of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mpmath
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+# A number of `mp`. Its class is another in every thread; this one has the same methods.
+Precise: TypeAlias = mpmath.mpf
+# What users give as an exact number: floats are read as they are printed, texts as 1e-3 or 2/9.
+NumberLike: TypeAlias = "float | str | Fraction | sp.Expr"
 
 
 class ThreadNumbers(threading.local):
@@ -25,13 +34,13 @@ class ThreadNumbers(threading.local):
     """
 
     def __init__(self) -> None:
-        self.context: Any = mpmath.MPContext()
+        self.context: object = mpmath.MPContext()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.context, name)
 
     @contextmanager
-    def using(self, context: Any) -> Iterator[None]:
+    def using(self, context: object) -> Iterator[None]:
         """Functions such as `tanh` taken from elsewhere, for arrays for instance."""
         before, self.context = self.context, context
         try:
@@ -49,19 +58,19 @@ FUNCTIONS = (
 )
 
 
-def modules() -> list[Any]:
+def modules() -> list[str | dict[str, Callable[[Precise], Precise]]]:
     """What `sympy.lambdify` is to take functions from, for numbers of this thread."""
     return [{name: getattr(mp, name) for name in FUNCTIONS}, "mpmath"]
 
 
-def number(exact: Any) -> Any:
+def number(exact: sp.Expr) -> Precise:
     """An exact SymPy number at the precision of this thread."""
     import sympy as sp
 
     return mp.mpf(sp.N(exact, mp.dps + 5)._to_mpmath(mp.prec + 16))
 
 
-def rounded(value: Any, digits: int) -> Any:
+def rounded(value: Precise, digits: int) -> sp.Float:
     """A number of this thread as a SymPy number.
 
     SymPy takes only numbers of the process's context without loss.

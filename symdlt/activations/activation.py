@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from symdlt.activations.functions import ACTIVATIONS, known_name, suggestion
 from symdlt.activations.grammar import VARIABLES, parse
 from symdlt.errors import ActivationError, require
 
 if TYPE_CHECKING:
+    import sympy as sp
+
+    from symdlt.activations.closed_family import Family
     from symdlt.activations.pieces import Kink, Piece
+
+# What an activation is read from.
+ActivationLike: TypeAlias = "Activation | str | sp.Expr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Activation:
             return False
         return False
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self) -> sp.Expr:
         """The function as a SymPy expression in the real symbol z.
 
         Raises:
@@ -74,7 +80,7 @@ class Activation:
 
         return real_expression(parse(self.text))
 
-    def derivatives(self, order: int) -> tuple[Any, ...]:
+    def derivatives(self, order: int) -> tuple[sp.Expr, ...]:
         """The function and its derivatives up to an order, as SymPy expressions in z."""
         from symdlt.activations.sympy_form import Z
 
@@ -84,7 +90,7 @@ class Activation:
             found.append(found[-1].diff(Z))
         return tuple(found)
 
-    def taylor(self, order: int) -> tuple[Any, ...]:
+    def taylor(self, order: int) -> tuple[sp.Expr, ...]:
         r"""The derivatives $\sigma_0, \sigma_1, \ldots$ at zero as exact SymPy numbers.
 
         $$\sigma(z) = \sum_p \frac{\sigma_p}{p!} z^p \qquad (∞.27)$$
@@ -132,7 +138,7 @@ class Activation:
 
         return kinks(parse(self.text), order)
 
-    def closed_family(self) -> tuple[str, dict[str, Any]] | None:
+    def closed_family(self) -> Family | None:
         """The family of `symdlt.means` whose means have a closed form, and its parameters, if any.
 
         It is read off the expression: sums of erf, of z erf, of exponentials, sines and cosines of
@@ -159,7 +165,7 @@ def _check_order(order: int) -> None:
         )
 
 
-def activation(what: Any) -> Activation:
+def activation(what: ActivationLike) -> Activation:
     """An activation from its name, its text, or a SymPy expression in one symbol.
 
     Args:

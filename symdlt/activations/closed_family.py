@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias, TypeVar
 
+import mpmath
 import numpy as np
 from mpmath.ctx_mp import MPContext
 
 from symdlt.activations.nodes import Node
+from symdlt.precision import Precise
 
 # Enough that equal scales are equal, and sums that vanish do, once they are rounded to floats.
 CONTEXT = MPContext()
@@ -29,9 +31,12 @@ LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 SHARE = 0.1
 
 # (n, k, b) of z^n exp(k z) erf(b z), without the last factor if b is zero.
-Term = tuple[int, Any, Any]
-Sum = dict[Term, Any]
-Family = tuple[str, dict[str, Any]]
+Term = tuple[int, mpmath.mpc, Precise]
+Sum = dict[Term, mpmath.mpc]
+# Numbers of its parameters: coefficients by power, or rows.
+Rows = dict[str, tuple[tuple[float, ...], ...]]
+Family: TypeAlias = tuple[str, dict[str, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
+Key = TypeVar("Key")
 CONSTANT: Term = (0, CONTEXT.mpc(0), CONTEXT.mpf(0))
 LINEAR: Term = (1, CONTEXT.mpc(0), CONTEXT.mpf(0))
 
@@ -73,22 +78,22 @@ def multiplied_out(node: Node) -> Sum | None:
     return called(node.name, parts[0]) if len(parts) == 1 else None
 
 
-def value_of(node: Node) -> Any:
+def value_of(node: Node) -> Precise:
     """The value of a number or a constant."""
     if node.kind == "constant":
         return +(CONTEXT.pi if node.name == "pi" else CONTEXT.e)
     return CONTEXT.mpf(node.number.numerator) / node.number.denominator
 
 
-def constant(terms: Sum) -> Any:
+def constant(terms: Sum) -> mpmath.mpc | None:
     """The value of what does not depend on z, else None."""
     return terms.get(CONSTANT, CONTEXT.mpc(0)) if terms.keys() <= {CONSTANT} else None
 
 
-def added(sums: Iterable[Mapping[Any, Any]]) -> dict[Any, Any]:
+def added(sums: Iterable[Mapping[Key, mpmath.mpc]]) -> dict[Key, mpmath.mpc]:
     """A sum, without the terms that vanish."""
-    total: dict[Any, Any] = {}
-    sizes: dict[Any, Any] = {}
+    total: dict[Key, mpmath.mpc] = {}
+    sizes: dict[Key, Precise] = {}
     for terms in sums:
         for key, value in terms.items():
             total[key] = total.get(key, 0) + value
@@ -150,7 +155,7 @@ def called(name: str, inner: Sum) -> Sum | None:
     return None
 
 
-def called_at(name: str, place: Any) -> Sum | None:
+def called_at(name: str, place: Precise) -> Sum | None:
     """A function at a number."""
     if name == "sqrt" or name == "log":
         if place < 0 or (name == "log" and not place):
@@ -164,7 +169,7 @@ def called_at(name: str, place: Any) -> Sum | None:
 
 def family_of(terms: Sum) -> Family | None:
     """The family of a sum of terms."""
-    kinds: dict[str, dict[Any, Any]] = {}
+    kinds: dict[str, dict[int | Precise, mpmath.mpc]] = {}
     for (n, k, b), value in terms.items():
         if b:
             if k or n > 1:
@@ -182,7 +187,7 @@ def family_of(terms: Sum) -> Family | None:
     if not kinds:
         return ("polynomial", {"coefficients": polynomial(straight)}) if straight else None
     if kinds.keys() <= {"circular", "hyperbolic"}:
-        rows: dict[str, Any] = {name: waves(name, weights) for name, weights in kinds.items()}
+        rows = {name: waves(name, weights) for name, weights in kinds.items()}
         # Cosines are less their value 1 at zero.
         straight = added([straight, *({0: row[2]} for one in rows.values() for row in one)])
         return benign("exponential", floats(rows), straight)
@@ -197,12 +202,12 @@ def family_of(terms: Sum) -> Family | None:
     return benign(name, floats({"terms": [(w, b) for b, w in weights.items()]}), straight)
 
 
-def polynomial(straight: Mapping[Any, Any]) -> tuple[float, ...]:
+def polynomial(straight: Mapping[int, Precise]) -> tuple[float, ...]:
     """Coefficients by power."""
     return tuple(float(straight.get(n, 0)) for n in range(max(straight) + 1))
 
 
-def waves(kind: str, weights: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
+def waves(kind: str, weights: Mapping[Precise, mpmath.mpc]) -> list[tuple[Precise, ...]]:
     """Rows of scale, odd and even, from the coefficients of exponentials."""
     rows = []
     for scale in sorted({abs(k) for k in weights}):
@@ -213,12 +218,12 @@ def waves(kind: str, weights: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
     return rows
 
 
-def floats(rows: Mapping[str, Any]) -> dict[str, Any]:
+def floats(rows: Mapping[str, list[tuple[Precise, ...]]]) -> Rows:
     """The same in floats."""
     return {name: tuple(tuple(map(float, row)) for row in one) for name, one in rows.items()}
 
 
-def benign(name: str, rows: dict[str, Any], straight: Mapping[Any, Any]) -> Family | None:
+def benign(name: str, rows: Rows, straight: Mapping[int, Precise]) -> Family | None:
     """The family, unless its terms nearly cancel in a Taylor coefficient, or far from zero.
 
     Means of a sum such as z - sin(z) have fewer digits than it has at small z.
@@ -238,12 +243,12 @@ def benign(name: str, rows: dict[str, Any], straight: Mapping[Any, Any]) -> Fami
     return name, rows | ({"coefficients": coefficients} if straight else {})
 
 
-def cancels(numbers: Sequence[Any]) -> bool:
+def cancels(numbers: Sequence[Precise]) -> bool:
     """Whether a sum is small next to its terms."""
     return bool(abs(sum(numbers)) < SHARE * sum(map(abs, numbers)))
 
 
-def derivatives_at_zero(name: str, kind: str, row: Sequence[float]) -> list[Any]:
+def derivatives_at_zero(name: str, kind: str, row: Sequence[float]) -> list[Precise]:
     """Derivatives of a term, the value of which at zero counts as none."""
     orders = range(MOST_DEGREE + 1)
     scale = CONTEXT.mpf(row[kind == "terms"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 # Digits at which a number is looked at, and what counts as zero then: half of them may cancel.
@@ -13,7 +11,7 @@ TINY = 10.0 ** (-DIGITS // 2)  # a convention: no number of ours is so small and
 TINY_ROOT = sp.Rational(1, 10**40)
 
 
-def is_zero(number: Any) -> bool:
+def is_zero(number: sp.Expr) -> bool:
     """Whether an exact number is zero; SymPy's rules are asked only if its first digits are.
 
     >>> is_zero(sp.sqrt(8) - 2 * sp.sqrt(2)), is_zero(sp.pi - sp.Rational(22, 7))
@@ -27,6 +25,6 @@ def is_zero(number: Any) -> bool:
     return bool(size <= TINY and (number.is_zero or sp.simplify(number) == 0))
 
 
-def is_positive(number: Any) -> bool:
+def is_positive(number: sp.Expr) -> bool:
     """Whether an exact number that is not zero is positive."""
     return bool(number.evalf(DIGITS) > 0)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
 
 import sympy as sp
 
 from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.nodes import Node
 from symdlt.activations.pieces import roots
-from symdlt.activations.series import series
+from symdlt.activations.series import Derivatives, series
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.precision import modules
+from symdlt.precision import Precise, modules
 from symdlt.precision import mp as mpmath
 
 SINGULAR = {name for name, function in FUNCTIONS.items() if function.positive}
@@ -49,7 +48,7 @@ def check_growth(pieces: tuple[SmoothPiece, ...]) -> None:
                 )
 
 
-def _logarithm(values: Callable[[Any], tuple[Any, ...]], z: int) -> Any:
+def _logarithm(values: Derivatives, z: int) -> Precise:
     """The logarithm of |σ|, at least 1; infinite where it is too large for a number."""
     with mpmath.workdps(15):
         try:
@@ -86,14 +85,14 @@ def _denominators(node: Node) -> Iterator[Node]:
         yield from _denominators(child)
 
 
-def _real_zeros(node: Node) -> list[Any]:
+def _real_zeros(node: Node) -> list[sp.Expr]:
     try:
         return [place for place in roots(expression(node)) if place.is_real]
     except ActivationError:
         return _changes_of_sign(sp.lambdify(Z, expression(node), modules()))
 
 
-def _changes_of_sign(function: Callable[[Any], Any]) -> list[Any]:
+def _changes_of_sign(function: Callable[[Precise], Precise]) -> list[sp.Float]:
     points = [mpmath.mpf(k) / DENSITY + OFFSET for k in range(-NEAR * DENSITY, NEAR * DENSITY)]
     values = [mpmath.re(function(point)) for point in points]
     return [
@@ -103,7 +102,7 @@ def _changes_of_sign(function: Callable[[Any], Any]) -> list[Any]:
     ]
 
 
-def _check_finite_at(piece: SmoothPiece, place: Any) -> None:
+def _check_finite_at(piece: SmoothPiece, place: sp.Expr) -> None:
     try:
         if not place.is_Float:
             series(piece.node, 1, place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import sympy as sp
 
@@ -17,7 +16,7 @@ from symdlt.activations.nodes import Z as ARGUMENT
 from symdlt.activations.series import series
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError
-from symdlt.precision import modules, mp
+from symdlt.precision import Precise, modules, mp
 
 # Bounds against activations whose pieces nobody waits for.
 MOST_PIECES = 64
@@ -34,7 +33,7 @@ class Piece:
         node: the function.
     """
 
-    start: Any
+    start: sp.Expr
     node: Node
 
 
@@ -47,8 +46,8 @@ class Kink:
         jumps: $\sigma^{(k)}(z+0) - \sigma^{(k)}(z-0)$ for k = 0, 1, …, exact SymPy numbers.
     """
 
-    position: Any
-    jumps: tuple[Any, ...]
+    position: sp.Expr
+    jumps: tuple[sp.Expr, ...]
 
     @property
     def order(self) -> int:
@@ -86,7 +85,7 @@ def kinks(node: Node, order: int) -> tuple[Kink, ...]:
     return tuple(found)
 
 
-def _derivatives(node: Node, order: int, point: Any) -> list[Any]:
+def _derivatives(node: Node, order: int, point: sp.Expr) -> list[sp.Expr]:
     try:
         return [sp.factorial(k) * c for k, c in enumerate(series(node, order, point))]
     except ActivationError as problem:
@@ -96,7 +95,9 @@ def _derivatives(node: Node, order: int, point: Any) -> list[Any]:
         ) from problem
 
 
-def _pieces(node: Node, start: Any, end: Any, variables: Mapping[str, list[Piece]]) -> list[Piece]:
+def _pieces(
+    node: Node, start: sp.Expr, end: sp.Expr, variables: Mapping[str, list[Piece]]
+) -> list[Piece]:
     """The pieces of a function in an open interval, from those of its variables."""
     if node.kind == "variable":
         return variables[node.name]
@@ -122,14 +123,16 @@ def _pieces(node: Node, start: Any, end: Any, variables: Mapping[str, list[Piece
     return joined
 
 
-def _merged(parts: list[list[Piece]], end: Any) -> Iterator[tuple[Any, Any, list[Node]]]:
+def _merged(
+    parts: list[list[Piece]], end: sp.Expr
+) -> Iterator[tuple[sp.Expr, sp.Expr, list[Node]]]:
     """The intervals on which no part changes its piece, each with the pieces that hold there."""
     starts = _ascending([piece.start for part in parts for piece in part])
     for begin, stop in zip(starts, [*starts[1:], end], strict=True):
         yield begin, stop, [[p.node for p in part if p.start <= begin][-1] for part in parts]
 
 
-def _chosen(start: Any, end: Any, u: Node, below: Node, above: Node) -> Iterator[Piece]:
+def _chosen(start: sp.Expr, end: sp.Expr, u: Node, below: Node, above: Node) -> Iterator[Piece]:
     """The pieces of a function that is chosen by the sign of a smooth one."""
     condition = expression(u)
     zeros = [x for x in roots(condition) if start < x < end]
@@ -150,7 +153,7 @@ def _chosen(start: Any, end: Any, u: Node, below: Node, above: Node) -> Iterator
         yield Piece(begin, below if value < 0 else above)
 
 
-def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
+def _value(function: Callable[[Precise], Precise], point: sp.Rational) -> Precise | None:
     """The value of a function at a rational number, or None if it is not real."""
     with mp.workdps(50):
         try:
@@ -160,7 +163,7 @@ def _value(function: Callable[[Any], Any], point: Any) -> Any | None:
     return value if isinstance(value, mp.mpf) and mp.isfinite(value) else None
 
 
-def roots(function: Any) -> list[Any]:
+def roots(function: sp.Expr) -> list[sp.Expr]:
     """Where a function of z may vanish: all such points, and perhaps more.
 
     Raises:
@@ -169,7 +172,7 @@ def roots(function: Any) -> list[Any]:
     return _roots(function, sp.Integer(0))
 
 
-def _roots(function: Any, value: Any) -> list[Any]:
+def _roots(function: sp.Expr, value: sp.Expr) -> list[sp.Expr]:
     """Where a function takes a value, with its poles and the ends of its domain, or more points."""
     if not function.has(Z):
         return []
@@ -198,7 +201,7 @@ def _roots(function: Any, value: Any) -> list[Any]:
     )
 
 
-def _polynomial_roots(function: Any) -> list[Any]:
+def _polynomial_roots(function: sp.Expr) -> list[sp.Expr]:
     polynomial = sp.Poly(function, Z)
     if polynomial.degree() < 1:
         return []
@@ -216,21 +219,21 @@ def _polynomial_roots(function: Any) -> list[Any]:
     )
 
 
-def _ascending(points: list[Any]) -> list[Any]:
-    found: list[Any] = []
+def _ascending(points: list[sp.Expr]) -> list[sp.Expr]:
+    found: list[sp.Expr] = []
     for point in sorted(points, key=sp.N):
         if not found or (point != found[-1] and not is_zero(point - found[-1])):
             found.append(point)
     return found
 
 
-def _between(start: Any, end: Any) -> Any:
+def _between(start: sp.Expr, end: sp.Expr) -> sp.Rational:
     """A rational number in an open interval."""
     if start == -sp.oo:
         return sp.Integer(0) if end == sp.oo else _whole(end) - 1
     return _whole(start) + 1 if end == sp.oo else sp.Rational(str(((start + end) / 2).evalf(25)))
 
 
-def _whole(exact: Any) -> Any:
+def _whole(exact: sp.Expr) -> sp.Integer:
     """The integer part of a number; SymPy 1.12 finds none for roots of polynomials."""
     return sp.floor(sp.N(exact, 25))

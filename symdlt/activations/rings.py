@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Generic, Protocol, Self, TypeVar
 
 import sympy as sp
 
@@ -13,11 +13,33 @@ from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.functions import TABLE
 from symdlt.activations.nodes import Node
 from symdlt.errors import ActivationError
-from symdlt.precision import mp
+from symdlt.precision import Precise, mp
+
+
+class Element(Protocol):
+    """A number that coefficients can be: they are added, multiplied and divided."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """The sum."""
+
+    def __sub__(self, other: Self | int, /) -> Self:
+        """The difference."""
+
+    def __mul__(self, other: Self | int, /) -> Self:
+        """The product."""
+
+    def __rmul__(self, other: int, /) -> Self:
+        """A multiple."""
+
+    def __truediv__(self, other: Self | int, /) -> Self:
+        """The quotient."""
+
+
+E = TypeVar("E", bound=Element)
 
 
 @dataclass(frozen=True, slots=True)
-class Ring:
+class Ring(Generic[E]):
     """What a series needs of its coefficients, besides + - * /.
 
     Attributes:
@@ -33,19 +55,19 @@ class Ring:
         precision: what the values of constants depend on.
     """
 
-    zero: Any
-    one: Any
-    number: Callable[[Node], Any]
-    value: Callable[[str, Any], Any]
-    power: Callable[[Any, Fraction], Any]
-    total: Callable[[Iterable[tuple[Any, Any]]], Any]
-    tidy: Callable[[Any], Any]
-    is_zero: Callable[[Any], bool]
-    is_negative: Callable[[Any], bool]
+    zero: E
+    one: E
+    number: Callable[[Node], E]
+    value: Callable[[str, E], E]
+    power: Callable[[E, Fraction], E]
+    total: Callable[[Iterable[tuple[E, E]]], E]
+    tidy: Callable[[E], E]
+    is_zero: Callable[[E], bool]
+    is_negative: Callable[[E], bool]
     precision: Callable[[], object]
 
 
-def number(node: Node) -> Any:
+def number(node: Node) -> sp.Expr:
     """The value of a number or a constant in SymPy."""
     if node.kind == "constant":
         return {"pi": sp.pi, "e": sp.E}[node.name]
@@ -60,7 +82,7 @@ def singular(reason: str) -> ActivationError:
     )
 
 
-def _exact_value(name: str, x: Any) -> Any:
+def _exact_value(name: str, x: sp.Expr) -> sp.Expr:
     if TABLE[name].positive and not x.is_positive:
         raise singular(f"{name} is taken of a number that is not positive")
     if name == "tanh" and (square := sp.exp(2 * x)).is_Rational:
@@ -68,7 +90,7 @@ def _exact_value(name: str, x: Any) -> Any:
     return getattr(sp, name)(x)
 
 
-def _exact_power(x: Any, exponent: Fraction) -> Any:
+def _exact_power(x: sp.Expr, exponent: Fraction) -> sp.Expr:
     if exponent.denominator > 1 and not x.is_positive:
         raise singular("a root is taken of a number that is not positive")
     if exponent < 0 and is_zero(x):
@@ -76,24 +98,24 @@ def _exact_power(x: Any, exponent: Fraction) -> Any:
     return x ** sp.Rational(exponent.numerator, exponent.denominator)
 
 
-def _expanded(x: Any) -> Any:
+def _expanded(x: sp.Expr) -> sp.Expr:
     """Multiplied out, so that numbers such as tanh(1/2) stand in polynomials."""
     return x if x.is_Rational else sp.expand(x)
 
 
-def _digits_of(node: Node) -> Any:
+def _digits_of(node: Node) -> Precise:
     if node.kind == "constant":
         return +getattr(mp, node.name)
     return mp.mpf(node.number.numerator) / node.number.denominator
 
 
-def _digits_power(x: Any, exponent: Fraction) -> Any:
+def _digits_power(x: Precise, exponent: Fraction) -> Precise:
     if exponent.denominator == 1:
         return x**exponent.numerator
     return x ** (mp.mpf(exponent.numerator) / exponent.denominator)
 
 
-EXACT = Ring(
+EXACT: Ring[sp.Expr] = Ring(
     zero=sp.Integer(0),
     one=sp.Integer(1),
     number=number,
@@ -107,7 +129,7 @@ EXACT = Ring(
 )
 # At the precision of the thread, or for arrays where `mp` stands for these; division by zero is
 # Python's error, and roots may be complex.
-DIGITS = Ring(
+DIGITS: Ring[Precise] = Ring(
     zero=0,
     one=1,
     number=_digits_of,

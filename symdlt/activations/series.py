@@ -9,25 +9,29 @@ Griewank and Walther, "Evaluating Derivatives" (2nd edition), section 13.2.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 from threading import local
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
+
+import sympy as sp
 
 from symdlt.activations.functions import TABLE
 from symdlt.activations.grammar import rule
 from symdlt.activations.nodes import ONE, Node
-from symdlt.activations.rings import DIGITS, EXACT, Ring, singular
+from symdlt.activations.rings import DIGITS, EXACT, E, Ring, singular
 from symdlt.errors import ActivationError
+
+T = TypeVar("T")
 
 
 class KinkError(ActivationError):
     """The activation is not smooth at zero."""
 
 
-def series(node: Node, order: int, centre: Any = EXACT.zero) -> list[Any]:
+def series(node: Node, order: int, centre: sp.Expr = EXACT.zero) -> list[sp.Expr]:
     """Coefficients of (z − centre)^0 … (z − centre)^order as exact SymPy numbers.
 
     Raises:
@@ -36,7 +40,14 @@ def series(node: Node, order: int, centre: Any = EXACT.zero) -> list[Any]:
     return SeriesExpansion(node, EXACT, order).at(centre)
 
 
-def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
+class Derivatives(Protocol):
+    """The function and its derivatives, of numbers of mpmath or of what `mp` stands for."""
+
+    def __call__(self, z: T, /) -> tuple[T, ...]:
+        """The values at z."""
+
+
+def derivatives(node: Node, order: int) -> Derivatives:
     """The function that gives σ, σ', … up to an order, at the precision of mpmath.
 
     Args:
@@ -51,7 +62,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
     here = local()  # an expansion remembers where it is, so that each thread has its own
     factorials = [factorial(k) for k in range(order + 1)]
 
-    def values(z: Any) -> tuple[Any, ...]:
+    def values(z: T) -> tuple[T, ...]:
         if not hasattr(here, "expansion"):
             here.expansion = SeriesExpansion(node, DIGITS, order)
         found = here.expansion.at(z)
@@ -62,7 +73,7 @@ def derivatives(node: Node, order: int) -> Callable[[Any], tuple[Any, ...]]:
     return values
 
 
-class SeriesExpansion:
+class SeriesExpansion(Generic[E]):
     """A function whose Taylor series is taken at one point after the other.
 
     Args:
@@ -71,17 +82,17 @@ class SeriesExpansion:
         order: the highest power.
     """
 
-    def __init__(self, node: Node, ring: Ring, order: int) -> None:
+    def __init__(self, node: Node, ring: Ring[E], order: int) -> None:
         self.ring = ring
         self.order = order
-        self._parts: list[_Part] = []
-        self._calls: dict[tuple[str, _Part], _Part] = {}
+        self._parts: list[_Part[E]] = []
+        self._calls: dict[tuple[str, _Part[E]], _Part[E]] = {}
         self._z = self._added(_Variable, ())
         self._whole = self._part(node, {"z": self._z})
         self._moving = [part for part in self._parts if not part.constant]
         self._precision: object = None
 
-    def at(self, centre: Any) -> list[Any]:
+    def at(self, centre: E) -> list[E]:
         """The coefficients of the powers of z − centre."""
         precision = self.ring.precision()
         for part in self._moving if self._precision == precision else self._parts:
@@ -90,12 +101,12 @@ class SeriesExpansion:
         self._z.known = [centre, self.ring.one]
         return self._whole.upto(self.order)[: self.order + 1]
 
-    def _added(self, kind: type[_Part], inner: Sequence[_Part], node: Node = ONE) -> _Part:
+    def _added(self, kind: type[_Part[E]], inner: Sequence[_Part[E]], node: Node = ONE) -> _Part[E]:
         part = kind(self.ring, self.order, tuple(inner), node)
         self._parts.append(part)
         return part
 
-    def _part(self, node: Node, variables: Mapping[str, _Part]) -> _Part:
+    def _part(self, node: Node, variables: Mapping[str, _Part[E]]) -> _Part[E]:
         if node.kind == "variable":
             return variables[node.name]
         inner = [self._part(child, variables) for child in node.children]
@@ -108,7 +119,7 @@ class SeriesExpansion:
         made.constant = made.constant or all(part.constant for part in inner)
         return made
 
-    def _power(self, node: Node, base: _Part) -> _Part:
+    def _power(self, node: Node, base: _Part[E]) -> _Part[E]:
         """A whole power by squaring, which needs no division."""
         if node.number.denominator > 1 or node.number < 0:
             return self._added(_Power, [base], node)
@@ -119,7 +130,7 @@ class SeriesExpansion:
         square = self._added(_ProductOfSeries, [root, root])
         return self._added(_ProductOfSeries, [square, base]) if odd else square
 
-    def _call(self, node: Node, inner: list[_Part]) -> _Part:
+    def _call(self, node: Node, inner: list[_Part[E]]) -> _Part[E]:
         function, variables = TABLE[node.name], dict(zip("uv", inner, strict=False))
         if not function.slope:
             return self._part(rule(function.form), variables)
@@ -133,19 +144,19 @@ class SeriesExpansion:
 
 
 @dataclass(slots=True, eq=False)
-class _Part(ABC):
+class _Part(ABC, Generic[E]):
     """A part of an expression, with the coefficients of it that are known so far."""
 
-    ring: Ring
+    ring: Ring[E]
     order: int
-    inner: tuple[_Part, ...]
+    inner: tuple[_Part[E], ...]
     node: Node
     constant: bool = False
-    known: list[Any] = field(default_factory=list)
-    slope: Any = None
+    known: list[E] = field(default_factory=list)
+    slope: _Part[E] = field(init=False, repr=False)
     state: int = 0
 
-    def upto(self, order: int) -> list[Any]:
+    def upto(self, order: int) -> list[E]:
         """The coefficients up to an order, or more of them."""
         known = self.known
         while len(known) <= order:
@@ -154,28 +165,28 @@ class _Part(ABC):
         return known
 
     @abstractmethod
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> E:
         """Coefficient k, when all below are known."""
 
 
-class _Variable(_Part):
-    def coefficient(self, k: int) -> Any:
+class _Variable(_Part[E]):
+    def coefficient(self, k: int) -> E:
         return self.ring.zero
 
 
-class _Number(_Part):
-    def coefficient(self, k: int) -> Any:
+class _Number(_Part[E]):
+    def coefficient(self, k: int) -> E:
         return self.ring.number(self.node)
 
 
-class _Sum(_Part):
-    def coefficient(self, k: int) -> Any:
+class _Sum(_Part[E]):
+    def coefficient(self, k: int) -> E:
         first, second = self.inner
         return first.upto(k)[k] + second.upto(k)[k]
 
 
-class _ProductOfSeries(_Part):
-    def coefficient(self, k: int) -> Any:
+class _ProductOfSeries(_Part[E]):
+    def coefficient(self, k: int) -> E:
         one, two = self.inner
         first, second = one.upto(k), two.upto(k)
         if k == 0 or one.constant:
@@ -187,10 +198,10 @@ class _ProductOfSeries(_Part):
         return self.ring.total((first[i], second[k - i]) for i in range(k + 1))
 
 
-class _Quotient(_Part):
+class _Quotient(_Part[E]):
     """A quotient in which both may vanish at the centre, as in sin(z)/z; its state is how often."""
 
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> E:
         upper, lower = self.inner
         if k == 0:
             self.state = self._common_power()
@@ -211,10 +222,10 @@ class _Quotient(_Part):
         raise singular("a denominator vanishes")
 
 
-class _Power(_Part):
+class _Power(_Part[E]):
     """A power p of u that is no positive integer, from f' u = p f u'."""
 
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> E:
         base, p = self.inner[0].upto(k), self.node.number
         if k == 0:
             return self.ring.power(base[0], p)
@@ -225,10 +236,10 @@ class _Power(_Part):
         return self.ring.tidy(self.ring.total(pairs) / (k * base[0]))
 
 
-class _Call(_Part):
+class _Call(_Part[E]):
     """A function of the table that has a slope; its second part is its form, if it has one."""
 
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> E:
         inner = self.inner[0].upto(k)
         if k == 0:
             form = self.inner[1:]
@@ -239,13 +250,13 @@ class _Call(_Part):
         return self.ring.total((slope[i], (k - i) * inner[k - i]) for i in range(k)) / k
 
 
-class _Choice(_Part):
+class _Choice(_Part[E]):
     """The second part where the first is negative about the centre, the third elsewhere.
 
     Its state is the sign of the first on both sides, or 0 if it changes or is not known.
     """
 
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> E:
         _, below, above = self.inner
         if k == 0:
             self.state = self._side()
@@ -268,7 +279,7 @@ class _Choice(_Part):
         return 0
 
 
-_KINDS: dict[str, type[_Part]] = {
+_KINDS: dict[str, type[_Part[Any]]] = {
     "number": _Number,
     "constant": _Number,
     "add": _Sum,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
 from symdlt.activations.activation import Activation
 from symdlt.activations.nodes import Node
-from symdlt.activations.series import derivatives, series
+from symdlt.activations.series import Derivatives, derivatives, series
 from symdlt.activations.sympy_form import Z, expression
 
 
@@ -24,12 +22,12 @@ class SmoothPiece:
         values: the function and its derivative at a number of mpmath.
     """
 
-    start: Any
+    start: sp.Expr
     node: Node
-    values: Callable[[Any], tuple[Any, ...]]
+    values: Derivatives
 
     @property
-    def slope(self) -> Any | None:
+    def slope(self) -> sp.Expr | None:
         """The number a of a piece a z, or None if it is another function."""
         function = expression(self.node)
         slope = sp.expand(function.diff(Z))
@@ -40,7 +38,7 @@ class SmoothPiece:
         """Whether it is a constant."""
         return not sp.expand(expression(self.node)).has(Z)
 
-    def series(self, order: int) -> list[Any]:
+    def series(self, order: int) -> list[sp.Expr]:
         """Its Taylor coefficients at zero as exact numbers."""
         return series(self.node, order)
 
@@ -55,7 +53,7 @@ def smooth_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
     return tuple(SmoothPiece(p.start, p.node, derivatives(p.node, 1)) for p in activation.pieces())
 
 
-def straight_slopes(pieces: tuple[SmoothPiece, ...]) -> tuple[Any, Any] | None:
+def straight_slopes(pieces: tuple[SmoothPiece, ...]) -> tuple[sp.Expr, sp.Expr] | None:
     """The slopes below and above zero of what is straight on both sides, if it is, and continuous.
 
     A constant has none.

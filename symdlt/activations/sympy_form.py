@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from operator import add, mul
-from typing import Any
 
 import sympy as sp
 from sympy.core.function import Application
@@ -21,7 +20,7 @@ Z = sp.Symbol("z", real=True)
 CASES = {"And", "ExprCondPair", "Or", "Piecewise"}
 
 
-def real_expression(node: Node) -> Any:
+def real_expression(node: Node) -> sp.Expr:
     """The same as `expression`, for a function that may hold cases.
 
     Raises:
@@ -38,7 +37,7 @@ def real_expression(node: Node) -> Any:
     return found
 
 
-def expression(node: Node, variables: Mapping[str, Any] | None = None) -> Any:
+def expression(node: Node, variables: Mapping[str, sp.Expr] | None = None) -> sp.Expr:
     """A function as a SymPy expression in the real symbol z, or in what its variables stand for."""
     variables = variables or {"z": Z}
     if node.kind == "variable":
@@ -64,7 +63,7 @@ def expression(node: Node, variables: Mapping[str, Any] | None = None) -> Any:
     return getattr(sp, node.name)(*parts)
 
 
-def text_of(function: Any) -> str:
+def text_of(function: sp.Expr) -> str:
     """A SymPy expression in at most one symbol, written in the grammar of activations.
 
     Raises:
@@ -97,7 +96,7 @@ def text_of(function: Any) -> str:
     return str(_Printer().doprint(function.subs({symbol: sp.Symbol("z") for symbol in symbols})))
 
 
-def check_real(function: Any) -> None:
+def check_real(function: sp.Expr) -> None:
     """Refuse imaginary and infinite constants."""
     for constant in (sp.I, sp.oo, -sp.oo, sp.zoo, sp.nan):
         if function.has(constant):
@@ -108,5 +107,5 @@ def check_real(function: Any) -> None:
 
 
 class _Printer(StrPrinter):  # type: ignore[misc]
-    def _print_Float(self, number: Any) -> str:  # noqa: N802
+    def _print_Float(self, number: sp.Float) -> str:  # noqa: N802
         return repr(float(number)) if number._prec <= 53 else str(sp.Rational(str(number)))
