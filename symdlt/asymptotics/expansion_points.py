@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+
+import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations.exact_numbers import is_positive
@@ -71,7 +72,7 @@ def _half_stable(universality: Universality, named: Activation, reason: str) -> 
 def _kinked(universality: Universality, named: Activation, origin: Origin) -> Universality:
     left, right = (tuple(side.series(ORDER)) for side in sides(smooth_pieces(named)))
     jump = jump_order(*(_simple(side) for side in (left, right)))
-    if jump not in (1, 2) or 2 * origin.power != 3:
+    if jump not in (1, 2) or origin.power != sp.Rational(3, 2):
         raise SolutionError(
             f"{shown(named)} has a kink at zero at which derivative {jump} is the first to jump, "
             f"and its kernel moves at order K^({origin.power}). Only kinks whose first or second "
@@ -82,5 +83,5 @@ def _kinked(universality: Universality, named: Activation, origin: Origin) -> Un
     return replace(universality, name=name, a_1=origin.a, jump=jump)
 
 
-def _simple(series: tuple[Any, ...]) -> list[Any]:
+def _simple(series: tuple[sp.Expr, ...]) -> list[sp.Expr]:
     return [number.evalf(40) if not number.is_Rational else number for number in series]

@@ -12,6 +12,7 @@ from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
 from symdlt.definitions import DENSE, Layer
 from symdlt.errors import SolutionError, UnknownTensorError, require
+from symdlt.fixed_points.number_text import layer_entries
 from symdlt.formats.latex import Conventions
 from symdlt.tables import Tabular
 
@@ -169,7 +170,7 @@ class AsymptoticSolution(Tabular):
         return {
             **SCHEMA,
             "activation": self.activation,
-            **({} if self.layer == DENSE else {"layer": str(self.layer)}),
+            **layer_entries(self.layer),
             "class": self.universality,
             "values": {name: sp.sstr(value) for name, value in self.values},
             "hyperparameters": {name: sp.sstr(value) for name, value in self.hyperparameters},

@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from reprlib import repr as short_repr
-from typing import Any
 
 import sympy as sp
 
@@ -17,6 +16,7 @@ from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.definitions import Layer, ascii_name
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
+from symdlt.precision import NumberLike
 
 # A convention.
 MOST_DIGITS = 300
@@ -53,7 +53,7 @@ def continuous_pieces(activation: Activation) -> tuple[SmoothPiece, ...]:
     return pieces
 
 
-def maps_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
+def maps_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> KernelMap:
     """The maps of a layer with the values of its symbols that were given.
 
     Args:
@@ -78,7 +78,7 @@ def maps_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
     return kernel_map(written, exact)
 
 
-def check_bias(maps: KernelMap, C_b: Any) -> None:
+def check_bias(maps: KernelMap, C_b: sp.Expr) -> None:
     """Refuse a variance of biases for a layer without them."""
     if maps.bias is None and C_b != 0:
         raise SolutionError(
@@ -87,7 +87,7 @@ def check_bias(maps: KernelMap, C_b: Any) -> None:
         )
 
 
-def check_digits(digits: Any, fewest: int = 1) -> None:
+def check_digits(digits: object, fewest: int = 1) -> None:
     """Refuse what is not a number of digits that can be had."""
     if type(digits) is not int or not fewest <= digits <= MOST_DIGITS:
         raise SolutionError(
@@ -96,20 +96,24 @@ def check_digits(digits: Any, fewest: int = 1) -> None:
         )
 
 
-def is_range(ends: Any, lowest: float, highest: float) -> bool:
+def is_range(ends: object, lowest: float, highest: float) -> bool:
     """Whether something is a list of two numbers in ascending order."""
-    listed = isinstance(ends, list | tuple) and len(ends) == 2
-    real = listed and all(isinstance(end, Real) and isfinite(end) for end in ends)
-    return bool(real and lowest <= ends[0] < ends[1] <= highest)
+    return (
+        isinstance(ends, list | tuple)
+        and len(ends) == 2
+        and all(isinstance(end, Real) and isfinite(end) for end in ends)
+        and bool(lowest <= ends[0] < ends[1] <= highest)
+    )
 
 
-def is_positive_number(value: Any, lowest: float, highest: float) -> bool:
+def is_positive_number(value: object, lowest: float, highest: float) -> bool:
     """Whether something is a real number between two."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return real and lowest <= float(value) <= highest
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return lowest <= float(value) <= highest
 
 
-def variance_of(value: Any, name: str, *, positive: bool = False) -> Any:
+def variance_of(value: NumberLike, name: str, *, positive: bool = False) -> sp.Expr:
     """An exact number; floats are read as they are printed.
 
     Args:
@@ -138,7 +142,7 @@ def variance_of(value: Any, name: str, *, positive: bool = False) -> Any:
     return number
 
 
-def _written(text: str) -> Any:
+def _written(text: str) -> Fraction | None:
     """A number written as 1.5, 1e-3 or 2/900; nothing if it is none, or beyond floats."""
     try:
         parts = [part.strip() for part in text.split("/")]
@@ -150,9 +154,9 @@ def _written(text: str) -> Any:
         return None
 
 
-def _exact(value: Any) -> Any:
+def _exact(value: float | Fraction | sp.Expr | None) -> sp.Expr | None:
     try:
-        if isinstance(value, float) or getattr(value, "is_Float", False):
+        if isinstance(value, float | sp.Float):
             return sp.Rational(str(value)) if isfinite(value) else None
         number = sp.sympify(value)
     except (sp.SympifyError, TypeError, ValueError):

@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log2, log10
-from typing import Any
 
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 from symdlt.means.precise import DOUBLE, WIDEST, nodes, segments
-from symdlt.precision import mp
+from symdlt.precision import Precise, mp
 
 # Phase of a Hermite function over half a segment: the widest disc bounds exp(4 * 3) times it.
 RESOLVED = 3.0
@@ -56,11 +55,13 @@ class HermiteSquares:
     [1.0, 0.0, 2.0]
     """
 
-    def __init__(self, pieces: Sequence[SmoothPiece], K: Any, total: Any, digits: int) -> None:
+    def __init__(
+        self, pieces: Sequence[SmoothPiece], K: Precise, total: Precise, digits: int
+    ) -> None:
         self.pieces, self.K, self.total, self.digits = pieces, K, total, digits
         self.known: HermiteCoefficients | None = None
 
-    def up_to(self, correlation: float) -> list[Any]:
+    def up_to(self, correlation: float) -> list[Precise]:
         """As many as give the series at that correlation to the digits asked for.
 
         Raises:
@@ -69,7 +70,7 @@ class HermiteSquares:
         with mp.workdps(self.digits + 5):
             negligible = self.total * mp.mpf(10) ** -(self.digits - 1)
             rest, decay = self.total, mp.mpf(1)
-            squares: list[Any] = []
+            squares: list[Precise] = []
             known = self.known = self.known or self._coefficients(self._fewest(correlation))
             while abs(rest) * decay > negligible:
                 if len(squares) * len(known.places) > MOST_WORK:
@@ -100,14 +101,16 @@ class HermiteCoefficients:
     resolve up to a degree four times as high.
     """
 
-    def __init__(self, pieces: Sequence[SmoothPiece], K: Any, digits: int, widest: float) -> None:
+    def __init__(
+        self, pieces: Sequence[SmoothPiece], K: Precise, digits: int, widest: float
+    ) -> None:
         self.widest, self.bits = widest, int((digits + 8) * log2(10))
         self.resolved = (RESOLVED / widest) ** 2
         root = mp.sqrt(K)
         pieces = [replace(piece, values=derivatives(piece.node, 0)) for piece in pieces]
         # Hermite functions carry half of the Gaussian, so that tails count as those of 2 K do.
         laid = segments(pieces, (float(K), 2 * float(K)), digits, widest)
-        z, lengths, values = nodes(pieces, laid, max(digits, DOUBLE + 1))
+        z, lengths, values = nodes(laid, max(digits, DOUBLE + 1))
         self.places: list[int] = []
         self.values: list[int] = []
         self.hermite: list[int] = []
@@ -118,12 +121,12 @@ class HermiteCoefficients:
             self.values.append(self._fixed(length * value * bell / root / mp.sqrt(2 * mp.pi)))
             self.hermite.append(self._fixed(bell))
         self.below = [0] * len(self.hermite)
-        self.known: list[Any] = []
+        self.known: list[Precise] = []
 
-    def _fixed(self, number: Any) -> int:
+    def _fixed(self, number: Precise) -> int:
         return int(mp.ldexp(number, self.bits))
 
-    def coefficient(self, k: int) -> Any:
+    def coefficient(self, k: int) -> Precise:
         """a_k; the lower ones are known."""
         while len(self.known) <= k:
             total = sum(v * h for v, h in zip(self.values, self.hermite, strict=True))
@@ -138,8 +141,8 @@ class HermiteCoefficients:
 
 
 def fixed_correlation(
-    pieces: Sequence[SmoothPiece], K: Any, g: Any, parts: Sequence[Any], digits: int
-) -> tuple[Any, Any]:
+    pieces: Sequence[SmoothPiece], K: Precise, g: Precise, parts: Sequence[Precise], digits: int
+) -> tuple[Precise, Precise]:
     r"""The fixed point below 1 in a chaotic network, and the slope of the map there.
 
     Args:
@@ -172,7 +175,7 @@ def fixed_correlation(
     raise TooNearError(exceeded)
 
 
-def _root(series: list[Any], digits: int) -> Any:
+def _root(series: list[Precise], digits: int) -> Precise:
     """The lowest zero of C(ρ) − ρ by Newton's iteration from 0, which rises to it."""
     rho = mp.mpf(0)
     downward, slopes = series[::-1], [k * c for k, c in enumerate(series)][:0:-1]

@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
 from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
@@ -21,13 +22,13 @@ from symdlt.fixed_points.arguments import (
     variance_of,
 )
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
-from symdlt.fixed_points.kernel_curve import KernelCurve, computed_twice, crossings, solved
+from symdlt.fixed_points.kernel_curve import Errors, KernelCurve, computed_twice, crossings, solved
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
 from symdlt.fixed_points.phases import DIGITS, FEWEST_DIGITS
-from symdlt.precision import mp, number
+from symdlt.precision import Number, NumberLike, Precise, mp, number
 
 NUMBERS = ("C_b", "C_W", "K", "chi_parallel")
 
@@ -44,11 +45,11 @@ class LinePoint(ShownAsText):
         errors: names and errors of the numbers that are not exact, from doubled working precision.
     """
 
-    C_b: Any
-    C_W: Any
-    K: Any
-    chi_parallel: Any
-    errors: tuple[tuple[str, Any], ...] = ()
+    C_b: sp.Expr
+    C_W: sp.Expr
+    K: sp.Expr
+    chi_parallel: sp.Expr
+    errors: Errors = ()
 
     @property
     def stable(self) -> bool:
@@ -56,7 +57,7 @@ class LinePoint(ShownAsText):
         return bool(abs(self.chi_parallel) < 1)
 
     @property
-    def xi_parallel(self) -> Any:
+    def xi_parallel(self) -> sp.Expr:
         r"""The depth $1/|\log|\chi_\parallel||$ over which they do."""
         return depth_scale(self.chi_parallel)
 
@@ -75,11 +76,11 @@ class LinePoint(ShownAsText):
 
 
 def critical_line(
-    activation: Any,
-    C_b: Any,
+    activation: ActivationLike,
+    C_b: NumberLike,
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
 ) -> tuple[LinePoint, ...]:
     r"""The $C_W$ at which $\chi_\perp = 1$ for a given $C_b$, with the kernels there.
@@ -141,13 +142,13 @@ def _at_zero(pieces: tuple[SmoothPiece, ...], maps: KernelMap) -> list[LinePoint
 
 
 def _point(
-    pieces: tuple[SmoothPiece, ...], rough: float, bias: Any, digits: int, maps: KernelMap
+    pieces: tuple[SmoothPiece, ...], rough: float, bias: sp.Expr, digits: int, maps: KernelMap
 ) -> LinePoint:
-    def compute(near: Any, working: int) -> dict[str, Any]:
+    def compute(near: Number, working: int) -> dict[str, Precise]:
         with mp.workdps(working):
             C_b = number(bias)
 
-        def step(K: Any, at: KernelNumbers) -> Any:
+        def step(K: Precise, at: KernelNumbers) -> Precise:
             # Newton's iteration for K' = K with the critical weight, which moves with K.
             weight = at.critical_weight
             moved = -(at.moved[1] + weight * at.d_1) / at.d

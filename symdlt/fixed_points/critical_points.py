@@ -9,7 +9,7 @@ import sympy as sp
 
 from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
-from symdlt.fixed_points.number_text import power_text, text
+from symdlt.fixed_points.number_text import layer_entries, of_layers, power_text, text
 
 SCALE_INVARIANT = "scale-invariant"
 ZERO = "K*=0"
@@ -44,22 +44,22 @@ class CriticalPoint:
         symbols: what the layer calls C_b, None if it has no biases, and C_W.
     """
 
-    K: Any
-    C_b: Any
-    C_W: Any
-    chi_parallel: Any
-    chi_perp: Any
-    kernel_power: Any
-    a_1: Any
-    perp_power: Any
-    b_1: Any
+    K: sp.Expr
+    C_b: sp.Expr
+    C_W: sp.Expr
+    chi_parallel: sp.Expr
+    chi_perp: sp.Expr
+    kernel_power: sp.Rational | None
+    a_1: sp.Expr
+    perp_power: sp.Rational | None
+    b_1: sp.Expr
     stability: str
     approached: str
-    errors: tuple[tuple[str, Any], ...] = ()
+    errors: tuple[tuple[str, sp.Float], ...] = ()
     symbols: tuple[str | None, str] = ("C_b", "C_W")
 
     @property
-    def variances(self) -> tuple[tuple[str, Any], ...]:
+    def variances(self) -> tuple[tuple[str, sp.Expr], ...]:
         """The critical hyperparameters by the names that the layer gives them."""
         pairs = zip(self.symbols, (self.C_b, self.C_W), strict=True)
         return tuple((name, value) for name, value in pairs if name is not None)
@@ -70,7 +70,7 @@ class CriticalPoint:
         return not self.errors
 
     @property
-    def p_perp(self) -> Any:
+    def p_perp(self) -> sp.Expr | None:
         r"""The exponent $p_\perp$ in $\chi_\perp = 1 - p_\perp/\ell + \cdots$, or None.
 
         It exists if the kernel comes to K* by a power of the depth, and fast enough.
@@ -103,7 +103,7 @@ class CriticalPoint:
             "errors": {name: _text(error) for name, error in self.errors},
         }
 
-    def named(self) -> dict[str, Any]:
+    def named(self) -> dict[str, sp.Expr | str | None]:
         """The numbers by name."""
         return {
             "K": "any" if self.K is None else self.K,
@@ -159,7 +159,7 @@ class Criticality(ShownAsText):
         return {
             **SCHEMA,
             "activation": self.activation,
-            **({} if self.layer == DENSE else {"layer": str(self.layer)}),
+            **layer_entries(self.layer),
             "class": self.universality,
             "points": [point.to_dict() for point in self.points],
             "reasons": list(self.reasons),
@@ -168,14 +168,13 @@ class Criticality(ShownAsText):
         }
 
 
-def _text(value: Any) -> str | None:
+def _text(value: sp.Expr | str | None) -> str | None:
     return None if value is None else str(sp.sstr(value, full_prec=False))
 
 
 def _criticality_text(answer: Criticality) -> str:
     """A header, a block for each critical point, the reasons and what was searched."""
-    layer = "" if answer.layer == DENSE else f", of layers {answer.layer}"
-    lines = [f"{answer.activation}: {_headline(answer.universality)}{layer}"]
+    lines = [f"{answer.activation}: {_headline(answer.universality)}{of_layers(answer.layer)}"]
     for point in answer.points:
         lines += ["", *_block(point)]
     if answer.reasons:
@@ -229,6 +228,6 @@ def _meaning(name: str, point: CriticalPoint) -> str:
     return ""
 
 
-def _shown(value: Any) -> str:
+def _shown(value: sp.Expr) -> str:
     shown = text(value).removesuffix(".0")
     return shown if len(shown) <= 60 else f"{sp.sstr(value.evalf(30), full_prec=False)}"

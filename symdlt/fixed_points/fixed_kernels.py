@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, log
-from typing import Any
 
 import sympy as sp
 
@@ -17,7 +16,7 @@ from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import FixedKernel
 from symdlt.means.precise import MeanError, lengths
-from symdlt.precision import mp, number, rounded
+from symdlt.precision import Number, Precise, mp, number, rounded
 
 # Below the smallest scale of the activation by so much the first term of the map's expansion at
 # K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
@@ -48,21 +47,21 @@ class Slopes:
         scale_invariant: whether the activation is a straight line on each side of zero.
     """
 
-    near: tuple[Any, Any]
-    far: tuple[Any, Any]
-    value: Any
+    near: tuple[sp.Expr, sp.Expr]
+    far: tuple[sp.Expr | None, sp.Expr | None]
+    value: sp.Expr
     scale_invariant: bool
 
     @property
-    def large(self) -> Any:
+    def large(self) -> sp.Expr | None:
         """The mean square of a large σ(z) over that of z, or None if it is not known."""
         left, right = self.far
-        if None in self.far:
+        if left is None or right is None:
             return None
         return sp.oo if sp.oo in self.far else (left**2 + right**2) / 2
 
     @property
-    def small(self) -> Any:
+    def small(self) -> sp.Expr:
         """The mean square of a small σ(z) over that of z, where σ(0) = 0."""
         return (self.near[0] ** 2 + self.near[1] ** 2) / 2
 
@@ -78,20 +77,20 @@ class Repeated:
     """
 
     maps: KernelMap
-    C_W: Any
-    C_b: Any
+    C_W: sp.Expr
+    C_b: sp.Expr
 
-    def growth(self, slopes: Slopes) -> Any:
+    def growth(self, slopes: Slopes) -> sp.Expr | None:
         """What a large kernel is multiplied by, or None if that is not known."""
         _, kept, drawn = self.maps.parts(self.C_b, self.C_W)
         return None if slopes.large is None else kept + drawn * slopes.large
 
-    def decay(self, slopes: Slopes) -> Any:
+    def decay(self, slopes: Slopes) -> sp.Expr:
         """What a small kernel is multiplied by, without biases."""
         _, kept, drawn = self.maps.parts(self.C_b, self.C_W)
         return kept + drawn * slopes.small
 
-    def floor(self, slopes: Slopes) -> Any:
+    def floor(self, slopes: Slopes) -> sp.Expr:
         """The next kernel of K = 0."""
         constant, _, drawn = self.maps.parts(self.C_b, self.C_W)
         return constant + drawn * slopes.value**2
@@ -111,7 +110,7 @@ def slopes_of(pieces: tuple[SmoothPiece, ...]) -> Slopes:
     )
 
 
-def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> Any:
+def _far_slope(piece: SmoothPiece, sign: int, longest: float) -> sp.Expr | None:
     """The limit of σ(z)/z from places far beyond the longest length, or None if it has none."""
     if piece.slope is not None:
         return piece.slope
@@ -167,7 +166,7 @@ def fixed_kernels(
     return kernels, flow.destination(start, [K for K, _ in places], grid)
 
 
-def _unbounded(slopes: Slopes, growth: Any, highest: float) -> FixedKernel:
+def _unbounded(slopes: Slopes, growth: sp.Expr | None, highest: float) -> FixedKernel:
     if growth is None or growth < 1:
         raise SolutionError(
             f"The kernel still grows at K = {highest:.3g}, and its rate is not known: there the "
@@ -347,7 +346,7 @@ def _numerical(
     """A fixed point computed twice; the difference is its error."""
     rough, touching = place
 
-    def compute(near: Any, working: int) -> dict[str, Any]:
+    def compute(near: Number, working: int) -> dict[str, Number]:
         K, at = refined(pieces, near, layer, working, touching=touching)
         with mp.workdps(working):
             C_W = number(layer.C_W)
@@ -364,12 +363,12 @@ def _numerical(
 
 def refined(
     pieces: tuple[SmoothPiece, ...],
-    rough: Any,
+    rough: Number,
     layer: Repeated,
     digits: int,
     *,
     touching: bool = False,
-) -> tuple[Any, KernelNumbers]:
+) -> tuple[Precise, KernelNumbers]:
     """A fixed point and the kernel map there, by Newton's iteration.
 
     Args:
@@ -385,7 +384,7 @@ def refined(
     with mp.workdps(digits):
         C_W, C_b = number(layer.C_W), number(layer.C_b)
 
-    def step(K: Any, at: KernelNumbers) -> Any:
+    def step(K: Precise, at: KernelNumbers) -> Precise:
         slope = at.chi_parallel(C_W) - 1
         return (
             -slope / (C_W * at.g_2 + at.kept[2])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from math import sqrt
 from reprlib import repr as short_repr
-from typing import Any
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import finite_pieces, is_positive_number
 from symdlt.fixed_points.kernel_map import kernel_map
@@ -17,7 +17,7 @@ from symdlt.means.precise import DOUBLE, GaussianMeans
 TINY, HUGE = 5e-324, sys.float_info.max
 
 
-def gain(activation: Any, variance: float = 1.0) -> float:
+def gain(activation: ActivationLike, variance: float = 1.0) -> float:
     r"""The gain with which preactivations of a variance keep it, without biases.
 
     In the convention of frameworks, where weights have the standard deviation

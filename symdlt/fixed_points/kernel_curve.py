@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import ceil, log10
-from typing import Any
+
+import sympy as sp
 
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.means.precise import GaussianMeans, MeanError, lengths
-from symdlt.precision import mp, rounded
+from symdlt.precision import Number, Precise, mp, rounded
 
 # Digits of means in floating point: two of its fifteen may be lost in sums and differences.
 ROUGH = 13
@@ -29,7 +30,9 @@ GUARD = 4
 # One more than floating point ever has.
 FEWEST = 18
 
-Step = Callable[[Any, KernelNumbers], Any]
+# Names of numbers with their errors.
+Errors = tuple[tuple[str, sp.Float], ...]
+Step = Callable[[Precise, KernelNumbers], Precise]
 
 
 class KernelCurve:
@@ -98,11 +101,11 @@ def bisected(function: Callable[[float], float], low: float, high: float) -> flo
 
 def solved(
     pieces: Sequence[SmoothPiece],
-    rough: Any,
+    rough: Number,
     digits: int,
     step: Step,
     maps: KernelMap | None = None,
-) -> tuple[Any, KernelNumbers]:
+) -> tuple[Precise, KernelNumbers]:
     """A place on the curve to many digits, and the numbers there, by Newton's iteration.
 
     Args:
@@ -133,8 +136,8 @@ def solved(
 
 
 def computed_twice(
-    compute: Callable[[Any, int], dict[str, Any]], rough: Any, digits: int
-) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
+    compute: Callable[[Number, int], dict[str, Precise]], rough: float, digits: int
+) -> tuple[dict[str, sp.Float], Errors]:
     """Numbers by name as SymPy numbers, and their errors from doubled working precision.
 
     Args:

@@ -18,17 +18,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import add
-from typing import Any
 
 import sympy as sp
 
 from symdlt.definitions import DENSE, FIELD, Layer
 from symdlt.derivation import Recursion, RecursionTerm, derive
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.precision import number
+from symdlt.precision import Number, number
 
 Orders = tuple[int, ...]
-Triple = tuple[Any, ...]
+Triple = tuple[Number, ...]
 
 # A constant, and K itself, which is the mean of the square of z.
 CONSTANT: Orders = ()
@@ -45,7 +44,7 @@ class MapTerm:
         orders: the derivatives of the activation in its Gaussian mean; `FIELDS` for K itself.
     """
 
-    factor: Any
+    factor: sp.Expr
     symbol: str | None
     orders: Orders
 
@@ -70,7 +69,7 @@ class KernelMap:
     metric: tuple[MapTerm, ...]
     ntk: tuple[MapTerm, ...]
     products: tuple[Orders, ...]
-    values: tuple[tuple[str, Any], ...] = ()
+    values: tuple[tuple[str, sp.Expr], ...] = ()
 
     @property
     def kernel(self) -> Orders:
@@ -82,7 +81,7 @@ class KernelMap:
         """Those in the mean that it multiplies in the perpendicular susceptibility."""
         return _only(self.ntk, self.weight)
 
-    def parts(self, bias: Any, weight: Any) -> Triple:
+    def parts(self, bias: sp.Expr, weight: sp.Expr) -> tuple[sp.Expr, ...]:
         """The next kernel as a constant, a multiple of K, and one of the mean square of σ.
 
         Args:
@@ -98,12 +97,15 @@ class KernelMap:
             sums[place] += term.factor * values[term.symbol]
         return tuple(sums)
 
-    def at(self, K: Any, means: Iterable[tuple[Any, ...]]) -> KernelNumbers:
+    def at(self, K: Number, means: Iterable[tuple[Number, ...]]) -> KernelNumbers:
         """The numbers at one K from the means of `products`, each with the powers 0, 1, 2 of z²/K.
 
         Args:
             K: the variance.
             means: those of the products.
+
+        >>> kernel_map().at(2, ((2, 6, 30), (1, 1, 3)))
+        KernelNumbers(g=2, g_1=1.0, g_2=0.0, d=1, d_1=0.0)
         """
         read: dict[Orders, Triple] = {CONSTANT: (1, 0, 0), FIELDS: (K, 1, 0)}
         for orders, mean in zip(self.products, means, strict=True):
@@ -130,49 +132,49 @@ class KernelNumbers:
         moved: the rest of the perpendicular susceptibility, and its derivatives.
     """
 
-    g: Any
-    g_1: Any
-    g_2: Any
-    d: Any
-    d_1: Any
-    constant: Any = field(default=1, repr=False)
+    g: Number
+    g_1: Number
+    g_2: Number
+    d: Number
+    d_1: Number
+    constant: Number = field(default=1, repr=False)
     kept: Triple = field(default=(0, 0, 0), repr=False)
     moved: Triple = field(default=(0, 0, 0), repr=False)
 
-    def next_kernel(self, bias: Any, weight: Any) -> Any:
+    def next_kernel(self, bias: Number, weight: Number) -> Number:
         """The kernel of the next layer."""
         return self.constant * bias + weight * self.g + self.kept[0]
 
-    def chi_parallel(self, weight: Any) -> Any:
+    def chi_parallel(self, weight: Number) -> Number:
         """What multiplies a small change of the kernel."""
         return weight * self.g_1 + self.kept[1]
 
-    def chi_perp(self, weight: Any) -> Any:
+    def chi_perp(self, weight: Number) -> Number:
         """What multiplies the NTK."""
         return weight * self.d + self.moved[0]
 
     @property
-    def critical_weight(self) -> Any:
+    def critical_weight(self) -> Number:
         """The weight at which the perpendicular susceptibility is 1."""
         return (1 - self.moved[0]) / self.d
 
-    def critical_bias(self, K: Any) -> Any:
+    def critical_bias(self, K: Number) -> Number:
         """The bias at which K is then a fixed point; without one, by how much it is none."""
         return (K - self.next_kernel(0, self.critical_weight)) / (self.constant or 1)
 
-    def allowed(self, K: Any) -> bool:
+    def allowed(self, K: Number) -> bool:
         """Whether neither of them is negative."""
         rest = 1 - self.moved[0]
         return bool(rest > 0 and 0 < rest * self.g <= (K - self.kept[0]) * self.d)
 
     @property
-    def mismatch(self) -> Any:
+    def mismatch(self) -> Number:
         """The parallel susceptibility less 1, where the perpendicular one is 1."""
         rest = 1 - self.moved[0]
         return rest * self.g_1 / self.d + self.kept[1] - 1 if self.d else 0 * self.d
 
     @property
-    def newton_step(self) -> Any:
+    def newton_step(self) -> Number:
         """How far the next zero of the mismatch is to be sought, by Newton's iteration.
 
         The mismatch times d is $(1 - d_0)\\,g' - (1 - g_0')\\,d$.
@@ -183,7 +185,9 @@ class KernelNumbers:
         return value / (self.g_2 - self.d_1 + moved)
 
 
-def kernel_map(layer: Layer | str = DENSE, values: Mapping[str, Any] | None = None) -> KernelMap:
+def kernel_map(
+    layer: Layer | str = DENSE, values: Mapping[str, sp.Expr] | None = None
+) -> KernelMap:
     """The maps of the single-input theory at leading order.
 
     Args:
@@ -202,7 +206,7 @@ def kernel_map(layer: Layer | str = DENSE, values: Mapping[str, Any] | None = No
 
 
 @lru_cache(maxsize=32)
-def _kernel_map(layer: Layer, values: tuple[tuple[str, Any], ...]) -> KernelMap:
+def _kernel_map(layer: Layer, values: tuple[tuple[str, sp.Expr], ...]) -> KernelMap:
     metric, ntk = (derive(name, inputs="one", layer=layer) for name in ("G", "H"))
     own = [term for term in ntk.terms if "H" in _names(term)]
     kernel, slope = (
@@ -235,7 +239,7 @@ def _names(term: RecursionTerm) -> list[str]:
     return [tensor.correlator.name for tensor in term.tensors]
 
 
-def _map_term(term: RecursionTerm, values: Mapping[str, Any], recursion: Recursion) -> MapTerm:
+def _map_term(term: RecursionTerm, values: Mapping[str, sp.Expr], recursion: Recursion) -> MapTerm:
     """A term of a recursion with the symbols that have values replaced by them."""
     others = [name for name in _names(term) if name not in (recursion.name, "G")]
     brackets = [tuple(order for _, order in bracket.factors) for bracket in term.brackets]
@@ -293,16 +297,7 @@ def _total(terms: Sequence[MapTerm], symbol: str | None, read: Mapping[Orders, T
     return (0, 0, 0) if total is None else total
 
 
-def numbers_at(K: Any, means: Iterable[tuple[Any, ...]]) -> KernelNumbers:
-    """The numbers of the dense layer, see `KernelMap.at`.
-
-    >>> numbers_at(2, ((2, 6, 30), (1, 1, 3)))
-    KernelNumbers(g=2, g_1=1.0, g_2=0.0, d=1, d_1=0.0)
-    """
-    return kernel_map().at(K, means)
-
-
-def _derivatives(K: Any, mean: tuple[Any, ...]) -> tuple[Any, Any]:
+def _derivatives(K: Number, mean: tuple[Number, ...]) -> tuple[Number, Number]:
     r"""The first two derivatives of a Gaussian mean by its variance.
 
     The density obeys the heat equation, so that with the Hermite polynomials

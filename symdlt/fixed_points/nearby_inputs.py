@@ -10,14 +10,16 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.definitions import DENSE, Layer
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import CONSTANT, FIELDS, KernelMap
 from symdlt.fixed_points.nearby_map import NearbyTerm, nearby_map
-from symdlt.fixed_points.number_text import brief, text
+from symdlt.fixed_points.number_text import brief, layer_entries, of_layers, text
 from symdlt.fixed_points.universality import DIGITS, criticality
+from symdlt.precision import NumberLike
 
 SCHEMA = {"schema": "symdlt.nearby", "version": 1}
 CONSTANTS = sp.symbols("c_1 c_2", real=True)
@@ -25,7 +27,7 @@ NAMES = ("K_0", "K_1", "K_2")
 # A convention: longer formulas are not read in a table.
 LONGEST = 40
 
-Series = tuple[tuple[Any, Any, Any], ...]
+Series = tuple[tuple[sp.Expr, sp.Expr, sp.Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class DepthPower:
         log_power: j.
     """
 
-    exponent: Any
-    coefficient: Any
+    exponent: sp.Expr
+    coefficient: sp.Expr
     log_power: int = 0
 
     def __str__(self) -> str:
@@ -69,15 +71,15 @@ class Nearby:
 
     activation: str
     point: CriticalPoint
-    p_parallel: Any
-    p_perp: Any
+    p_parallel: sp.Expr
+    p_perp: sp.Expr
     kernel: DepthPower | None
     first: DepthPower
     second: DepthPower
     driven: DepthPower | None
     limits: tuple[str, ...]
     layer: Layer = DENSE
-    values: tuple[tuple[str, Any], ...] = ()
+    values: tuple[tuple[str, sp.Expr], ...] = ()
 
     @property
     def leading(self) -> DepthPower:
@@ -87,7 +89,7 @@ class Nearby:
         return self.driven
 
     @property
-    def angle_exponent(self) -> Any:
+    def angle_exponent(self) -> sp.Expr:
         r"""The p in $1 - \rho \propto K_{[2]}/K_{[0]} \propto \ell^{-p}$ at equal kernels."""
         vanishing = self.kernel is not None and self.point.K == 0
         return self.second.exponent - (self.kernel.exponent if vanishing and self.kernel else 0)
@@ -106,7 +108,7 @@ class Nearby:
         lines = [
             f"{self.activation}: nearby inputs at K* = {K}, "
             + ", ".join(f"{name} = {_brief(value)}" for name, value in numbers)
-            + ("" if self.layer == DENSE else f", of layers {self.layer}"),
+            + of_layers(self.layer),
             *(f"  {line}" for line in map_text(self.layer).splitlines()),
             f"  chi_parallel = 1 - p_parallel/l + ..., p_parallel = {_brief(self.p_parallel)}",
             f"  chi_perp     = 1 - p_perp/l + ..., p_perp = {_brief(self.p_perp)}",
@@ -138,7 +140,7 @@ class Nearby:
         return {
             **SCHEMA,
             "activation": self.activation,
-            **({} if self.layer == DENSE else self._layer_dict()),
+            **layer_entries(self.layer, self.values),
             "point": self.point.to_dict(),
             "map": map_text(self.layer).splitlines(),
             "p_parallel": text(self.p_parallel),
@@ -148,18 +150,12 @@ class Nearby:
             "limits": list(self.limits),
         }
 
-    def _layer_dict(self) -> dict[str, Any]:
-        return {
-            "layer": str(self.layer),
-            "values": {name: text(value) for name, value in self.values},
-        }
-
 
 def nearby(
-    activation: Any,
+    activation: ActivationLike,
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
 ) -> Nearby:
     r"""How the kernel of two nearby inputs $x_\pm$ depends on depth at criticality.
@@ -232,7 +228,13 @@ def _solved(name: str, point: CriticalPoint, jumps: bool, maps: KernelMap) -> Ne
     )
 
 
-def _driven(series: Series, parallel: Any, perpendicular: Any, fall: Any, size: Any) -> Any:
+def _driven(
+    series: Series,
+    parallel: sp.Expr,
+    perpendicular: sp.Expr,
+    fall: sp.Expr | None,
+    size: sp.Expr | None,
+) -> DepthPower | None:
     r"""The solution of $K_2' = (1 - p_\perp/\ell) K_2 + s\,\ell^{-q}$ that goes as its source."""
     if not series or fall is None:
         return None
@@ -243,7 +245,7 @@ def _driven(series: Series, parallel: Any, perpendicular: Any, fall: Any, size: 
     return DepthPower(exponent, amount, 1) if gap == 0 else DepthPower(exponent, amount / gap)
 
 
-def _limits(perpendicular: Any, fall: Any, jumps: bool) -> tuple[str, ...]:
+def _limits(perpendicular: sp.Expr, fall: sp.Expr | None, jumps: bool) -> tuple[str, ...]:
     sentences = []
     if jumps:
         sentences.append(
@@ -267,7 +269,7 @@ class _Factor:
 
     perpendicular: bool
     slope: int
-    scale: Any
+    scale: sp.Expr
 
 
 def _factor(component: int, differences: tuple[int, int], maps: KernelMap) -> _Factor:
@@ -311,7 +313,7 @@ def _series(factor: _Factor, point: CriticalPoint) -> Series:
     return tuple(one for one in moved if one[1] != 0)
 
 
-def _decay(series: Series, fall: Any, point: CriticalPoint) -> Any:
+def _decay(series: Series, fall: sp.Expr | None, point: CriticalPoint) -> sp.Expr:
     r"""The p of a factor $1 - p/\ell$, with $\Delta K^{q-1} = -1/((q-1)\, a_1 \ell)$."""
     if fall is None or len(series) == 1 or series[1][0] * fall != 1:
         return sp.Integer(0)
@@ -329,7 +331,7 @@ def map_text(layer: Layer = DENSE) -> str:
     return "\n".join(lines)
 
 
-def _depth(exponent: Any) -> str:
+def _depth(exponent: sp.Expr) -> str:
     """A power of l with a space before it; nothing if it is zero."""
     if exponent == 0:
         return ""
@@ -337,7 +339,7 @@ def _depth(exponent: Any) -> str:
     return f" l^{power}" if "/" not in power else f" l^({power})"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: sp.Expr) -> str:
     return brief(value, LONGEST, 15)
 
 

@@ -1,16 +1,18 @@
-"""Numbers and formulas of SymPy as text."""
+"""Numbers and formulas of SymPy, and layers, as text."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import sympy as sp
+
+from symdlt.definitions import DENSE, Layer
 
 # A convention: what is longer is not read at a glance.
 LONGEST, LONGEST_BRIEF = 30, 19
 
 
-def text(value: Any) -> str:
+def text(value: sp.Expr) -> str:
     """A number or a formula in full, with ^ for powers.
 
     >>> text(sp.sqrt(2) * sp.Symbol("K") ** 2)
@@ -19,19 +21,34 @@ def text(value: Any) -> str:
     return str(sp.sstr(value, full_prec=False)).replace("**", "^")
 
 
-def brief(value: Any, longest: int = LONGEST_BRIEF, digits: int = 6) -> str:
+def brief(value: sp.Expr, longest: int = LONGEST_BRIEF, digits: int = 6) -> str:
     """A number or a formula, with a few digits where it is not exact and short."""
     exact = text(value)
     return exact if not value.has(sp.Float) and len(exact) <= longest else text(sp.N(value, digits))
 
 
-def short(number: Any) -> str:
+def of_layers(layer: Layer) -> str:
+    """What is added to a headline for layers that are not dense."""
+    return "" if layer == DENSE else f", of layers {layer}"
+
+
+def layer_entries(
+    layer: Layer, values: Iterable[tuple[str, sp.Expr]] | None = None
+) -> dict[str, str | dict[str, str]]:
+    """What a dictionary has besides for layers that are not dense."""
+    if layer == DENSE:
+        return {}
+    numbers = {} if values is None else {"values": {name: text(value) for name, value in values}}
+    return {"layer": str(layer), **numbers}
+
+
+def short(number: sp.Expr) -> str:
     """An exact number in SymPy's own form, or its first digits if it is long."""
     exact = str(sp.sstr(number))
     return exact if len(exact) <= LONGEST else str(number.evalf(8))
 
 
-def power_text(base: str, exponent: Any) -> str:
+def power_text(base: str, exponent: sp.Expr) -> str:
     """A power in which a base that is to the first stands alone, and a fraction in brackets."""
     if exponent == 1:
         return base

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import sympy as sp
 
@@ -33,14 +32,14 @@ class Origin:
         b: its coefficient.
     """
 
-    C_W: Any
-    power: Any
-    a: Any
-    perpendicular_power: Any
-    b: Any
+    C_W: sp.Expr
+    power: sp.Rational | None
+    a: sp.Expr
+    perpendicular_power: sp.Rational | None
+    b: sp.Expr
 
 
-def gaussian_powers(sides: Sequence[Sequence[Any]], orders: Sequence[int]) -> list[Any]:
+def gaussian_powers(sides: Sequence[Sequence[sp.Expr]], orders: Sequence[int]) -> list[sp.Expr]:
     r"""The coefficients of $K^{n/2}$ in the mean of a product of derivatives.
 
     Each side of zero has its own Taylor series, and $\langle |z|^n \rangle_K =
@@ -62,15 +61,15 @@ def gaussian_powers(sides: Sequence[Sequence[Any]], orders: Sequence[int]) -> li
     ]
 
 
-def _half_moment(n: int) -> Any:
+def _half_moment(n: int) -> sp.Expr:
     return sp.sqrt(2) ** n * sp.gamma(sp.Rational(n + 1, 2)) / (2 * sp.sqrt(sp.pi))
 
 
-def _derivative(coefficients: Sequence[Any], order: int) -> list[Any]:
+def _derivative(coefficients: Sequence[sp.Expr], order: int) -> list[sp.Expr]:
     return [sp.ff(j + order, order) * c for j, c in enumerate(coefficients[order:])]
 
 
-def _expanded_product(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+def _expanded_product(first: Sequence[sp.Expr], second: Sequence[sp.Expr]) -> list[sp.Expr]:
     return list(map(sp.expand, series_product(first, second)))
 
 
@@ -104,7 +103,7 @@ def origin_of(pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) ->
 def _expanded(left: SmoothPiece, right: SmoothPiece, order: int, maps: KernelMap) -> Origin | str:
     taylor = [piece.series(order) for piece in (left, right)]
 
-    def total(terms: Sequence[MapTerm], symbol: str | None) -> list[Any]:
+    def total(terms: Sequence[MapTerm], symbol: str | None) -> list[sp.Expr]:
         """The coefficients of powers of sqrt(K) in what a symbol multiplies, or none does."""
         series = [_powers(taylor, t.orders) for t in terms if t.symbol == symbol]
         scales = [t.factor for t in terms if t.symbol == symbol]
@@ -130,14 +129,16 @@ def _expanded(left: SmoothPiece, right: SmoothPiece, order: int, maps: KernelMap
     return Origin(C_W, q, a, r, b)
 
 
-def _powers(taylor: Sequence[Sequence[Any]], orders: Sequence[int]) -> list[Any]:
+def _powers(taylor: Sequence[Sequence[sp.Expr]], orders: Sequence[int]) -> list[sp.Expr]:
     """The series of a mean in sqrt(K), that of K itself and of a constant with it."""
     if orders == FIELDS:
         return gaussian_powers([[0, 1, *[0] * (len(taylor[0]) - 2)]] * 2, (0, 0))
     return gaussian_powers(taylor, orders) if orders else [1, *[0] * (len(taylor[0]) - 1)]
 
 
-def _first(series: Sequence[Any], start: int, scale: Any, others: Sequence[Any]) -> tuple[Any, Any]:
+def _first(
+    series: Sequence[sp.Expr], start: int, scale: sp.Expr, others: Sequence[sp.Expr]
+) -> tuple[sp.Rational | None, sp.Expr]:
     """The power and the coefficient of the first term that does not vanish."""
     for n in range(start, len(series)):
         number = scale * series[n] + (others[n] if others else 0)

@@ -9,7 +9,8 @@ import sympy as sp
 
 from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
-from symdlt.fixed_points.number_text import brief, text
+from symdlt.fixed_points.kernel_curve import Errors
+from symdlt.fixed_points.number_text import brief, layer_entries, of_layers, text
 
 SCHEMA = {"schema": "symdlt.phase", "version": 1}
 # Of depths, which are logarithms of numbers with as many.
@@ -31,11 +32,11 @@ class FixedKernel:
         errors: names and errors of the numbers that are not exact, from doubled working precision.
     """
 
-    K: Any
-    chi_parallel: Any
-    chi_perp: Any
-    mean_square: Any
-    errors: tuple[tuple[str, Any], ...] = ()
+    K: sp.Expr
+    chi_parallel: sp.Expr
+    chi_perp: sp.Expr
+    mean_square: sp.Expr | None
+    errors: Errors = ()
 
     @property
     def stable(self) -> bool:
@@ -77,47 +78,47 @@ class Phase(ShownAsText):
     """
 
     activation: str
-    C_W: Any
-    C_b: Any
+    C_W: sp.Expr
+    C_b: sp.Expr
     side: str
     kernel: FixedKernel
-    rho: Any
-    rho_slope: Any
+    rho: sp.Expr | None
+    rho_slope: sp.Expr | None
     rho_above: float | None
-    ntk: Any
+    ntk: sp.Expr | None
     others: tuple[FixedKernel, ...]
     start: float
-    errors: tuple[tuple[str, Any], ...] = ()
+    errors: Errors = ()
     layer: Layer = DENSE
-    values: tuple[tuple[str, Any], ...] = ()
+    values: tuple[tuple[str, sp.Expr], ...] = ()
 
     @property
-    def K(self) -> Any:
+    def K(self) -> sp.Expr:
         """Where the kernel goes."""
         return self.kernel.K
 
     @property
-    def chi_parallel(self) -> Any:
+    def chi_parallel(self) -> sp.Expr:
         """What multiplies a deviation of the kernel from layer to layer."""
         return self.kernel.chi_parallel
 
     @property
-    def chi_perp(self) -> Any:
+    def chi_perp(self) -> sp.Expr:
         """What multiplies the NTK from layer to layer."""
         return self.kernel.chi_perp
 
     @property
-    def xi_parallel(self) -> Any:
+    def xi_parallel(self) -> sp.Expr:
         r"""The depth $1/|\log|\chi_\parallel||$ over which K comes to K*, or grows e-fold."""
         return depth_scale(self.chi_parallel)
 
     @property
-    def xi_perp(self) -> Any:
+    def xi_perp(self) -> sp.Expr:
         r"""The depth $1/|\log\chi_\perp|$ over which near inputs and the NTK change e-fold."""
         return depth_scale(self.chi_perp)
 
     @property
-    def rho_factor(self) -> Any:
+    def rho_factor(self) -> sp.Expr | None:
         r"""What multiplies $\rho - \rho^*$ from layer to layer, while K comes to K* as well.
 
         Kernels on their way move the correlation by $K - K^*$, and by its square where ρ* is 1.
@@ -128,12 +129,12 @@ class Phase(ShownAsText):
         return max(self.rho_slope, kernel)
 
     @property
-    def ntk_factor(self) -> Any:
+    def ntk_factor(self) -> sp.Expr:
         """What multiplies the distance of the NTK from its limit, or the NTK if it has none."""
         return self.chi_perp if self.ntk is None else max(self.chi_perp, abs(self.chi_parallel))
 
     @property
-    def xi_rho(self) -> Any:
+    def xi_rho(self) -> sp.Expr | None:
         """The depth over which correlations come to ρ*, or None if by no exponential."""
         return None if self.rho_slope is None else depth_scale(self.rho_factor)
 
@@ -151,7 +152,7 @@ class Phase(ShownAsText):
         ]
         lines = [f"{self.activation}: {self.side}, C_W = {text(self.C_W)}, C_b = {text(self.C_b)}"]
         lines[0] += "".join(f", {name} = {text(value)}" for name, value in self.values)
-        lines[0] += "" if self.layer == DENSE else f", of layers {self.layer}"
+        lines[0] += of_layers(self.layer)
         for label, value, name in rows:
             if value is not None:
                 error = f"   (error {text(errors[name])})" if errors.get(name) else ""
@@ -242,7 +243,7 @@ class Phase(ShownAsText):
         return {
             **SCHEMA,
             "activation": self.activation,
-            **({} if self.layer == DENSE else self._layer_dict()),
+            **layer_entries(self.layer, self.values),
             "side": self.side,
             **{name: None if value is None else text(value) for name, value in values.items()},
             "rho_above": self.rho_above,
@@ -252,14 +253,8 @@ class Phase(ShownAsText):
             "errors": {name: text(error) for name, error in self.errors},
         }
 
-    def _layer_dict(self) -> dict[str, Any]:
-        return {
-            "layer": str(self.layer),
-            "values": {name: text(value) for name, value in self.values},
-        }
 
-
-def depth_scale(factor: Any) -> Any:
+def depth_scale(factor: sp.Expr) -> sp.Expr:
     """The number of layers over which something that is multiplied by a factor changes e-fold."""
     if factor in (0, sp.oo):
         return sp.Integer(0)

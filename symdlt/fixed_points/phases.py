@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from reprlib import repr as short_repr
-from typing import Any
 
 import sympy as sp
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.definitions import DENSE, Layer
 from symdlt.derivation import derive
@@ -32,6 +32,7 @@ from symdlt.fixed_points.fixed_kernels import (
     refined,
     slopes_of,
 )
+from symdlt.fixed_points.kernel_curve import Errors
 from symdlt.fixed_points.phase_result import (
     CHAOTIC,
     CRITICAL,
@@ -40,7 +41,7 @@ from symdlt.fixed_points.phase_result import (
     FixedKernel,
     Phase,
 )
-from symdlt.precision import mp, number, rounded
+from symdlt.precision import NumberLike, mp, number, rounded
 from symdlt.symbols import named
 
 # Those of floating point.
@@ -57,12 +58,12 @@ ONE = sp.Integer(1)
 
 
 def phase(
-    activation: Any,
-    C_W: Any,
-    C_b: Any = 0,
+    activation: ActivationLike,
+    C_W: NumberLike,
+    C_b: NumberLike = 0,
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
     start: float = 1.0,
 ) -> Phase:
@@ -136,7 +137,7 @@ def phase(
     )
 
 
-def _check_start(start: Any) -> None:
+def _check_start(start: object) -> None:
     if not is_positive_number(start, LEAST, MOST):
         raise SolutionError(
             f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
@@ -160,7 +161,7 @@ def _correlation(
     side: str,
     layer: Repeated,
     digits: int,
-) -> tuple[Any, Any, tuple[tuple[str, Any], ...]]:
+) -> tuple[sp.Expr | None, sp.Expr | None, Errors]:
     """ρ*, the slope of the map there, and their errors."""
     slopes = slopes_of(pieces)
     biased = layer.C_b != 0
@@ -185,7 +186,9 @@ def _correlation(
     return rho, slope, errors
 
 
-def _without_scale(slopes: Slopes, kernel: FixedKernel, biased: bool) -> tuple[Any, Any]:
+def _without_scale(
+    slopes: Slopes, kernel: FixedKernel, biased: bool
+) -> tuple[sp.Integer | None, None]:
     """Where every kernel gives the same map: a straight line, or one on each side of zero."""
     left, right = slopes.far if kernel.K is sp.oo else slopes.near
     if not kernel.chi_perp.is_finite or kernel.chi_perp == 0:
@@ -197,7 +200,7 @@ def _without_scale(slopes: Slopes, kernel: FixedKernel, biased: bool) -> tuple[A
     return (None, None) if kept else (ONE, None)
 
 
-def _ntk(kernel: FixedKernel, layer: Repeated) -> Any:
+def _ntk(kernel: FixedKernel, layer: Repeated) -> sp.Expr:
     """The fixed point of the NTK, from its recursion."""
     means = dict(zip(layer.maps.products, (kernel.mean_square, kernel.chi_perp), strict=True))
     known = {**dict(layer.maps.values), layer.maps.weight: layer.C_W}

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.arguments import continuous_pieces, is_range
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
 
     Axes: TypeAlias = PlotAxes
-Array = Any
+Array = NDArray[np.float64]
 
 # On each side of the plane, a convention.
 POINTS = 60
@@ -44,7 +46,7 @@ DEEPEST = 1e3
 
 
 def plot_phase_plane(
-    activation: Any,
+    activation: ActivationLike,
     ax: Axes | None = None,
     *,
     C_W: Sequence[float] = (0.5, 3.0),
@@ -109,7 +111,7 @@ def plot_phase_plane(
 
 
 def plot_criticality(
-    activations: Iterable[Any],
+    activations: Iterable[ActivationLike],
     ax: Axes | None = None,
     *,
     C_b: Sequence[float] = (0.0, 0.5),
@@ -208,7 +210,7 @@ def chi_perp(curve: KernelCurve, C_W: Array, C_b: Array, start: float) -> Array:
     return np.where(np.exp(places[-1]) > K, chi, np.nan)
 
 
-def _check(ends: Any, name: str) -> None:
+def _check(ends: Sequence[float], name: str) -> None:
     if not is_range(ends, 0, sys.float_info.max):
         raise SolutionError(
             f"{short_repr(ends)} is not a range of {name}. It stands as {name} in the call. "

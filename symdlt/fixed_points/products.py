@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from symdlt.activations.rings import E
 
-def series_product(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
+
+def series_product(first: Sequence[E], second: Sequence[E]) -> tuple[E, ...]:
     """The product of two power series, as far as both are known.
 
     >>> series_product((1, 1, 1), (1, -1, 0))
@@ -18,7 +20,7 @@ def series_product(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ..
     )
 
 
-def polynomial_product(first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
+def polynomial_product(first: Sequence[E], second: Sequence[E]) -> tuple[E, ...]:
     """The product of two polynomials; that without coefficients is zero.
 
     >>> polynomial_product((1, 1), (1, -1))

@@ -10,7 +10,10 @@ from numbers import Integral
 from reprlib import repr as short_repr
 from typing import Any
 
+import sympy as sp
+
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.definitions import DENSE, Layer, ascii_name
 from symdlt.display import ShownAsText
@@ -18,9 +21,10 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import Criticality, CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
-from symdlt.fixed_points.number_text import text
+from symdlt.fixed_points.number_text import layer_entries, of_layers
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
+from symdlt.precision import NumberLike
 
 SCHEMA = {"schema": "symdlt.recipe", "version": 1}
 
@@ -75,13 +79,13 @@ class Recipe(ShownAsText):
     input_square: float | None
     layers: tuple[LayerRecipe, ...]
     layer: Layer = DENSE
-    values: tuple[tuple[str, Any], ...] = ()
+    values: tuple[tuple[str, sp.Expr], ...] = ()
 
     def __str__(self) -> str:
         C_b = float(self.point.C_b) if self.point else 0.0
         lines = [f"{self.activation}: gain {self.gain:.10g}, C_b {C_b:.10g}"]
         lines[0] += "".join(f", {name} {float(value):.10g}" for name, value in self.values)
-        lines[0] += "" if self.layer == DENSE else f", of layers {self.layer}"
+        lines[0] += of_layers(self.layer)
         if self.input_square is not None:
             lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
         if self.point is None:
@@ -113,7 +117,7 @@ class Recipe(ShownAsText):
         return {
             **SCHEMA,
             "activation": self.activation,
-            **({} if self.layer == DENSE else self._layer_dict()),
+            **layer_entries(self.layer, self.values),
             "point": self.point.to_dict() if self.point else None,
             "gain": self.gain,
             "unit_gain": self.unit_gain,
@@ -122,19 +126,13 @@ class Recipe(ShownAsText):
             "layers": [asdict(layer) for layer in self.layers],
         }
 
-    def _layer_dict(self) -> dict[str, Any]:
-        return {
-            "layer": str(self.layer),
-            "values": {name: text(value) for name, value in self.values},
-        }
-
 
 def recipe(
-    activation: Any,
+    activation: ActivationLike,
     widths: Sequence[int],
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
 ) -> Recipe:
     r"""Standard deviations and learning rates for each layer of a critical network.
 
@@ -234,7 +232,7 @@ class _Start:
         return float(self.point.K) if self.point.K else None
 
 
-def _start(activation: Any, answer: Criticality, maps: KernelMap) -> _Start:
+def _start(activation: ActivationLike, answer: Criticality, maps: KernelMap) -> _Start:
     point = next((p for p in answer.points if answer.critical and _has_powers(p)), None)
     pieces = smooth_pieces(read_activation(activation))
     unit = maps.at(1.0, GaussianMeans(pieces, maps.products, DOUBLE)(1.0))
@@ -303,7 +301,7 @@ def _check_kept(layer: Layer, kept: bool, number: int, widths: Sequence[int]) ->
         )
 
 
-def _check_widths(widths: Any) -> None:
+def _check_widths(widths: Sequence[int]) -> None:
     listed = isinstance(widths, list | tuple) and len(widths) > 1
     if not listed or not all(isinstance(n, Integral) and int(n) > 0 for n in widths):
         raise SolutionError(
@@ -319,6 +317,6 @@ def _has_powers(point: CriticalPoint) -> bool:
 
 def _powers(point: CriticalPoint | None) -> tuple[float, float]:
     r"""$p_\perp$, and the power v with which $\langle\sigma\sigma\rangle$ falls."""
-    if point is None or point.K is None or point.K > 0:
+    if point is None or point.p_perp is None or point.kernel_power is None or point.K > 0:
         return 0.0, 0.0
     return float(point.p_perp), float(1 / (point.kernel_power - 1))

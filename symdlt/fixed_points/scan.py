@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
@@ -11,7 +10,7 @@ from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
-from symdlt.precision import mp
+from symdlt.precision import Number, Precise, mp
 
 # How far K is sought below the smallest and above the largest scale of the activation: where
 # g' - d is a ten-thousandth of d, it has the sign that it has at the end.
@@ -106,7 +105,7 @@ def half_stable_point(
     """
     step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
 
-    def compute(near: Any, working: int) -> dict[str, Any]:
+    def compute(near: Number, working: int) -> dict[str, Number]:
         K, at = solved(pieces, near, working, step, maps)
         with mp.workdps(working):
             weight = at.critical_weight
@@ -136,6 +135,6 @@ def half_stable_point(
     )
 
 
-def solved_point(pieces: tuple[SmoothPiece, ...], rough: Any, digits: int) -> Any:
+def solved_point(pieces: tuple[SmoothPiece, ...], rough: float, digits: int) -> Precise:
     """K* of the dense layer to many digits, from a number near it."""
     return solved(pieces, rough, digits, lambda K, at: at.newton_step)[0]

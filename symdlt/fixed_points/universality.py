@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
-from typing import Any
 
 import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
 from symdlt.definitions import DENSE, Layer
 from symdlt.errors import SolutionError
@@ -27,6 +27,7 @@ from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
+from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
 DIGITS = 30
@@ -36,10 +37,10 @@ ONE = sp.Integer(1)
 
 
 def criticality(
-    activation: Any,
+    activation: ActivationLike,
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
     search: Sequence[float] | None = None,
 ) -> Criticality:
@@ -106,7 +107,7 @@ def criticality(
     )
 
 
-def _check_search(search: Any) -> None:
+def _check_search(search: object) -> None:
     if search is not None and not is_range(search, LOWEST, HIGHEST):
         raise SolutionError(
             f"{short_repr(search)} is not a range of K. It stands as search in the call. "

@@ -120,7 +120,7 @@ def check_kink(family: str, variances: Array, orders: Tasks) -> None:
         )
 
 
-def check_family(family: Any, parameters: Any) -> None:
+def check_family(family: object, parameters: Mapping[str, object]) -> None:
     """Refuse what has no closed form, and parameters that it does not have."""
     if not isinstance(family, str) or family not in GENERAL:
         raise KernelInputError(
@@ -140,7 +140,7 @@ def check_family(family: Any, parameters: Any) -> None:
         )
 
 
-def fits(name: str, value: Any, shape: tuple[int | None, ...]) -> bool:
+def fits(name: str, value: object, shape: tuple[int | None, ...]) -> bool:
     """Whether a parameter has numbers of the right form, none zero where it is a scale."""
     given = np.asarray(value)
     if given.size == 0:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from symdlt.means.grids import LARGEST_VARIANCE, Array, KernelInputError
 from symdlt.means.triangle import Indices, Triangle, triangle
@@ -56,7 +57,7 @@ class Upper(NamedTuple):
         return self.pairs.roots
 
 
-def correlations(K: Any, largest: float = LARGEST_VARIANCE) -> Correlations:
+def correlations(K: ArrayLike, largest: float = LARGEST_VARIANCE) -> Correlations:
     """Check that K is a covariance with variances up to the largest, and split it."""
     given = covariance(K, largest)
     with np.errstate(all="ignore"):
@@ -76,7 +77,7 @@ def correlations(K: Any, largest: float = LARGEST_VARIANCE) -> Correlations:
     return Correlations(given, roots, np.clip(rho, -1.0, 1.0))
 
 
-def covariance(K: Any, largest: float = LARGEST_VARIANCE) -> Array:
+def covariance(K: ArrayLike, largest: float = LARGEST_VARIANCE) -> Array:
     """K as a matrix with variances on the diagonal; the correlations are not yet checked."""
     try:
         given = np.asarray(K)

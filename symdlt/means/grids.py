@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +124,7 @@ def whole_table(step: float, terms: int) -> Array:
 kept_table = lru_cache(maxsize=16)(hermite_table)
 
 
-def check_callable(activation: Any) -> None:
+def check_callable(activation: Sequence[Function]) -> None:
     """Refuse what is no list of functions."""
     listed = isinstance(activation, Sequence) and len(activation)
     if not listed or not all(callable(function) for function in activation):
@@ -147,7 +147,7 @@ def evaluate(function: Function, order: int, z: Array) -> Array:
     return evaluated(returned, order, z)
 
 
-def evaluated(returned: Any, order: int, z: Array) -> Array:
+def evaluated(returned: object, order: int, z: Array) -> Array:
     """What a derivative of the activation returned at z."""
     try:
         value = np.asarray(returned)
@@ -165,7 +165,7 @@ def evaluated(returned: Any, order: int, z: Array) -> Array:
     return full.astype(np.float64, copy=False)
 
 
-def check_positive(name: str, number: Any) -> None:
+def check_positive(name: str, number: object) -> None:
     """Refuse what is no finite positive number."""
     if not (isinstance(number, Real) and 0.0 < float(number) < math.inf):
         raise KernelInputError(f"The {name} is {number!r}. Give a finite positive number.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -305,7 +304,7 @@ def refuse_lost_digits(kinks: Sequence[Kink], K: Array, pairs: Sequence[tuple[in
         )
 
 
-def two_and_four(orders: Any) -> tuple[list[tuple[int, int]], list[Orders]]:
+def two_and_four(orders: Sequence[Sequence[int]]) -> tuple[list[tuple[int, int]], list[Orders]]:
     """Those of pairs, and those of quadruples."""
     listed = isinstance(orders, Sequence) and all(isinstance(order, Sequence) for order in orders)
     if not listed or any(len(order) not in (2, 4) for order in orders):

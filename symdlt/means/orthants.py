@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ class Truncated:
     Fixing one after the other of variables that depend on each other takes many digits.
     """
 
-    def __init__(self, covariance: NDArray[np.floating[Any]]) -> None:
+    def __init__(self, covariance: NDArray[np.floating]) -> None:
         self.covariance = covariance
         self.known: dict[tuple[Powers, Steps], Array] = {}
         self.fixed: dict[int, Truncated] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -188,7 +187,7 @@ def sum_strips(given: Upper, found: Series) -> Array:
     return sums
 
 
-def check_orders(count: int, orders: Any, size: int = 2) -> None:
+def check_orders(count: int, orders: object, size: int = 2) -> None:
     """Refuse orders that are not those of given functions."""
     if not isinstance(orders, Sequence):
         raise KernelInputError(

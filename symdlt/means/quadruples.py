@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,7 @@ def quadruple_means(
         )
 
 
-def checked_tolerance(tolerance: Any) -> float:
+def checked_tolerance(tolerance: object) -> float:
     """Refuse tolerances out of reach."""
     low, high = TOLERANCES
     number = tolerance[()] if isinstance(tolerance, np.ndarray) else tolerance
@@ -99,7 +99,7 @@ def checked_tolerance(tolerance: Any) -> float:
     return float(number)
 
 
-def check_together(together: Any) -> None:
+def check_together(together: object) -> None:
     """Refuse what is neither a function nor nothing."""
     if together is not None and not callable(together):
         raise KernelInputError(

@@ -18,7 +18,7 @@ from symdlt.asymptotics.parameters import LAMBDA_B, LAMBDA_W
 from symdlt.asymptotics.power_laws import DEPTH, LAYER
 from symdlt.cli import main
 from symdlt.errors import ActivationError, SolutionError
-from symdlt.fixed_points.kernel_map import kernel_map, numbers_at
+from symdlt.fixed_points.kernel_map import kernel_map
 from symdlt.fixed_points.origin import origin_of
 from symdlt.means.precise.gaussian import GaussianMeans
 
@@ -150,7 +150,7 @@ def test_the_expansion_at_zero_is_that_of_the_means(text):
     K = mpmath.mpf(10) ** -8
     means = GaussianMeans(pieces, kernel_map().products, 45)
     with mpmath.workdps(45):
-        numbers = numbers_at(K, means(K))
+        numbers = kernel_map().at(K, means(K))
         C_W = sp.N(origin.C_W, 45)._to_mpmath(150)
         a = (C_W * numbers.g - K) / K ** (mpmath.mpf(origin.power.p) / origin.power.q)
         r = origin.perpendicular_power

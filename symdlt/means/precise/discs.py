@@ -14,8 +14,12 @@ from math import e, erf, erfc, pi
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = Any
+Reals = NDArray[np.floating]
+Numbers = NDArray[np.complexfloating | np.floating]
+OfArrays = Callable[[Numbers], Numbers]
+OfDiscs = Callable[["Discs"], "Discs"]
 
 
 class Discs:
@@ -30,7 +34,7 @@ class Discs:
 
     __slots__ = ("centre", "exponent", "inner", "radius")
 
-    def __init__(self, centre: Array, radius: Array) -> None:
+    def __init__(self, centre: Numbers, radius: Reals) -> None:
         unknown = ~(np.isfinite(centre) & np.isfinite(radius))
         self.centre = np.where(unknown, 0, centre)
         self.radius = np.where(unknown, np.inf, radius)
@@ -38,11 +42,11 @@ class Discs:
         self.exponent: Discs | None = None
 
     @property
-    def size(self) -> Array:
+    def size(self) -> Reals:
         """The largest absolute value."""
         return abs(self.centre) + self.radius
 
-    def __add__(self, other: Any) -> Discs:
+    def __add__(self, other: Discs | float) -> Discs:
         if not isinstance(other, Discs):
             total = Discs(self.centre + other, self.radius)
             total.exponent = self.inner if other == 1 else None
@@ -52,13 +56,13 @@ class Discs:
     def __neg__(self) -> Discs:
         return Discs(-self.centre, self.radius)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Discs | float) -> Discs:
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Discs | float) -> Discs:
         return -self + other
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Discs | float) -> Any:  # discs, or the number 0
         if not isinstance(other, Discs):
             return Discs(self.centre * other, self.radius * abs(other)) if other else 0
         spread = abs(self.centre) * other.radius + self.radius * other.size
@@ -72,13 +76,13 @@ class Discs:
         room = np.where(self.radius < distance, distance - self.radius, 0)
         return Discs(1 / self.centre, self.radius / (distance * room))
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Discs | float) -> Any:
         return self * (other.inverse() if isinstance(other, Discs) else 1 / other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: float) -> Any:
         return self.inverse() * other
 
-    def __pow__(self, exponent: Any) -> Discs:
+    def __pow__(self, exponent: float) -> Discs:
         distance = abs(self.centre)
         if exponent == int(exponent) and exponent >= 0:
             spread = (distance + self.radius) ** exponent - distance**exponent
@@ -91,7 +95,7 @@ class Discs:
     __radd__, __rmul__ = __add__, __mul__
 
 
-def _waves(first: Callable[[Array], Array], second: Callable[[Array], Array]) -> Any:
+def _waves(first: OfArrays, second: OfArrays) -> OfDiscs:
     """Sin, cos, sinh or cosh by its addition theorem, with |cos w - 1| <= cosh|w| - 1."""
 
     def function(u: Discs) -> Discs:
@@ -149,7 +153,7 @@ def _softplus(u: Discs) -> Discs:
     return Discs(np.log1p(grown) + np.where(right, u.centre, 0), spread + right * u.radius)
 
 
-def _bell_integral(sign: int) -> Callable[[Discs], Discs]:
+def _bell_integral(sign: int) -> OfDiscs:
     """By the largest slope, of exp(-Re (c + w)^2) on the circle |w| = r, times the radius."""
 
     def function(u: Discs) -> Discs:
@@ -176,7 +180,7 @@ def _asinh(u: Discs) -> Discs:
     return Discs(np.arcsinh(u.centre), np.where(clear, u.radius / slope, np.inf))
 
 
-def _elementwise(function: Callable[[float], float]) -> Callable[[Array], Array]:
+def _elementwise(function: Callable[[float], float]) -> OfArrays:
     vectorised = np.frompyfunc(function, 1, 1)
     return lambda z: np.asarray(vectorised(z), dtype=float)
 
@@ -184,7 +188,7 @@ def _elementwise(function: Callable[[float], float]) -> Callable[[Array], Array]
 _erf, _erfc = _elementwise(erf), _elementwise(erfc)
 
 
-def _either(array: Callable[[Array], Array], disc: Callable[[Discs], Discs]) -> Any:
+def _either(array: OfArrays, disc: OfDiscs) -> Callable[[Numbers | Discs], Numbers | Discs]:
     return lambda u: disc(u) if isinstance(u, Discs) else array(u)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import ceil, log2
-from typing import Any
 
 import numpy as np
 
 from symdlt.activations import Activation
 from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.errors import ActivationError
+from symdlt.means.grids import Array
 from symdlt.means.precise.segments import DOUBLE, MeanError, segments
-
-Array = Any
 
 
 def ends_of(activation: Activation) -> Callable[[float], Array | None]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import sympy as sp
 
@@ -42,19 +41,19 @@ class ClosedTerm:
         erf: b and a.
     """
 
-    number: Any
+    number: sp.Expr
     power: int
-    square: Any
-    rate: Any
-    erf: tuple[Any, Any] | None = None
+    square: sp.Expr
+    rate: sp.Expr
+    erf: tuple[sp.Expr, sp.Expr] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedPiece:
     """Terms of a function from one place to another, perhaps infinite, exact numbers both."""
 
-    left: Any
-    right: Any
+    left: sp.Expr
+    right: sp.Expr
     terms: tuple[ClosedTerm, ...]
 
 
@@ -77,7 +76,7 @@ def closed_pieces(node: Node) -> tuple[ClosedPiece, ...]:
     return tuple(found)
 
 
-def mean_of_one(function: Sequence[ClosedPiece], m: Any, v: Any) -> Any:
+def mean_of_one(function: Sequence[ClosedPiece], m: sp.Expr, v: sp.Expr) -> sp.Expr:
     """The mean of a function of z ~ N(m, v); the mean m may be complex, v a positive symbol."""
     total = sp.Integer(0)
     for piece in function:
@@ -99,9 +98,9 @@ def mean_of_one(function: Sequence[ClosedPiece], m: Any, v: Any) -> Any:
 
 def mean_of_two(
     functions: tuple[Sequence[ClosedPiece], Sequence[ClosedPiece]],
-    m: tuple[Any, Any],
-    K: tuple[Any, Any, Any],
-) -> Any:
+    m: tuple[sp.Expr, sp.Expr],
+    K: tuple[sp.Expr, sp.Expr, sp.Expr],
+) -> sp.Expr:
     r"""The mean of f(z_1) g(z_2), where one of the two has only powers and exponentials.
 
     $$\langle z_1^n e^{kz_1} g(z_2)\rangle = e^{km_1 + k^2K_{11}/2}\,
@@ -130,7 +129,7 @@ def mean_of_two(
     return total
 
 
-def tidy(formula: Any) -> Any:
+def tidy(formula: sp.Expr) -> sp.Expr:
     """A real formula without the imaginary unit, multiplied out if that makes it shorter."""
     if formula.has(sp.I):  # sines were written as exponentials
         return sp.expand(sp.powsimp(formula), complex=True).as_real_imag()[0]
@@ -148,7 +147,7 @@ def _raised(piece: ClosedPiece, power: int) -> ClosedPiece:
     return ClosedPiece(piece.left, piece.right, tuple(terms))
 
 
-def _real(number: Any) -> bool:
+def _real(number: sp.Expr) -> bool:
     return not number.has(sp.I)
 
 
@@ -160,7 +159,7 @@ def _refuse(reason: str) -> None:
     )
 
 
-def _terms(function: Any) -> Iterator[ClosedTerm]:
+def _terms(function: sp.Expr) -> Iterator[ClosedTerm]:
     """The terms of a smooth function of `Z`, multiplied out."""
     rewritten = function.rewrite(sp.erfc, sp.erf)
     for head in (sp.sin, sp.cos, sp.sinh, sp.cosh):
@@ -170,7 +169,7 @@ def _terms(function: Any) -> Iterator[ClosedTerm]:
             yield _term(part)
 
 
-def _term(part: Any) -> ClosedTerm:
+def _term(part: sp.Expr) -> ClosedTerm:
     number, factors = part.as_independent(Z, as_Add=False)
     power, exponent, inside = 0, sp.Integer(0), None
     for factor in sp.Mul.make_args(factors):
@@ -191,7 +190,9 @@ def _term(part: Any) -> ClosedTerm:
     return ClosedTerm(number * sp.exp(constant), power, square, rate, linear)
 
 
-def _tilt(square: Any, rate: Any, m: Any, v: Any) -> tuple[Any, tuple[Any, Any]]:
+def _tilt(
+    square: sp.Expr, rate: sp.Expr, m: sp.Expr, v: sp.Expr
+) -> tuple[sp.Expr, tuple[sp.Expr, sp.Expr]]:
     """What is in front, and the mean and the variance of the Gaussian times an exponential."""
     left = 1 - 2 * square * v
     if square and not (_real(rate) or square < 0):
@@ -200,14 +201,14 @@ def _tilt(square: Any, rate: Any, m: Any, v: Any) -> tuple[Any, tuple[Any, Any]]
     return front, ((m + rate * v) / left, v / left)
 
 
-def _moment(power: int, m: Any, v: Any) -> Any:
+def _moment(power: int, m: sp.Expr, v: sp.Expr) -> sp.Expr:
     before, here = sp.Integer(0), sp.Integer(1)
     for n in range(1, power + 1):
         before, here = here, sp.expand(m * here + (n - 1) * v * before)
     return here
 
 
-def _with_erf(power: int, b: Any, a: Any, m: Any, v: Any) -> Any:
+def _with_erf(power: int, b: sp.Expr, a: sp.Expr, m: sp.Expr, v: sp.Expr) -> sp.Expr:
     front, tilted = _tilt(-(b**2), -2 * a * b, m, v)
     before, here = sp.Integer(0), sp.erf((b * m + a) / sp.sqrt(1 + 2 * b**2 * v))
     for n in range(1, power + 1):
@@ -216,14 +217,14 @@ def _with_erf(power: int, b: Any, a: Any, m: Any, v: Any) -> Any:
     return here
 
 
-def _on_piece(power: int, left: Any, right: Any, m: Any, v: Any) -> Any:
-    def bell(place: Any, n: int) -> Any:
+def _on_piece(power: int, left: sp.Expr, right: sp.Expr, m: sp.Expr, v: sp.Expr) -> sp.Expr:
+    def bell(place: sp.Expr, n: int) -> sp.Expr:
         if place in (sp.oo, -sp.oo):
             return sp.Integer(0)
         density = sp.exp(-((place - m) ** 2) / (2 * v)) / sp.sqrt(2 * sp.pi * v)
         return place**n * density
 
-    def below(place: Any) -> Any:
+    def below(place: sp.Expr) -> sp.Expr:
         if place in (sp.oo, -sp.oo):
             return sp.Integer(int(place == sp.oo))
         return (1 + sp.erf((place - m) / sp.sqrt(2 * v))) / 2

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil, floor, log2, log10, pi, prod, sqrt
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+import sympy as sp
 
 from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.means.grids import Array
 from symdlt.means.precise.discs import ARRAYS
 from symdlt.means.precise.lengths import lengths
 from symdlt.means.precise.segments import (
@@ -22,10 +24,18 @@ from symdlt.means.precise.segments import (
     nodes_per_segment,
     segments,
 )
-from symdlt.precision import mp, number
+from symdlt.precision import Precise, mp, number
 
-Array = Any
-Rule = tuple[Any, Any, Any]
+# Nodes, lengths that they stand for, and the activation and its derivatives there.
+ArrayRule = tuple[Array, Array, Array]
+Rule = tuple[list[Precise], list[Precise], list[tuple[Precise, ...]]]
+# The squares of the nodes, the lengths, and each product at the nodes.
+Squares = tuple[list[Precise], list[Precise], list[list[Precise]]]
+# For each product its means with the powers of z²/K.
+Means = tuple[tuple[float | Precise, ...], ...]
+# Sign, mantissa, exponent and bits, as mpmath keeps a number of any context.
+Bits = tuple[int, int, int, int]
+R = TypeVar("R")
 
 # Of z²/K: two derivatives by K need the fourth moment.
 POWERS = 3
@@ -67,9 +77,11 @@ class GaussianMeans:
         self.pieces, self.products = tuple(pieces), tuple(products)
         self.digits, self.powers = digits, powers
         self.double = digits <= DOUBLE
-        self.rules: dict[Any, Any] = {}
+        self._octaves: dict[int, ArrayRule | None] = {}
+        self._arrays: dict[float, ArrayRule] = {}
+        self._squares: dict[float, Squares] = {}
 
-    def __call__(self, K: Any) -> tuple[tuple[Any, ...], ...]:
+    def __call__(self, K: float | Precise) -> Means:
         """For each product its means with the powers n of z²/K.
 
         Raises:
@@ -77,40 +89,35 @@ class GaussianMeans:
             ActivationError: if the activation is not real and finite somewhere.
         """
         with mp.workdps(self.digits + GUARD):
-            rule = self._rule(float(K))
-            averages = self._in_doubles(K, *rule) if self.double else self._in_digits(K, *rule)
+            averages = self._in_doubles(K) if self.double else self._in_digits(K)
         if all(mp.isfinite(mean) for means in averages for mean in means):
-            return tuple(averages)
+            return averages
         raise MeanError(
             f"The Gaussian means at K = {float(K):.6g} leave the range of floating point. "
             "The activation grows fast. Give a smaller range of K."
         )
 
-    def _rule(self, K: float) -> Rule:
-        """Nodes, their weights, and the values there: in doubles for all K from 4^n to 4^(n+1)."""
-        place: Any = floor(log2(K) / 2)
-        if self.double and place not in self.rules:
+    def _rule(self, K: float) -> ArrayRule:
+        """The same for all K from 4^n to 4^(n+1), but near the highest at which means exist."""
+        place = floor(log2(K) / 2)
+        if place not in self._octaves:
             try:
-                self.rules[place] = self._laid(4.0**place, 4.0 ** (place + 1))
-            except MeanError:  # near the highest K at which the means exist
-                self.rules[place] = None
-        if not self.double or self.rules[place] is None:
-            near = (k for k in self.rules if isinstance(k, float) and abs(k / K - 1) < NEAR)
-            place = next(near, K)
-            if place not in self.rules:
-                self.rules[place] = self._laid(K * (1 - NEAR), K * (1 + NEAR))
-        rule: Rule = self.rules[place]
-        return rule
+                self._octaves[place] = self._array_rule(4.0**place, 4.0 ** (place + 1))
+            except MeanError:
+                self._octaves[place] = None
+        return self._octaves[place] or _kept(self._arrays, K, self._array_rule)
 
-    def _laid(self, low: float, high: float) -> Rule:
+    def _array_rule(self, low: float, high: float) -> ArrayRule:
         laid = segments(self.pieces, (low, high), self.digits)
-        z, weights, values = nodes(self.pieces, laid, self.digits)
-        if self.double:
-            return z, weights, values
+        return array_nodes(self.pieces, laid, self.digits)
+
+    def _products(self, low: float, high: float) -> Squares:
+        z, weights, values = nodes(segments(self.pieces, (low, high), self.digits), self.digits)
         columns = [[prod(value[k] for k in orders) for value in values] for orders in self.products]
         return [x * x for x in z], weights, columns
 
-    def _in_doubles(self, K: Any, z: Array, lengths: Array, values: Array) -> Any:
+    def _in_doubles(self, K: float) -> Means:
+        z, lengths, values = self._rule(float(K))
         root = sqrt(K)
         squares = (z / root) ** 2
         means = []
@@ -123,7 +130,8 @@ class GaussianMeans:
                 means.append(tuple(float(np.sum(terms * squares**n)) for n in range(self.powers)))
         return tuple(means)
 
-    def _in_digits(self, K: Any, squares: Any, lengths: list[Any], columns: Any) -> Any:
+    def _in_digits(self, K: float | Precise) -> Means:
+        squares, lengths, columns = _kept(self._squares, float(K), self._products)
         norm, rate = mp.sqrt(2 * mp.pi * K), -1 / (2 * mp.mpf(K))
         weights = [[w * mp.exp(rate * y) for w, y in zip(lengths, squares, strict=True)]]
         for _ in range(1, self.powers):
@@ -134,16 +142,20 @@ class GaussianMeans:
         )
 
 
-def nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -> Rule:
-    """Nodes, lengths that they stand for, and the activation and its derivatives there.
+def _kept(rules: dict[float, R], K: float, lay: Callable[[float, float], R]) -> R:
+    """The rule that was laid for a K so near, or one that is laid now."""
+    place = next((k for k in rules if abs(k / K - 1) < NEAR), K)
+    if place not in rules:
+        rules[place] = lay(K * (1 - NEAR), K * (1 + NEAR))
+    return rules[place]
 
-    With at most 15 digits these are arrays, otherwise lists, the last one of tuples.
-    """
-    count = nodes_per_segment(digits)
-    if digits <= DOUBLE:
-        return _array_nodes(laid, count, NEAR_ZERO * lengths(pieces)[0])
-    places, weights_on_one = gauss_rule(count)
-    z, weights, values = [], [], []
+
+def nodes(laid: Sequence[Segment], digits: int) -> Rule:
+    """Nodes, lengths that they stand for, and the activation and its derivatives there."""
+    places, weights_on_one = gauss_rule(nodes_per_segment(digits))
+    z: list[Precise] = []
+    weights: list[Precise] = []
+    values: list[tuple[Precise, ...]] = []
     for segment in laid:
         left, right = (_exactly(end) for end in segment[:2])
         middle, half = (left + right) / 2, (right - left) / 2
@@ -154,8 +166,10 @@ def nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -
     return z, weights, values
 
 
-def _array_nodes(laid: Sequence[Segment], count: int, near: float) -> tuple[Array, Array, Array]:
-    places, lengths = np.polynomial.legendre.leggauss(count)
+def array_nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -> ArrayRule:
+    """The same in floating point, for at most 15 digits."""
+    near = NEAR_ZERO * lengths(pieces)[0]
+    places, widths = np.polynomial.legendre.leggauss(nodes_per_segment(digits))
     ends = np.array([[float(segment.left), float(segment.right)] for segment in laid])
     half = (ends[:, 1] - ends[:, 0]) / 2
     z = (ends[:, 0] + half)[:, None] + half[:, None] * places
@@ -167,7 +181,7 @@ def _array_nodes(laid: Sequence[Segment], count: int, near: float) -> tuple[Arra
             columns = [broadcast(value, here) for value in piece.values(here)]
         _mend(piece, here, columns, near)
         values[:, mine] = columns
-    return z.ravel(), (half[:, None] * lengths).ravel(), values.reshape(2, -1)
+    return z.ravel(), (half[:, None] * widths).ravel(), values.reshape(2, -1)
 
 
 def _mend(piece: SmoothPiece, z: Array, values: list[Array], near: float) -> None:
@@ -189,18 +203,18 @@ def _mend(piece: SmoothPiece, z: Array, values: list[Array], near: float) -> Non
         lost = []
 
 
-def _exactly(end: Any) -> Any:
+def _exactly(end: float | sp.Expr) -> Precise:
     return mp.mpf(end) if isinstance(end, float) else number(end)
 
 
-def gauss_rule(count: int) -> tuple[list[Any], list[Any]]:
+def gauss_rule(count: int) -> tuple[list[Precise], list[Precise]]:
     """Nodes and weights on (−1, 1) at the precision of this thread."""
-    rule = _gauss_rule(count, mp.prec)
-    return tuple([mp.make_mpf(x) for x in part] for part in rule)  # type: ignore[return-value]
+    places, weights = _gauss_rule(count, mp.prec)
+    return [mp.make_mpf(x) for x in places], [mp.make_mpf(w) for w in weights]
 
 
 @lru_cache(maxsize=32)
-def _gauss_rule(count: int, precision: int) -> tuple[list[Any], list[Any]]:
+def _gauss_rule(count: int, precision: int) -> tuple[list[Bits], list[Bits]]:
     """By Newton's iteration for the zeros of the Legendre polynomial, from those in doubles.
 
     The polynomials are at most one there, so that whole numbers of fixed point do, which are some

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.activations.nodes import Node
 from symdlt.activations.rings import number
 from symdlt.activations.smooth_pieces import SmoothPiece
-from symdlt.means.precise.discs import ARRAYS
-
-Array = Any
+from symdlt.means.precise.discs import ARRAYS, Reals
 
 # Numbers in activations are at most 1e99 and at least 1e-99; 2**332 is about 1e100.
 OCTAVES = np.arange(-332, 333)
 # Not a number that sums of small integers hit, as 1 + exp(z) does near zero.
 TWICE = 2.3
-BOUNDED: dict[str, Callable[[Array], Array]] = {
+BOUNDED: dict[str, Callable[[Reals], Reals]] = {
     "sin": lambda u: np.clip(u, -1, 1),
     "cos": np.ones_like,
 }
@@ -52,7 +50,7 @@ def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
     return (min(changing), max(changing)) if changing else (1.0, 1.0)
 
 
-def _sizes(node: Node, z: Array, changes: Array) -> Array:
+def _sizes(node: Node, z: Reals, changes: NDArray[np.bool_]) -> Reals:
     """The values of a function, oscillations replaced by their envelope; marks its changes."""
     if node.kind == "variable":
         return z
@@ -76,7 +74,7 @@ def _sizes(node: Node, z: Array, changes: Array) -> Array:
     return envelope(first)
 
 
-def _steps(first: Array, second: Array) -> Array:
+def _steps(first: Reals, second: Reals) -> NDArray[np.bool_]:
     """Where it changes which of two is the larger, twice the other at least, or neither.
 
     A term that is zero has no length; it may have lost its digits, as exp(z) - 1 does.
@@ -84,4 +82,5 @@ def _steps(first: Array, second: Array) -> Array:
     a, b = abs(first), abs(second)
     order = (a > TWICE * b).astype(int) - (b > TWICE * a)
     known = (a > 0) & (b > 0)
-    return (order[:, 1:] != order[:, :-1]) & known[:, 1:] & known[:, :-1]
+    steps: NDArray[np.bool_] = (order[:, 1:] != order[:, :-1]) & known[:, 1:] & known[:, :-1]
+    return steps

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from reprlib import repr as short_repr
-from typing import Any
+from typing import TypeAlias
 
+import numpy as np
 import sympy as sp
+from numpy.typing import NDArray
 from sympy.core.evalf import PrecisionExhausted
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.finiteness import check_poles
 from symdlt.activations.grammar import parse
 from symdlt.activations.nodes import Node
@@ -25,24 +29,29 @@ from symdlt.means.precise.formulas import (
 )
 from symdlt.means.precise.segments import DOUBLE, MeanError
 from symdlt.means.precise.sums import moved, one_sample, smooth, two_samples
-from symdlt.precision import rounded
+from symdlt.precision import NumberLike, rounded
 
 # More digits than that take minutes, as those of criticality do.
 MOST_DIGITS = 100
 # Digits of the terms of a formula; if their sum has none of these, it is zero.
 CANCELLED = 2000
 NAMES = ("pi", "E")
+Functions: TypeAlias = "ActivationLike | Sequence[ActivationLike]"
+Means: TypeAlias = "NumberLike | Sequence[NumberLike] | NDArray[np.float64]"
+Covariance: TypeAlias = "Sequence[Sequence[NumberLike]] | NDArray[np.float64]"
+# The variance, or the three different entries of a covariance.
+Entries = tuple[sp.Expr, ...]
 ONE = Node("number", (), Fraction(1))
 
 
 def gaussian_mean(
-    functions: Any,
+    functions: Functions,
     *,
-    mean: Any = 0,
-    variance: Any = None,
-    covariance: Any = None,
+    mean: Means = 0,
+    variance: NumberLike | None = None,
+    covariance: Covariance | None = None,
     digits: int = DOUBLE,
-) -> Any:
+) -> float | sp.Expr:
     r"""The mean of f(z) for z ~ N(m, v), or of f(z_1) g(z_2) for two correlated samples.
 
     $$\langle f \rangle = \int \frac{dz}{\sqrt{2\pi v}}\, e^{-(z-m)^2/2v} f(z)$$
@@ -97,8 +106,11 @@ def gaussian_mean(
 
 
 def _read(
-    functions: Any, mean: Any, variance: Any, covariance: Any
-) -> tuple[list[Any], list[Any], tuple[Any, ...]]:
+    functions: Functions,
+    mean: Means,
+    variance: NumberLike | None,
+    covariance: Covariance | None,
+) -> tuple[list[ActivationLike], list[sp.Expr], Entries]:
     """One or two functions, their means, and the variance or the three entries of K."""
     if not isinstance(functions, tuple | list):
         if covariance is not None or variance is None:
@@ -113,20 +125,20 @@ def _read(
             "with a covariance and no variance. Give one function with a variance, or two."
         )
     both = isinstance(mean, int) and mean == 0
-    means = [0, 0] if both else _listed("mean", mean, 2)
+    means = [0, 0] if both else _pair("mean", mean)
     return list(functions), [_exact("mean", one) for one in means], _covariance(covariance)
 
 
-def _listed(what: str, given: Any, count: int) -> list[Any]:
-    if isinstance(given, str | bytes) or not hasattr(given, "__len__") or len(given) != count:
+def _pair(what: str, given: object) -> list[object]:
+    if isinstance(given, str | bytes) or not isinstance(given, Collection) or len(given) != 2:
         raise InputError(
             f"{what} is {short_repr(given)}. Two functions have two samples. Give two entries."
         )
     return list(given)
 
 
-def _covariance(given: Any) -> tuple[Any, ...]:
-    rows = [_listed("covariance", row, 2) for row in _listed("covariance", given, 2)]
+def _covariance(given: object) -> Entries:
+    rows = [_pair("covariance", row) for row in _pair("covariance", given)]
     one, both, again, other = (_exact("covariance", entry) for row in rows for entry in row)
     if both != again:
         raise SolutionError(
@@ -136,7 +148,7 @@ def _covariance(given: Any) -> tuple[Any, ...]:
     return one, both, other
 
 
-def _exact(what: str, given: Any) -> Any:
+def _exact(what: str, given: object) -> sp.Expr:
     """A number or a letter as an exact real SymPy expression."""
     if isinstance(given, str):
         text = given.strip()
@@ -167,7 +179,7 @@ def _exact(what: str, given: Any) -> Any:
     )
 
 
-def _check_variances(entries: tuple[Any, ...]) -> None:
+def _check_variances(entries: Entries) -> None:
     one, other = entries[0], entries[-1]
     room = one * other - entries[1] ** 2 if len(entries) == 3 else sp.Integer(0)
     if any(number.is_negative for number in (one, other, room)):
@@ -179,7 +191,7 @@ def _check_variances(entries: tuple[Any, ...]) -> None:
         )
 
 
-def _formula(nodes: list[Node], means: list[Any], entries: tuple[Any, ...]) -> Any:
+def _formula(nodes: list[Node], means: list[sp.Expr], entries: Entries) -> sp.Expr:
     """In letters of our own whose signs are known, which are replaced at the end."""
     m = [sp.Dummy("m", real=True) for _ in means]
     K = [sp.Dummy("v", positive=True) for _ in entries]
@@ -194,7 +206,9 @@ def _formula(nodes: list[Node], means: list[Any], entries: tuple[Any, ...]) -> A
     return tidy(found).subs(given)
 
 
-def _value(nodes: list[Node], means: list[Any], entries: tuple[Any, ...], digits: int) -> Any:
+def _value(
+    nodes: list[Node], means: list[sp.Expr], entries: Entries, digits: int
+) -> float | sp.Float:
     if len(nodes) == 1:
         return _of_one(nodes[0], means[0], entries[0], digits)
     one, both, other = entries
@@ -211,8 +225,8 @@ def _value(nodes: list[Node], means: list[Any], entries: tuple[Any, ...], digits
 
 
 def _one_of_two(
-    nodes: list[Node], means: list[Any], entries: tuple[Any, ...]
-) -> tuple[Node, Any, Any]:
+    nodes: list[Node], means: list[sp.Expr], entries: Entries
+) -> tuple[Node, sp.Expr, sp.Expr]:
     """Two samples that depend on each other, or of which one is fixed, as functions of one."""
     one, both, other = entries
     zero, own = _node(sp.Integer(0)), 0 if one else 1
@@ -227,7 +241,7 @@ def _one_of_two(
     return Node("multiply", (moved_both[0], moved_both[1])), sp.Integer(0), variance
 
 
-def _of_one(node: Node, mean: Any, variance: Any, digits: int) -> Any:
+def _of_one(node: Node, mean: sp.Expr, variance: sp.Expr, digits: int) -> float | sp.Float:
     shifted = moved(node, _node(mean))
     if variance == 0:
         check_poles(smooth(shifted))
@@ -242,13 +256,13 @@ def _of_one(node: Node, mean: Any, variance: Any, digits: int) -> Any:
         return float(found) if digits <= DOUBLE else rounded(found, digits)
 
 
-def _node(number: Any) -> Node:
+def _node(number: sp.Expr) -> Node:
     if number.is_Rational:
         return Node("number", (), Fraction(int(number.p), int(number.q)))
     return parse(str(number))
 
 
-def _shown(exact: Any, digits: int) -> Any:
+def _shown(exact: sp.Expr, digits: int) -> float | sp.Float:
     """A formula without letters as a number."""
     try:
         number = exact.evalf(max(digits, DOUBLE) + 5, maxn=CANCELLED, strict=True)

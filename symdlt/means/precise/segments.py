@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil, inf, log, log10, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import ActivationError, SolutionError
+from symdlt.means.grids import Array
 from symdlt.means.precise.discs import ARRAYS, Discs
 from symdlt.means.precise.lengths import lengths
-from symdlt.precision import mp
+from symdlt.precision import Precise, mp
 
-Array = Any
+Indices = NDArray[np.intp]
 
 # Digits of floating point, of which sums lose one.
 DOUBLE = 15
@@ -49,8 +52,8 @@ class MeanError(SolutionError):
 class Segment(NamedTuple):
     """A part of the real line on which Gauss's rule gives the digits asked for."""
 
-    left: Any
-    right: Any
+    left: float | sp.Expr
+    right: float | sp.Expr
     piece: SmoothPiece
 
 
@@ -121,7 +124,7 @@ def segments(
 
 def _first_segments(
     pieces: Sequence[SmoothPiece], reach: float, half: float
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Indices]:
     """Equal parts between zero, the kinks and the ends."""
     kinks = [float(piece.start) for piece in pieces[1:]]
     cuts = sorted({-reach, 0.0, reach, *(place for place in kinks if abs(place) < reach)})
@@ -136,7 +139,7 @@ _bounded = lru_cache(maxsize=64)(lambda node: derivatives(node, 1))
 
 
 def _variation(
-    pieces: Sequence[SmoothPiece], left: Array, right: Array, owner: Array
+    pieces: Sequence[SmoothPiece], left: Array, right: Array, owner: Indices
 ) -> tuple[list[Array], Array]:
     """How far the function may vary on discs about segments, and by how much it does on them."""
     spread = [np.full(len(left), inf) for _ in RATIOS]
@@ -194,14 +197,13 @@ def log_sizes(pieces: Sequence[SmoothPiece], z: Array) -> Array:
     return logarithms
 
 
-def broadcast(value: Any, like: Array) -> Array:
+def broadcast(value: ArrayLike, like: Array) -> Array:
     """What a function gave at an array, also where it is a constant."""
     return np.array(np.broadcast_to(value, like.shape), dtype=float)
 
 
-def checked(piece: SmoothPiece, z: Any) -> Any:
+def checked(piece: SmoothPiece, z: Precise) -> tuple[Precise, ...]:
     """The values of a piece, which must be real and finite."""
-    values: Any
     try:
         values = piece.values(z)
     except (ZeroDivisionError, ValueError, OverflowError, MemoryError):
@@ -215,7 +217,7 @@ def checked(piece: SmoothPiece, z: Any) -> Any:
     )
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: Precise) -> bool:
     """Whether a number of mpmath is: of infinity and nan the mantissa is 0, the exponent not."""
     _, mantissa, exponent, _ = value._mpf_
     return bool(mantissa or not exponent)

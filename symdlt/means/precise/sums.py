@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite, pi, sqrt
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import sympy as sp
 
 from symdlt.activations.nodes import Node
 from symdlt.activations.pieces import pieces
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
-from symdlt.means.precise.gaussian import nodes
+from symdlt.means.precise.gaussian import array_nodes, nodes
 from symdlt.means.precise.segments import DOUBLE, MeanError, segments
-from symdlt.precision import mp, number
-
-Array = NDArray[np.float64]
+from symdlt.precision import Precise, mp, number
 
 # A variance within that of the one that a rule was laid for, whose bounds are floats.
 NEAR = 1e-6
@@ -47,7 +44,7 @@ def moved(node: Node, by: Node, scale: Node | None = None) -> Node:
     return replace(node, children=tuple(moved(child, by, scale) for child in node.children))
 
 
-def one_sample(node: Node, variance: Any, digits: int) -> Any:
+def one_sample(node: Node, variance: sp.Expr, digits: int) -> Precise:
     """The mean of f(z) for z ~ N(0, K), K an exact number, to so many digits of its own.
 
     A mean below 10^-(7 digits) of that of |f| is zero.
@@ -69,7 +66,9 @@ def one_sample(node: Node, variance: Any, digits: int) -> Any:
     return mp.mpf(0)
 
 
-def _summed(parts: Sequence[SmoothPiece], variance: Any, digits: int) -> tuple[Any, Any]:
+def _summed(
+    parts: Sequence[SmoothPiece], variance: sp.Expr, digits: int
+) -> tuple[Precise, Precise]:
     """The mean of f and that of |f|.
 
     The rule for a product of two functions with half of the variance, and twice the digits, has
@@ -79,7 +78,7 @@ def _summed(parts: Sequence[SmoothPiece], variance: Any, digits: int) -> tuple[A
         K = number(variance)
         half = float(K) / 2
         laid = segments(parts, (half * (1 - NEAR), half * (1 + NEAR)), 2 * digits)
-        z, lengths, values = nodes(parts, laid, max(2 * digits, DOUBLE + 1))
+        z, lengths, values = nodes(laid, max(2 * digits, DOUBLE + 1))
         terms = [
             w * value[0] * mp.exp(-x * x / (2 * K))
             for x, w, value in zip(z, lengths, values, strict=True)
@@ -113,7 +112,7 @@ def two_samples(functions: tuple[Node, Node], K: tuple[float, float, float]) -> 
     for node, variance in zip(functions, (one, other), strict=True):
         parts = smooth(node)
         laid = segments(parts, (variance * apart, variance), DOUBLE)
-        rules.append(nodes(parts, laid, DOUBLE))
+        rules.append(array_nodes(parts, laid, DOUBLE))
     (x, u, f), (y, w, g) = rules
     order = np.argsort(y)
     y, heights = y[order], (w * g[0])[order]
