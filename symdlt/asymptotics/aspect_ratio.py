@@ -29,6 +29,7 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations.activation import ActivationLike
 from symdlt.asymptotics.critical_exponents import exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
@@ -38,6 +39,7 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.products import polynomial_product
+from symdlt.precision import NumberLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +58,19 @@ class AspectRatio(ShownAsText):
 
     activation: str
     layer: Layer
-    values: tuple[tuple[str, Any], ...]
+    values: tuple[tuple[str, sp.Expr], ...]
     outputs: int
-    growth: Any
-    last_layer: Any
-    spread: Any
+    growth: sp.Expr
+    last_layer: sp.Expr
+    spread: sp.Expr
 
     @property
-    def ratio(self) -> Any:
+    def ratio(self) -> sp.Expr:
         """r* = L/n."""
         return self.spread / self.growth
 
     @property
-    def truncated_ratio(self) -> Any:
+    def truncated_ratio(self) -> sp.Expr:
         """What r* would be if each layer met the noise of the layer below alone."""
         return self.spread / self.last_layer
 
@@ -96,11 +98,11 @@ class AspectRatio(ShownAsText):
 
 
 def optimal_aspect_ratio(
-    activation: Any,
+    activation: ActivationLike,
     outputs: int = 2,
     *,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
 ) -> AspectRatio:
     r"""The r* = L/n at which the mutual information of outputs is largest, to order $(L/n)^3$.
 
@@ -139,7 +141,7 @@ def optimal_aspect_ratio(
             "depth, so that no r* = L/n is best for all widths. Use `propagate` for V."
         )
     growth = last = V.ratio_coefficient
-    known: tuple[tuple[str, Any], ...] = ()
+    known: tuple[tuple[str, sp.Expr], ...] = ()
     if solution.layer != DENSE:
         names = {str(name) for name in values or {}}
         known = tuple((name, x) for name, x in solution.values if name in names)
@@ -159,7 +161,7 @@ def optimal_aspect_ratio(
 
 
 def _solution(
-    activation: Any, layer: Layer | str, values: Mapping[str, Any] | None
+    activation: ActivationLike, layer: Layer | str, values: Mapping[str, NumberLike] | None
 ) -> AsymptoticSolution:
     """The asymptotics of V where `recipe` starts: at K* > 0 if there is such a point."""
     starts = criticality(activation, layer=layer, values=values).universality == HALF_STABLE
@@ -198,7 +200,7 @@ def _binomial(power: Fraction, k: int) -> Fraction:
     return prod((power - i for i in range(k)), start=Fraction(1)) / factorial(k)
 
 
-def _mean(polynomial: tuple[Any, ...], outputs: int) -> Fraction:
+def _mean(polynomial: tuple[Fraction, ...], outputs: int) -> Fraction:
     """A polynomial in t over its law: E t^k = N (N + 2) … (N + 2k - 2)."""
     total, moment = Fraction(0), Fraction(1)
     for k, coefficient in enumerate(polynomial):

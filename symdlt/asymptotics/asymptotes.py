@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import sympy as sp
 
@@ -33,12 +32,12 @@ class Asymptote:
     edges: int
     pairs: int
     order: int
-    exponent: Any
+    exponent: sp.Expr
     log_power: int
-    coefficient: Any
-    ratio_power: Any
-    ratio_coefficient: Any
-    exact: Any = None
+    coefficient: sp.Expr
+    ratio_power: sp.Expr
+    ratio_coefficient: sp.Expr
+    exact: sp.Expr | None = None
 
     def __eq__(self, other: object) -> bool:
         """Fields are equal as numbers and formulas: SymPy may write a sum in brackets anew."""
@@ -51,12 +50,12 @@ class Asymptote:
         return hash((self.name, self.order, self.log_power))
 
     @property
-    def formulas(self) -> dict[str, Any]:
+    def formulas(self) -> dict[str, sp.Expr]:
         """What may have symbols in it, by the names of the attributes."""
         names = ("exponent", "coefficient", "ratio_power", "ratio_coefficient", "exact")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
-    def at(self, values: Mapping[sp.Symbol, Any]) -> Asymptote:
+    def at(self, values: Mapping[sp.Symbol, sp.Expr]) -> Asymptote:
         """The same with numbers for symbols."""
         return replace(self, **{k: sp.sympify(f).subs(values) for k, f in self.formulas.items()})
 
@@ -86,7 +85,7 @@ class Asymptote:
         return f"Asymptote({self.name}, exponent={sp.sstr(self.exponent)[:40]})"
 
 
-def _is_formula(*values: Any) -> bool:
+def _is_formula(*values: object) -> bool:
     return all(isinstance(value, sp.Expr) for value in values)
 
 

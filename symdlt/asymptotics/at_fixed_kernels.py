@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.asymptotics.classes import Universality, shown
+from symdlt.asymptotics.equations import orders_in, orders_of
 from symdlt.asymptotics.exact_layers import DIGITS, ConstantKernel, exact_solution, solve_exactly
 from symdlt.asymptotics.half_stable import StationaryMeans
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.derivation import Bracket, RecursionSystem
+from symdlt.derivation import RecursionSystem
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.kernel_map import kernel_map
@@ -20,7 +21,7 @@ from symdlt.symbols import lambda_W as LAMBDA_W
 
 
 def solve_at_fixed_kernel(
-    universality: Universality, system: RecursionSystem, rates: dict[Any, Any]
+    universality: Universality, system: RecursionSystem, rates: Mapping[sp.Symbol, sp.Expr | None]
 ) -> AsymptoticSolution:
     r"""The exact solution at every layer for a kernel that is K* at the first.
 
@@ -42,8 +43,7 @@ def solve_at_fixed_kernel(
             f"{name} has no critical point with K* > 0 to start at. It was asked for with "
             "at_fixed_point. Leave that out: other kernels that stay are solved exactly without."
         )
-    brackets = {_orders(b) for recursion in system for t in recursion.terms for b in t.brackets}
-    means = StationaryMeans(named, point.K, brackets, 0)
+    means = StationaryMeans(named, point.K, orders_in(system), 0)
     domain, lambda_b, lambda_W = field([LAMBDA_B, LAMBDA_W], sp.QQ)
     kernel, slope = (domain(means.numbers[orders]) for orders in kernel_map().products)
     star, variance = domain(means.star), 1 / slope
@@ -51,7 +51,7 @@ def solve_at_fixed_kernel(
     numbers = ConstantKernel(
         star,
         (bias, variance, lambda_b, lambda_W),
-        lambda bracket: domain(means.numbers[_orders(bracket)]),
+        lambda bracket: domain(means.numbers[orders_of(bracket)]),
         inexact=True,
     )
     values = {symbol: value for symbol, value in rates.items() if value is not None}
@@ -64,7 +64,3 @@ def solve_at_fixed_kernel(
         (C_b, C_W),
         rates,
     )
-
-
-def _orders(bracket: Bracket) -> tuple[int, ...]:
-    return tuple(sorted(order for _, order in bracket.factors))

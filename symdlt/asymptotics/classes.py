@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.activations import Activation, activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.series import KinkError
 from symdlt.asymptotics.parameters import quadratic
@@ -46,7 +46,7 @@ class Universality:
     given: str
     curved: bool
     activation: Activation | None = None
-    a_1: Any = None
+    a_1: sp.Expr | None = None
     kind: str = PLAIN
     reason: str = ""
     rate: int = 1
@@ -64,7 +64,7 @@ class Universality:
         return tuple(p for p in range(2, length) if p != leading and is_zero(taylor[p]))
 
 
-def classify(what: Any) -> Universality:
+def classify(what: ActivationLike) -> Universality:
     """The universality class of an activation, or the class that is named.
 
     Args:
@@ -93,7 +93,7 @@ def classify(what: Any) -> Universality:
     return _classified(named, taylor)
 
 
-def _classified(named: Activation, taylor: tuple[Any, ...]) -> Universality:
+def _classified(named: Activation, taylor: tuple[sp.Expr, ...]) -> Universality:
     for number in taylor:
         if not number.is_finite or number.is_real is False:
             raise ActivationError(
@@ -132,14 +132,14 @@ def _elsewhere(named: Activation, reason: str) -> Universality:
     return Universality("K*>0", named.name, False, named, kind=ELSEWHERE, reason=why)
 
 
-def a_1_of(taylor: tuple[Any, ...]) -> Any:
+def a_1_of(taylor: tuple[sp.Expr, ...]) -> sp.Expr:
     """a_1 of an activation with these σ_0, …, σ_5, from the recursion of the kernel."""
     s_2, s_3 = sp.symbols("s_2 s_3")
     return _a_1_formula().subs({s_2: taylor[2] / taylor[1], s_3: taylor[3] / taylor[1]})
 
 
 @lru_cache(maxsize=1)
-def _a_1_formula() -> Any:
+def _a_1_formula() -> sp.Expr:
     domain, s_2, s_3 = field("s_2,s_3", sp.QQ)
     zero = domain.zero
     metric = derive("G", inputs="one")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from numbers import Real
-from typing import Any
 
 import sympy as sp
 
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics.kept_kernels import grown
@@ -20,19 +21,20 @@ from symdlt.definitions import BOOK, DENSE, Correlator, Layer
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points import CriticalPoint, criticality
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
 
 
 def exponents(
-    activation: Any,
+    activation: ActivationLike,
     tensors: Iterable[str | Correlator] | None = None,
     *,
-    lambda_b: Any = None,
-    lambda_W: Any = None,
+    lambda_b: float | Fraction | sp.Expr | None = None,
+    lambda_W: float | Fraction | sp.Expr | None = None,
     at_fixed_point: bool = False,
     layer: Layer | str = DENSE,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
 ) -> AsymptoticSolution:
     r"""Solve the single-input recursions at criticality for large depth.
 
@@ -104,9 +106,9 @@ def exponents(
 
 
 def _falling(
-    activation: Any,
+    activation: ActivationLike,
     wanted: Sequence[str | Correlator],
-    rates: Mapping[Any, Any],
+    rates: Mapping[sp.Symbol, sp.Expr | None],
     maps: KernelMap,
     point: CriticalPoint,
 ) -> AsymptoticSolution:
@@ -127,9 +129,9 @@ def _falling(
 
 
 def _staying(
-    activation: Any,
+    activation: ActivationLike,
     wanted: Sequence[str | Correlator],
-    rates: Mapping[Any, Any],
+    rates: Mapping[sp.Symbol, sp.Expr | None],
     maps: KernelMap,
 ) -> AsymptoticSolution:
     """With a skip, where the kernel stays."""
@@ -139,7 +141,7 @@ def _staying(
     return grown(dense, growth)
 
 
-def _rate(value: Any, name: str) -> Any:
+def _rate(value: object, name: str) -> sp.Expr | None:
     if value is None:
         return None
     number = sp.sympify(value) if isinstance(value, Real | sp.Expr) else None

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import reduce
 from math import factorial
 from operator import mul
-from typing import Any
 
+from symdlt.asymptotics.series import FieldElement
 from symdlt.definitions import DENSE
 from symdlt.derivation import Bracket, Recursion, piece_name
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.products import series_product
 
 Powers = tuple[int, ...]
-Polynomial = tuple[Any, ...]
+Polynomial = tuple[FieldElement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Laurent:
             self.lowest + other.lowest, series_product(self.coefficients, other.coefficients)
         )
 
-    def scaled(self, number: Any) -> Laurent:
+    def scaled(self, number: FieldElement) -> Laurent:
         """The series times a number."""
         return Laurent(self.lowest, tuple(number * c for c in self.coefficients))
 
@@ -86,7 +86,7 @@ class Equation:
     sources: tuple[Source, ...]
 
 
-def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Polynomial:
+def gaussian_series(bracket: Bracket, taylor: Sequence[FieldElement], order: int) -> Polynomial:
     r"""A bracket as a series in K, with $\sigma(z) = \sum_p \sigma_p z^p/p!$ (PDLT ∞.27).
 
     $$\langle \sigma^{(a)}\sigma^{(b)}\cdots\rangle_K = \sum_k (2k-1)!!\, K^k\,
@@ -111,7 +111,7 @@ def gaussian_series(bracket: Bracket, taylor: Sequence[Any], order: int) -> Poly
             "The recursion is in z form. Derive it with form='derivative'."
         )
     length = 2 * order + 1
-    factors: Iterable[Sequence[Any]] = (
+    factors: Iterable[Sequence[FieldElement]] = (
         [taylor[k + j] / factorial(j) for j in range(length)] for _, k in bracket.factors
     )
     product = reduce(series_product, factors)
@@ -129,17 +129,24 @@ def double_factorial(n: int) -> int:
 
 def derivatives_needed(recursions: Iterable[Recursion]) -> int:
     """The highest derivative of σ in any bracket."""
-    return max(
-        (k for r in recursions for t in r.terms for b in t.brackets for _, k in b.factors),
-        default=0,
-    )
+    return max((orders[-1] for orders in orders_in(recursions)), default=0)
+
+
+def orders_in(recursions: Iterable[Recursion]) -> set[tuple[int, ...]]:
+    """The derivatives in each bracket, ascending."""
+    return {orders_of(b) for r in recursions for t in r.terms for b in t.brackets}
+
+
+def orders_of(bracket: Bracket) -> tuple[int, ...]:
+    """The derivatives in a bracket, ascending."""
+    return tuple(sorted(order for _, order in bracket.factors))
 
 
 def expand(
     recursion: Recursion,
-    taylor: Sequence[Any],
+    taylor: Sequence[FieldElement],
     order: int,
-    into: Callable[[Any], Any] = lambda element: element,
+    into: Callable[[FieldElement], FieldElement] = lambda element: element,
 ) -> Equation:
     """Expand a single-input recursion in K and add up what shares its tensors.
 
@@ -170,7 +177,7 @@ def assembled(
     recursion: Recursion,
     mean: Callable[[Bracket], Laurent],
     one: Laurent,
-    into: Callable[[Any], Any] = lambda element: element,
+    into: Callable[[FieldElement], FieldElement] = lambda element: element,
 ) -> Equation:
     """Add up the terms of a single-input recursion that share their tensors.
 

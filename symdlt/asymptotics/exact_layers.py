@@ -6,16 +6,16 @@ changes from layer to layer by its sources alone, which are polynomials in the d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.equations import check_dense
 from symdlt.asymptotics.parameters import DEPTH, LAYER
+from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY
 from symdlt.derivation import Bracket, Recursion, RecursionTerm, piece_name
@@ -30,7 +30,7 @@ DIGITS = 30
 # A convention: ratios of coefficients that agree so far are one ratio.
 ROUNDING = 1e-12
 
-Polynomial = tuple[Any, ...]
+Polynomial = tuple[FieldElement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class ConstantKernel:
         inexact: whether the numbers are known to some digits only.
     """
 
-    kernel: Any
-    hyperparameters: tuple[Any, Any, Any, Any]
-    mean: Callable[[Bracket], Any]
+    kernel: FieldElement
+    hyperparameters: tuple[FieldElement, FieldElement, FieldElement, FieldElement]
+    mean: Callable[[Bracket], FieldElement]
     inexact: bool = False
 
 
 def solve_exactly(
-    recursions: tuple[Recursion, ...], numbers: ConstantKernel, values: dict[Any, Any]
+    recursions: tuple[Recursion, ...], numbers: ConstantKernel, values: Mapping[sp.Symbol, sp.Expr]
 ) -> tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]]:
     """The tensors of a closed system at every layer, and those that are infinite.
 
@@ -78,9 +78,9 @@ def exact_solution(
     given: str,
     universality: str,
     solved: tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]],
-    values: tuple[tuple[str, Any], ...],
-    variances: tuple[Any, Any],
-    rates: dict[Any, Any],
+    values: tuple[tuple[str, sp.Expr], ...],
+    variances: tuple[sp.Expr, sp.Expr],
+    rates: Mapping[sp.Symbol, sp.Expr | None],
 ) -> AsymptoticSolution:
     """The solution with learning rates that are alike at all layers (PDLT ∞.45)."""
     tensors, refused = solved
@@ -139,9 +139,9 @@ def _solved(
     return _added((start,), _summed(source))
 
 
-def _number(term: RecursionTerm, numbers: ConstantKernel) -> Any:
+def _number(term: RecursionTerm, numbers: ConstantKernel) -> FieldElement:
     """A term without its tensors, at equal widths."""
-    number = 0 * numbers.kernel + term.coefficient.numerator
+    number: FieldElement = 0 * numbers.kernel + term.coefficient.numerator
     number = number / term.coefficient.denominator
     for value, power in zip(numbers.hyperparameters, term.hyperparameters.powers, strict=True):
         number = number * value**power if power else number
@@ -150,7 +150,7 @@ def _number(term: RecursionTerm, numbers: ConstantKernel) -> Any:
     return number
 
 
-def _first(term: RecursionTerm, numbers: ConstantKernel) -> Any:
+def _first(term: RecursionTerm, numbers: ConstantKernel) -> FieldElement:
     """A term of the first layer, where the overlap of the input is (K - C_b)/C_W."""
     number = _number(term, numbers)
     bias, variance, *_ = numbers.hyperparameters
@@ -179,7 +179,9 @@ def _summed(source: Polynomial) -> Polynomial:
     return total
 
 
-def _in_depth(polynomial: Polynomial, values: dict[Any, Any], inexact: bool) -> Any:
+def _in_depth(
+    polynomial: Polynomial, values: Mapping[sp.Symbol, sp.Expr], inexact: bool
+) -> sp.Expr:
     """A polynomial in ℓ - 1 as an expression in ℓ."""
     total = sum(
         (
@@ -191,7 +193,7 @@ def _in_depth(polynomial: Polynomial, values: dict[Any, Any], inexact: bool) -> 
     return sp.expand(total).evalf(DIGITS) if inexact else sp.factor(total)
 
 
-def _asymptote(recursion: Recursion, exact: dict[str, Any], inexact: bool) -> Asymptote:
+def _asymptote(recursion: Recursion, exact: dict[str, sp.Expr], inexact: bool) -> Asymptote:
     correlator = recursion.correlator
     edges, pairs = len(correlator.forest.edges), correlator.pairs
     order = pairs - 1 + recursion.piece
@@ -218,7 +220,7 @@ def _asymptote(recursion: Recursion, exact: dict[str, Any], inexact: bool) -> As
     )
 
 
-def _multiple(value: Any, unit: Any) -> Any | None:
+def _multiple(value: sp.Expr, unit: sp.Expr) -> sp.Expr | None:
     """The number of units that a polynomial with rounded coefficients is, if it is one."""
     symbols = sorted(unit.free_symbols, key=str)
     if not symbols or value == 0:
@@ -231,7 +233,7 @@ def _multiple(value: Any, unit: Any) -> Any | None:
     return first if same else None
 
 
-def _leading(exact: Any) -> tuple[Any, Any]:
+def _leading(exact: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
     """The highest power of ℓ and its coefficient; minus infinity for zero."""
     if exact == 0:
         return -sp.oo, sp.Integer(0)

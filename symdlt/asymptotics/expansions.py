@@ -18,6 +18,8 @@ from symdlt.asymptotics.equations import (
     assembled,
     derivatives_needed,
     expand,
+    orders_in,
+    orders_of,
 )
 from symdlt.asymptotics.half_stable import WORKING, StationaryMeans
 from symdlt.asymptotics.kinked_means import OneSidedMeans, Orders, needed
@@ -26,12 +28,15 @@ from symdlt.asymptotics.parameters import (
     constant_symbol,
     parameters,
 )
-from symdlt.derivation import Bracket, RecursionSystem
+from symdlt.asymptotics.series import FieldElement
+from symdlt.derivation import RecursionSystem
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Characters, a convention: longer numbers are rounded, since the exact field is slow with them.
 LONG = 8
+# What makes numbers of the solver out of what brackets are.
+Into = Callable[[FieldElement], FieldElement]
 ROOT = sp.Symbol("r", positive=True)
 
 
@@ -118,7 +123,7 @@ def _kinked(
         for side in sides(smooth_pieces(universality.activation))
     ]
     inexact = any(not c.is_Rational or len(str(c)) > LONG for side in taylor for c in side)
-    endless = sorted(set(needed(_brackets(system), universality.jump)))
+    endless = sorted(set(needed(orders_in(system), universality.jump)))
     marks = [sp.Symbol("infinite_" + "".join(map(str, orders))) for orders in endless]
     names, height = system.names if orders > 1 else (), sp.sqrt(2 / sp.pi)
     if inexact:
@@ -142,12 +147,12 @@ def _kinked(
     return ExpandedSystem(constants, equations, tuple(bad))
 
 
-def _rational(number: Any) -> Any:
+def _rational(number: sp.Expr) -> sp.Expr:
     """A number itself, or a rational that agrees with it to many digits."""
     return number if number.is_Rational else sp.Rational(number.evalf(WORKING))
 
 
-def _contains(equation: Equation, marks: set[Any]) -> bool:
+def _contains(equation: Equation, marks: set[sp.Symbol]) -> bool:
     used = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
     return bool(marks) and any(marks & symbols for symbols in used)
 
@@ -158,7 +163,7 @@ def _stationary(
     assert universality.activation is not None
     assert universality.point is not None
     means = StationaryMeans(
-        universality.activation, universality.point.K, _brackets(system), orders
+        universality.activation, universality.point.K, orders_in(system), orders
     )
     constants = _named(ring, [], system.names if orders > 1 else (), live)
     constants = replace(constants, star=constants.field(means.star), inexact=True)
@@ -169,24 +174,19 @@ def _stationary(
     )
 
 
-def _brackets(system: RecursionSystem) -> set[Orders]:
-    return {_orders(b) for recursion in system for t in recursion.terms for b in t.brackets}
-
-
-def _orders(bracket: Bracket) -> Orders:
-    return tuple(sorted(order for _, order in bracket.factors))
-
-
 def _assembled(
-    system: RecursionSystem, means: Callable[[Orders], Laurent], one: Laurent, into: Any
+    system: RecursionSystem, means: Callable[[Orders], Laurent], one: Laurent, into: Into
 ) -> tuple[Equation, ...]:
     return tuple(
-        assembled(recursion, lambda b: means(_orders(b)), one, into) for recursion in system
+        assembled(recursion, lambda b: means(orders_of(b)), one, into) for recursion in system
     )
 
 
 def _named(
-    make: Callable[..., Any], letters: Sequence[Any], names: Sequence[str], live: tuple[bool, bool]
+    make: Callable[..., Any],
+    letters: Sequence[sp.Symbol],
+    names: Sequence[str],
+    live: tuple[bool, bool],
 ) -> Parameters:
     """The field or the ring for the numbers of one activation."""
     symbols = [LAMBDA_B, LAMBDA_W, *letters, *map(constant_symbol, names)]

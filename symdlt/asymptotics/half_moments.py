@@ -2,12 +2,10 @@ r"""Hermite coefficients of powers of z on one side of zero."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from symdlt.precision import mp
+from symdlt.precision import Precise, mp
 
 
-def half_moments(count: int) -> tuple[list[Any], list[Any], list[Any]]:
+def half_moments(count: int) -> tuple[list[Precise], list[Precise], list[Precise]]:
     r"""The numbers $h^p_k = \int_0^\infty z^p \mathrm{He}_k \varphi\,dz/\sqrt{k!}$, p = 0, 1, 2.
 
     By parts, as $\mathrm{He}_k\varphi = -(\mathrm{He}_{k-1}\varphi)'$, one has

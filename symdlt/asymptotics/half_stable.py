@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from math import factorial
-from typing import Any
 
+import sympy as sp
 from sympy import QQ
 
 from symdlt.activations import Activation
@@ -20,7 +20,7 @@ from symdlt.fixed_points.kernel_map import kernel_map
 from symdlt.fixed_points.scan import solved_point
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import GaussianMeans
-from symdlt.precision import mp, number
+from symdlt.precision import Precise, mp, number
 
 # Digits: twice the 30 that are shown, and a guard. What is zero to half of them is zero.
 WORKING = 64
@@ -77,7 +77,7 @@ class StationaryMeans:
     """
 
     def __init__(
-        self, activation: Activation, rough: Any, brackets: Iterable[Orders], order: int
+        self, activation: Activation, rough: sp.Expr, brackets: Iterable[Orders], order: int
     ) -> None:
         self.order = order
         self.brackets = tuple(sorted(brackets))
@@ -122,8 +122,8 @@ def _closure(brackets: Iterable[Orders], order: int) -> set[Orders]:
 
 @lru_cache(maxsize=16)
 def _numbers(
-    activation: Activation, rough: Any, brackets: tuple[Orders, ...], order: int
-) -> tuple[Any, dict[Orders, Any]]:
+    activation: Activation, rough: sp.Expr, brackets: tuple[Orders, ...], order: int
+) -> tuple[QQ.dtype, dict[Orders, QQ.dtype]]:
     """K* and the means there as rationals."""
     pieces = smooth_pieces(activation)
     products = sorted({*_closure(brackets, order), *_closure([kernel_map().kernel], order + 1)})
@@ -140,7 +140,7 @@ def _numbers(
         return _rational(K), dict(zip(products, kept, strict=True))
 
 
-def _rational(number: Any) -> Any:
+def _rational(number: Precise) -> QQ.dtype:
     sign, mantissa, exponent, _ = number._mpf_
     whole = QQ(-mantissa if sign else mantissa)
     return whole * QQ(2) ** exponent if exponent >= 0 else whole / QQ(2) ** -exponent

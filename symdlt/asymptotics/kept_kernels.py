@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sympy as sp
 
@@ -27,7 +26,7 @@ from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.half_moments import half_moments
 from symdlt.asymptotics.scale_invariant import HomogeneousMeans
 from symdlt.asymptotics.skip_growth import SkipGrowth
-from symdlt.asymptotics.skips import skip_of
+from symdlt.asymptotics.skips import skip_of, with_ratio
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import tensor
 from symdlt.derivation import derive, to_z_form
@@ -55,7 +54,8 @@ def grown(dense: AsymptoticSolution, growth: SkipGrowth) -> AsymptoticSolution:
     K = dense["G"].coefficient
     slopes = straight_slopes(smooth_pieces(read_activation(growth.activation)))
     known: dict[str, Asymptote] = {}
-    numbers: dict[Any, Any] = {}  # of noise, for which symbols stand while formulas are factored
+    # Of noise, for which symbols stand while formulas are factored.
+    numbers: dict[sp.Dummy, sp.Expr] = {}
     unsolved = []
     for a in dense.tensors:
         if a.order == 0:
@@ -94,7 +94,7 @@ def grown(dense: AsymptoticSolution, growth: SkipGrowth) -> AsymptoticSolution:
     )
 
 
-def _with_numbers(a: Asymptote, numbers: Mapping[Any, Any]) -> Asymptote:
+def _with_numbers(a: Asymptote, numbers: Mapping[sp.Dummy, sp.Expr]) -> Asymptote:
     """A tensor with numbers for its noise, to as many digits as these have."""
     inserted = a.at(numbers)
     shown = {}
@@ -104,24 +104,18 @@ def _with_numbers(a: Asymptote, numbers: Mapping[Any, Any]) -> Asymptote:
     return replace(inserted, **shown)
 
 
-def _symbol(name: str, value: Any, numbers: dict[Any, Any]) -> Any:
+def _symbol(name: str, value: sp.Expr, numbers: dict[sp.Dummy, sp.Expr]) -> sp.Dummy:
     symbol = sp.Dummy(f"noise_{name}", positive=True)
     numbers[symbol] = value
     return symbol
 
 
 def _asymptote(
-    a: Asymptote, coefficient: Any, power: int, known: Mapping[str, Asymptote]
+    a: Asymptote, coefficient: sp.Expr, power: int, known: Mapping[str, Asymptote]
 ) -> Asymptote:
-    K, ntk = known["G"].coefficient, known["H"].coefficient
-    return replace(
-        a,
-        exponent=sp.Integer(-power),
-        coefficient=coefficient,
-        ratio_power=sp.Integer(power - a.edges),
-        ratio_coefficient=sp.factor(coefficient * K ** (a.edges - a.pairs) / ntk**a.edges),
-        exact=None,
-    )
+    ratio_power = sp.Integer(power - a.edges)
+    kept = replace(a, exponent=sp.Integer(-power), ratio_power=ratio_power, exact=None)
+    return with_ratio(kept, coefficient, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +129,17 @@ class _Lines:
         dense_weight: the C_W of dense layers, with which both susceptibilities are 1.
     """
 
-    slopes: tuple[Any, Any]
+    slopes: tuple[sp.Expr, sp.Expr]
     growth: SkipGrowth
-    K: Any
-    dense_weight: Any
+    K: sp.Expr
+    dense_weight: sp.Expr
 
     @property
-    def squares(self) -> tuple[Any, Any]:
+    def squares(self) -> tuple[sp.Expr, sp.Expr]:
         """The squares of the slopes."""
         return self.slopes[0] ** 2, self.slopes[1] ** 2
 
-    def noise(self, powers: tuple[int, int], joined: int) -> Any:
+    def noise(self, powers: tuple[int, int], joined: int) -> sp.Float:
         """What a layer adds by noise, over powers of K and Θ.
 
         Args:
@@ -170,13 +164,13 @@ class _Lines:
             return rounded(number(self.growth.point.C_W) ** 2 * total, DIGITS)
 
     @property
-    def kept(self) -> Any:
+    def kept(self) -> sp.Expr:
         """The part of K that a layer keeps."""
         return skip_of(self.growth.layer, dict(self.growth.values)).parts(0, 0)[1]
 
 
 def _gathered(
-    a: Asymptote, lines: _Lines, known: Mapping[str, Asymptote], numbers: dict[Any, Any]
+    a: Asymptote, lines: _Lines, known: Mapping[str, Asymptote], numbers: dict[sp.Dummy, sp.Expr]
 ) -> Asymptote:
     """A tensor from its noise and from what grown tensors feed, to leading order in the depth."""
     correlator = tensor(a.name)
@@ -193,7 +187,7 @@ def _gathered(
     return _asymptote(a, sp.factor(gained[power] / (power + 1)), power + 1, known)
 
 
-def _fed(name: str, lines: _Lines, known: Mapping[str, Asymptote]) -> list[tuple[int, Any]]:
+def _fed(name: str, lines: _Lines, known: Mapping[str, Asymptote]) -> list[tuple[int, sp.Expr]]:
     r"""What grown tensors feed: powers of ℓ, and their coefficients.
 
     Responses are those of dense layers, where $C_W\,d\langle\sigma\sigma\rangle/dK$ and

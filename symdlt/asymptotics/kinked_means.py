@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import combinations
 from math import factorial, prod
-from typing import Any
 
 from symdlt.asymptotics.equations import Laurent, double_factorial
+from symdlt.asymptotics.series import FieldElement
 from symdlt.fixed_points.products import series_product
 
 Orders = tuple[int, ...]
 
 
-def jump_order(left: Sequence[Any], right: Sequence[Any]) -> int:
+def jump_order(left: Sequence[FieldElement], right: Sequence[FieldElement]) -> int:
     """The lowest derivative that jumps at zero, or the number of those given if none does."""
     pairs = zip(left, right, strict=True)
     return next((p for p, (a, b) in enumerate(pairs) if a - b != 0), len(left))
@@ -81,11 +81,11 @@ class OneSidedMeans:
 
     def __init__(
         self,
-        left: Sequence[Any],
-        right: Sequence[Any],
-        root: Any,
+        left: Sequence[FieldElement],
+        right: Sequence[FieldElement],
+        root: FieldElement,
         order: int,
-        infinite: dict[Orders, Any],
+        infinite: dict[Orders, FieldElement],
     ) -> None:
         self.left, self.right, self.root, self.order = left, right, root, order
         self.infinite = infinite
@@ -134,26 +134,28 @@ class OneSidedMeans:
         kept = Laurent(total.lowest + low, total.coefficients[low:])
         return Laurent(kept.lowest, tuple(c / share for c in kept.coefficients))
 
-    def _spike(self, orders: Orders) -> Any:
+    def _spike(self, orders: Orders) -> FieldElement:
         """What δ multiplies: the integral over the jump times the others at zero."""
         j = self.jump
         count = orders.count(j) + 1
         area = (self.right[j] ** count - self.left[j] ** count) / count
         return prod((self.right[k] for k in orders if k < j), start=area)
 
-    def _regular(self, orders: Orders, order: int) -> tuple[Any, ...]:
+    def _regular(self, orders: Orders, order: int) -> tuple[FieldElement, ...]:
         left, right = (self._product(side, orders, order) for side in (self.left, self.right))
         return tuple(
             (b + (-1) ** n * a) * self._moment(n) / 2
             for n, (a, b) in enumerate(zip(left, right, strict=True))
         )
 
-    def _moment(self, n: int) -> Any:
+    def _moment(self, n: int) -> FieldElement:
         r"""The mean of $|z|^n$ at K = 1."""
         if n % 2:
             return self.root * (2 ** (n // 2) * factorial(n // 2))
         return self.zero + double_factorial(n - 1)
 
-    def _product(self, side: Sequence[Any], orders: Orders, order: int) -> tuple[Any, ...]:
+    def _product(
+        self, side: Sequence[FieldElement], orders: Orders, order: int
+    ) -> tuple[FieldElement, ...]:
         factors = ([side[k + i] / factorial(i) for i in range(order + 1)] for k in orders)
         return reduce(series_product, factors, (self.zero + 1,) + (self.zero,) * order)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
-from typing import Any
 
 from sympy import QQ
 
 from symdlt.asymptotics.equations import Equation, Source
-from symdlt.asymptotics.series import LogSeries, power
+from symdlt.asymptotics.series import FieldElement, LogSeries, power
 from symdlt.errors import SolutionError
 
 
@@ -31,9 +30,9 @@ class Solution:
     """
 
     equation: Equation
-    offset: Any
+    offset: FieldElement
     series: LogSeries
-    gap: Any
+    gap: FieldElement
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class DepthLayer:
             factors += [hyper] * exponent
         return reduce(mul, factors)
 
-    def in_depth(self, series: Sequence[Any], lowest: int = 0) -> LogSeries:
+    def in_depth(self, series: Sequence[FieldElement], lowest: int = 0) -> LogSeries:
         """A series in the variable, which is of order one of the series in depth, as one in 1/ℓ."""
         variable = raised = self.tensors["G"] if self.variable is None else self.variable
         total = power(0, series[0], len(series))
@@ -84,8 +83,8 @@ def continued(
     series: LogSeries,
     orders: int,
     residual: Callable[[LogSeries], LogSeries],
-    gap: Any,
-    constant: Any,
+    gap: FieldElement,
+    constant: FieldElement,
     denominator: int = 1,
 ) -> LogSeries:
     r"""Add orders of $\ell^{-1/d}$ to a solution.
@@ -114,11 +113,13 @@ def continued(
     return series
 
 
-def _balanced(residual: Sequence[Any], gap: Any, constant: Any) -> tuple[Any, ...]:
+def _balanced(
+    residual: Sequence[FieldElement], gap: FieldElement, constant: FieldElement
+) -> tuple[FieldElement, ...]:
     """Solve gap·x_j + (j+1)·x_{j+1} = residual_j, from the highest power of the logarithm on."""
     if gap == 0:
         return (constant, *(value / (j + 1) for j, value in enumerate(residual)))
-    logs: list[Any] = []
+    logs: list[FieldElement] = []
     above = gap * 0
     for j in reversed(range(len(residual))):
         above = (residual[j] - (j + 1) * above) / gap

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
-from sympy.polys.fields import field
+from sympy.polys.fields import FracField, field
+from sympy.polys.rings import PolyRing
 
 from symdlt.asymptotics.equations import expand
+from symdlt.asymptotics.series import FieldElement
 from symdlt.derivation import Recursion
 from symdlt.errors import DerivationError
 from symdlt.symbols import a_1, depth, lambda_b, lambda_W, layer, p_perp, sigma_1
@@ -55,35 +56,35 @@ class Parameters:
         inexact: whether numbers of the field are known to so many digits only.
     """
 
-    field: Any
-    taylor: tuple[Any, ...]
-    ratio: Any
-    a_1: Any
-    lambda_b: Any
-    lambda_W: Any
-    constants: tuple[tuple[str, Any], ...]
-    star: Any = 0
+    field: FracField | PolyRing
+    taylor: tuple[FieldElement, ...]
+    ratio: FieldElement
+    a_1: FieldElement
+    lambda_b: FieldElement
+    lambda_W: FieldElement
+    constants: tuple[tuple[str, FieldElement], ...]
+    star: FieldElement | int = 0
     root: int = 1
     denominator: int = 1
-    first: Any = None
-    values: tuple[tuple[Any, Any], ...] = ()
+    first: FieldElement | None = None
+    values: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
     inexact: bool = False
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> FieldElement:
         """The zero of the field."""
         return 0 * self.a_1
 
-    def is_number(self, element: Any) -> bool:
+    def is_number(self, element: FieldElement) -> bool:
         """Whether an element contains no symbols."""
         parts = (element,) if self.inexact else (element.numer, element.denom)
         return all(part.is_ground for part in parts)
 
-    def constant(self, name: str) -> Any:
+    def constant(self, name: str) -> FieldElement:
         """The constant of integration of a tensor, zero if it was not asked for."""
         return dict(self.constants).get(name, self.zero)
 
-    def least(self, element: Any) -> Any:
+    def least(self, element: FieldElement) -> sp.Expr:
         r"""The lower bound of an element over all activations with $a_1 < 0$, as a rational.
 
         The element is a number or $A + B\,(\sigma_2/\sigma_1)^2/a_1$, in which the last factor
@@ -97,7 +98,7 @@ class Parameters:
         number, slope = self.affine(element)
         return number if slope <= 0 else -sp.oo
 
-    def affine(self, element: Any) -> tuple[Any, Any]:
+    def affine(self, element: FieldElement) -> tuple[sp.Rational, sp.Rational]:
         """A and B of an element A + B (σ_2/σ_1)²/a_1.
 
         Raises:
@@ -163,7 +164,7 @@ def parameters(
     )
 
 
-def quadratic(metric: Recursion, taylor: Sequence[Any], order: int = 2) -> Any:
+def quadratic(metric: Recursion, taylor: Sequence[FieldElement], order: int = 2) -> FieldElement:
     r"""The coefficient of $K^2$ over that of $K$ in the recursion of the kernel: $a_1$.
 
     Args:
@@ -175,11 +176,13 @@ def quadratic(metric: Recursion, taylor: Sequence[Any], order: int = 2) -> Any:
     return sum(s[order] for s in series) / sum(s[1] for s in series)
 
 
-def _leading(metric: Recursion, wanted: Any, ratios: Mapping[int, Any], p: int) -> Any:
+def _leading(
+    metric: Recursion, wanted: FieldElement, ratios: Mapping[int, FieldElement], p: int
+) -> FieldElement:
     """σ_p/σ_1 such that the kernel's recursion has a given coefficient, in which it is linear."""
     zero, order = 0 * wanted, (p + 1) // 2
 
-    def value(s_p: Any) -> Any:
+    def value(s_p: FieldElement | int) -> FieldElement:
         known = {1: zero + 1, **ratios, p: zero + s_p}
         return quadratic(metric, [known.get(q, zero) for q in range(2 * order + 3)], order)
 
@@ -194,6 +197,6 @@ def _leading(metric: Recursion, wanted: Any, ratios: Mapping[int, Any], p: int) 
     return s_p
 
 
-def _polynomial(element: Any) -> Any:
+def _polynomial(element: FieldElement) -> FieldElement:
     """An element of the field without symbols in its denominator as one of its ring."""
     return element.numer / element.denom

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 import sympy as sp
 
+from symdlt.activations.activation import ActivationLike
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.at_fixed_kernels import solve_at_fixed_kernel
 from symdlt.asymptotics.classes import MARGINAL, PLAIN, Universality, classify
@@ -23,6 +23,7 @@ from symdlt.asymptotics.expansions import (
 from symdlt.asymptotics.layer_series import Solution, UndeterminedError
 from symdlt.asymptotics.parameters import DEPTH, LAYER, Parameters
 from symdlt.asymptotics.scale_invariant import scale_invariant, solve_scale_invariant
+from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics.translation import Leading, Translation, leading, translation
@@ -45,9 +46,9 @@ INFINITE = (
 
 
 def dense_exponents(
-    activation: Any,
+    activation: ActivationLike,
     wanted: Sequence[str | Correlator],
-    rates: Mapping[Any, Any],
+    rates: Mapping[sp.Symbol, sp.Expr | None],
     *,
     at_fixed_point: bool = False,
 ) -> AsymptoticSolution:
@@ -80,7 +81,7 @@ def _solution(
     universality: Universality,
     system: RecursionSystem,
     live: tuple[bool, bool],
-    given: dict[Any, Any],
+    given: dict[sp.Symbol, sp.Expr],
 ) -> AsymptoticSolution:
     """Solve with one order of the depth, and again with more what cancels at that order."""
     rounds = []
@@ -142,7 +143,7 @@ class Solved:
     unsolved: tuple[tuple[str, SolutionError], ...]
     schedule: Schedule
     variable: Solution
-    point: tuple[Any, Any]
+    point: tuple[FieldElement, FieldElement]
 
 
 def _solved(
@@ -250,7 +251,7 @@ def _collected(
     )
 
 
-def _rounded(inexact: bool, expression: Any) -> Any:
+def _rounded(inexact: bool, expression: sp.Expr) -> sp.Expr:
     """The expression, or in floating point if its numbers are not exact or too long to be read.
 
     Each factor then has 1 before its first term.
@@ -273,8 +274,8 @@ def _rounded(inexact: bool, expression: Any) -> Any:
 
 
 def _values(
-    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
-) -> tuple[tuple[str, Any], ...]:
+    solved: Solved, translate: Translation, rounded: Callable[[sp.Expr], sp.Expr]
+) -> tuple[tuple[str, sp.Expr], ...]:
     """What describes the activation: its slope or K*, and how the kernel moves."""
     constants = solved.parameters
     approach = constants.denominator * solved.variable.series.at(1)[0] ** constants.denominator
@@ -293,7 +294,7 @@ def _asymptote(
     solution: Solution,
     terms: dict[str, Leading],
     translate: Translation,
-    rounded: Callable[[Any], Any],
+    rounded: Callable[[sp.Expr], sp.Expr],
 ) -> Asymptote:
     parameters, offset = translate.parameters, translate(solution.offset)
     equation = solution.equation
@@ -320,8 +321,8 @@ def _asymptote(
 
 
 def _hyperparameters(
-    solved: Solved, translate: Translation, rounded: Callable[[Any], Any]
-) -> tuple[tuple[str, Any], ...]:
+    solved: Solved, translate: Translation, rounded: Callable[[sp.Expr], sp.Expr]
+) -> tuple[tuple[str, sp.Expr], ...]:
     schedule = solved.schedule
     p_perp = translate(schedule.perpendicular)
     rates = []
@@ -335,7 +336,7 @@ def _hyperparameters(
     return (("C_b", bias), ("C_W", variance), *rates)
 
 
-def _assumptions(p_perp: Any, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:
+def _assumptions(p_perp: sp.Expr, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:
     sentences = ["one input, hidden layers of one width n, X ~ l^-p at large depth l"]
     if p_perp != 1:
         sentences.append("coefficients of a tensor with e edges carry a factor L^(e (p_perp - 1))")

@@ -7,17 +7,19 @@ from layer to layer by its sources alone, which are polynomials in the depth.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 from sympy.polys.fields import field
 from sympy.polys.orthopolys import hermite_prob_poly
 
 from symdlt.activations import activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.exact_layers import ConstantKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
 from symdlt.derivation.terms import bracket_text
@@ -41,8 +43,8 @@ class ScaleInvariant:
     """
 
     given: str
-    left: Any
-    right: Any
+    left: sp.Expr
+    right: sp.Expr
 
     @property
     def straight(self) -> bool:
@@ -50,7 +52,7 @@ class ScaleInvariant:
         return bool(sp.simplify(self.left - self.right) == 0)
 
 
-def scale_invariant(what: Any) -> ScaleInvariant | None:
+def scale_invariant(what: ActivationLike) -> ScaleInvariant | None:
     """The slopes of an activation of this class, or nothing if it is of another one.
 
     Raises:
@@ -77,11 +79,11 @@ class HomogeneousMeans:
         kernel: K.
     """
 
-    left: Any
-    right: Any
-    kernel: Any
+    left: sp.Expr | FieldElement
+    right: sp.Expr | FieldElement
+    kernel: sp.Expr | FieldElement
 
-    def __call__(self, bracket: Bracket) -> Any:
+    def __call__(self, bracket: Bracket) -> sp.Expr | FieldElement:
         r"""A bracket at K, by the half moments of a Gaussian.
 
         With d the sum of 1 - k over its derivatives $\sigma^{(k)}$, it is
@@ -116,7 +118,7 @@ class HomogeneousMeans:
 
 
 def solve_scale_invariant(
-    sides: ScaleInvariant, system: RecursionSystem, rates: dict[Any, Any]
+    sides: ScaleInvariant, system: RecursionSystem, rates: Mapping[sp.Symbol, sp.Expr | None]
 ) -> AsymptoticSolution:
     r"""The exact solution of a closed system at every layer (PDLT ∞.45–∞.50).
 

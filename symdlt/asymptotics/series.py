@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any
+from typing import TypeAlias
 
 from sympy import QQ
+from sympy.polys.fields import FracElement
+from sympy.polys.rings import PolyElement
 
 from symdlt.fixed_points.products import polynomial_product
 
-Logs = tuple[Any, ...]
+# A rational function of the symbols of a class, or a polynomial if its numbers are not exact.
+FieldElement: TypeAlias = FracElement | PolyElement
+Logs = tuple[FieldElement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class LogSeries:
         )
         return collected(tuple(products), precision)
 
-    def scaled(self, number: Any) -> LogSeries:
+    def scaled(self, number: FieldElement) -> LogSeries:
         """The series times a number."""
         scaled = tuple((k, tuple(number * c for c in logs)) for k, logs in self.terms)
         return collected(scaled, self.precision)
@@ -67,7 +71,7 @@ class LogSeries:
             total = total + raised
         return total
 
-    def step(self, offset: Any, denominator: int = 1) -> LogSeries:
+    def step(self, offset: FieldElement, denominator: int = 1) -> LogSeries:
         r"""How the function changes from ℓ to ℓ+1, if it is the series times $\ell^{-offset}$.
 
         $$(\ell+1)^{-s}\log^j(\ell+1) - \ell^{-s}\log^j\ell, \qquad s = offset + k/d,$$
@@ -90,7 +94,7 @@ class LogSeries:
 
 def collected(terms: Sequence[tuple[int, Logs]], precision: int) -> LogSeries:
     """The series with like terms added and zeros left out."""
-    sums: dict[int, list[Any]] = {}
+    sums: dict[int, list[FieldElement]] = {}
     for k, logs in terms:
         if k < precision:
             total = sums.setdefault(k, [])
@@ -107,12 +111,12 @@ def collected(terms: Sequence[tuple[int, Logs]], precision: int) -> LogSeries:
     return LogSeries(tuple(kept), precision)
 
 
-def power(exponent: int, coefficient: Any, precision: int) -> LogSeries:
+def power(exponent: int, coefficient: FieldElement, precision: int) -> LogSeries:
     """One power of 1/ℓ."""
     return collected(((exponent, (coefficient,)),), precision)
 
 
-def _binomials(exponent: Any, length: int) -> list[Any]:
+def _binomials(exponent: FieldElement, length: int) -> list[FieldElement]:
     """Coefficients of (1 + 1/ℓ)^exponent."""
     coefficients = [exponent * 0 + 1]
     for i in range(1, length):

@@ -22,7 +22,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import sympy as sp
+
+from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
+from symdlt.activations.activation import ActivationLike
 from symdlt.activations.nodes import joined
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
@@ -35,9 +39,9 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points import CriticalPoint, criticality
 from symdlt.fixed_points.arguments import check_digits
 from symdlt.fixed_points.correlation import HermiteSquares, TooNearError
-from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.fixed_points.kernel_map import KernelMap, Orders
 from symdlt.means.precise import GaussianMeans
-from symdlt.precision import mp, number, rounded
+from symdlt.precision import Number, NumberLike, Precise, mp, number, rounded
 
 # Of floating point; and of those more to work with, since terms are summed.
 DIGITS, GUARD = 15, 8
@@ -62,13 +66,13 @@ class SkipGrowth(ShownAsText):
 
     activation: str
     layer: Layer
-    values: tuple[tuple[str, Any], ...]
+    values: tuple[tuple[str, sp.Expr], ...]
     point: CriticalPoint
-    growth: Any
-    last_layer: Any
+    growth: sp.Expr
+    last_layer: sp.Expr
 
     @property
-    def ratio(self) -> Any:
+    def ratio(self) -> sp.Expr:
         """By which factor the recursion of the last layer alone is too low."""
         return self.growth / self.last_layer
 
@@ -97,9 +101,9 @@ class SkipGrowth(ShownAsText):
 
 
 def skip_growth(
-    activation: Any,
+    activation: ActivationLike,
     layer: Layer | str = RESIDUAL,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, NumberLike] | None = None,
     *,
     digits: int = DIGITS,
 ) -> SkipGrowth:
@@ -155,7 +159,9 @@ def skip_growth(
         )
 
 
-def _squares(read: Any, K: Any, total: Any, kept: Any, digits: int) -> Iterator[tuple[int, Any]]:
+def _squares(
+    read: Activation, K: Precise, total: Precise, kept: Precise, digits: int
+) -> Iterator[tuple[int, Precise]]:
     r"""The numbers k > 0 and $a_k^2$ of σσ, as many as are needed.
 
     Raises:
@@ -186,14 +192,19 @@ def _squared(piece: SmoothPiece) -> SmoothPiece:
     return replace(piece, node=node, values=derivatives(node, 1))
 
 
-def _of_lines(squares: list[Any], count: int) -> Iterator[tuple[int, Any]]:
+def _of_lines(squares: list[Precise], count: int) -> Iterator[tuple[int, Precise]]:
     r"""Those of $a_\pm^2 z^2$ at K = 1."""
     left, right = squares
     for k, half in enumerate(half_moments(count)[2][1:], start=1):
         yield k, ((right + (-1) ** k * left) * half) ** 2
 
 
-def _last_layer(maps: KernelMap, point: CriticalPoint, K: Any, means: Mapping[Any, Any]) -> Any:
+def _last_layer(
+    maps: KernelMap,
+    point: CriticalPoint,
+    K: Precise,
+    means: Mapping[Orders, tuple[Number, ...]],
+) -> Precise:
     """The source of V in the second layer, whose layer below has no noise from before."""
     values = {**dict(maps.values), **dict(point.variances)}
     total = mp.mpf(0)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import sympy as sp
 
@@ -29,13 +28,14 @@ from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Tensors that noise of neurons feeds by itself where the activation is a line.
 NOISY = ("V", "F", "B")
 
 
-def skip_of(layer: Layer | str, values: Mapping[str, Any] | None) -> KernelMap:
+def skip_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> KernelMap:
     """The kernel map of a layer of one weight that keeps its neurons.
 
     Args:
@@ -90,7 +90,7 @@ def slowed(
         return replace(a, coefficient=coefficient)
 
     known = {a.name: moved(a) for a in dense.tensors if a.order == 0 or _is_told(a)}
-    tensors = tuple(_with_ratio(a, known) for a in known.values())
+    tensors = tuple(with_ratio(a, a.coefficient, known) for a in known.values())
     others = [(a.name, _reason(a)) for a in dense.tensors if a.name not in known]
     changed = {"C_b": sp.Integer(0), "C_W": with_skip.C_W}
     settings = [(name, changed.get(name, value)) for name, value in dense.hyperparameters]
@@ -106,14 +106,16 @@ def slowed(
     )
 
 
-def inserted(solution: AsymptoticSolution, given: Mapping[Any, Any]) -> AsymptoticSolution:
+def inserted(
+    solution: AsymptoticSolution, given: Mapping[sp.Symbol, sp.Expr]
+) -> AsymptoticSolution:
     """A solution with numbers for symbols of learning rates."""
     settings = ((name, sp.sympify(x).subs(given)) for name, x in solution.hyperparameters)
     tensors = (a.at(given) for a in solution.tensors)
     return replace(solution, tensors=tuple(tensors), hyperparameters=tuple(settings))
 
 
-def _scaled(coefficient: Any, factor: Any) -> Any:
+def _scaled(coefficient: sp.Expr, factor: sp.Expr) -> sp.Expr:
     return sp.sympify(coefficient).subs(LAMBDA_W, factor * LAMBDA_W)
 
 
@@ -134,14 +136,14 @@ def _reason(a: Asymptote) -> str:
     )
 
 
-def _with_ratio(a: Asymptote, known: Mapping[str, Asymptote]) -> Asymptote:
+def with_ratio(a: Asymptote, coefficient: sp.Expr, known: Mapping[str, Asymptote]) -> Asymptote:
+    """An asymptote with another coefficient, and its ratio to the K and Θ that are known."""
     K, ntk = known["G"].coefficient, known["H"].coefficient
-    return replace(
-        a, ratio_coefficient=sp.factor(a.coefficient * K ** (a.edges - a.pairs) / ntk**a.edges)
-    )
+    ratio = sp.factor(coefficient * K ** (a.edges - a.pairs) / ntk**a.edges)
+    return replace(a, coefficient=coefficient, ratio_coefficient=ratio)
 
 
-def _noise_ratio(maps: KernelMap, with_skip: CriticalPoint, without: CriticalPoint) -> Any:
+def _noise_ratio(maps: KernelMap, with_skip: CriticalPoint, without: CriticalPoint) -> sp.Expr:
     """What a layer with a skip adds to V, F and B at small K, over what a dense layer adds."""
     found = set()
     for name in NOISY:
@@ -162,7 +164,9 @@ def _noise_ratio(maps: KernelMap, with_skip: CriticalPoint, without: CriticalPoi
     return found.pop()
 
 
-def _source(terms: Iterable[RecursionTerm], values: Mapping[str, Any], square: Any) -> Any:
+def _source(
+    terms: Iterable[RecursionTerm], values: Mapping[str, sp.Expr], square: sp.Expr
+) -> sp.Expr:
     """A source at K = Θ = 1 of an activation that is a line, with a slope of that square."""
     total = sp.Integer(0)
     for term in terms:
@@ -175,7 +179,7 @@ def _source(terms: Iterable[RecursionTerm], values: Mapping[str, Any], square: A
     return total
 
 
-def _of_line(bracket: Bracket, square: Any) -> Any:
+def _of_line(bracket: Bracket, square: sp.Expr) -> sp.Expr:
     """A bracket of an activation that is a line; z itself has the slope 1."""
     orders = [order for _, order in bracket.factors]
     if max(orders) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -37,8 +38,8 @@ class AsymptoticSolution(Tabular):
     activation: str
     universality: str
     tensors: tuple[Asymptote, ...]
-    values: tuple[tuple[str, Any], ...]
-    hyperparameters: tuple[tuple[str, Any], ...]
+    values: tuple[tuple[str, sp.Expr], ...]
+    hyperparameters: tuple[tuple[str, sp.Expr], ...]
     assumptions: tuple[str, ...]
     unsolved: tuple[tuple[str, str], ...] = ()
     layer: Layer = DENSE
@@ -62,7 +63,7 @@ class AsymptoticSolution(Tabular):
             "Ask for others with `exponents(activation, tensors)`."
         )
 
-    def at(self, **values: Any) -> AsymptoticSolution:
+    def at(self, **values: float | Fraction | sp.Expr) -> AsymptoticSolution:
         """The same with numbers for symbols, such as lambda_b=0.
 
         Raises:

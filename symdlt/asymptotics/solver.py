@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import reduce
 from math import ceil, floor
 from operator import mul
-from typing import Any
 
 import sympy as sp
 from sympy import QQ
@@ -15,7 +14,7 @@ from sympy import QQ
 from symdlt.asymptotics.equations import Equation, Source
 from symdlt.asymptotics.layer_series import DepthLayer, Solution, UndeterminedError, continued
 from symdlt.asymptotics.parameters import Parameters
-from symdlt.asymptotics.series import LogSeries, power
+from symdlt.asymptotics.series import FieldElement, LogSeries, power
 from symdlt.errors import SolutionError
 from symdlt.progress import track
 
@@ -33,12 +32,12 @@ class Schedule:
         lambda_W: the power for λ_W, less p_Θ.
     """
 
-    perpendicular: Any
-    lambda_b: Any
-    lambda_W: Any
+    perpendicular: FieldElement
+    lambda_b: sp.Rational
+    lambda_W: sp.Rational
 
     @property
-    def offset(self) -> Any:
+    def offset(self) -> FieldElement:
         """p_Θ, which each edge of a tensor brings."""
         return self.perpendicular - 1
 
@@ -106,7 +105,7 @@ def _check_needs(
 def _bound(
     equation: Equation,
     layer: DepthLayer,
-    per_edge: Any,
+    per_edge: FieldElement,
     parameters: Parameters,
     reason: SolutionError,
 ) -> LogSeries | None:
@@ -167,14 +166,14 @@ def solve_kernel(equation: Equation, parameters: Parameters, orders: int) -> Sol
     return Solution(equation, parameters.zero, series, gap)
 
 
-def _image(equation: Equation, parameters: Parameters) -> tuple[Any, ...]:
+def _image(equation: Equation, parameters: Parameters) -> tuple[FieldElement, ...]:
     """The coefficients of x' in powers of x: those of x^root → x'^root, and the root of that."""
     variance, root = critical_variance(equation, parameters), parameters.root
     change = [variance * c for c in _driving(equation)[root:]]
     return (parameters.zero, *(_square_root(change) if root == 2 else change))
 
 
-def _square_root(series: Sequence[Any]) -> list[Any]:
+def _square_root(series: Sequence[FieldElement]) -> list[FieldElement]:
     """The square root of a series that starts with 1."""
     root = [series[0]]
     for n in range(1, len(series)):
@@ -183,12 +182,12 @@ def _square_root(series: Sequence[Any]) -> list[Any]:
     return root
 
 
-def _driving(equation: Equation) -> tuple[Any, ...]:
+def _driving(equation: Equation) -> tuple[FieldElement, ...]:
     """What C_W multiplies in the recursion of the kernel, as a series in x."""
     return next(s.series for s in equation.sources if s.hyperparameters == (0, 1, 0, 0))
 
 
-def critical_variance(equation: Equation, parameters: Parameters) -> Any:
+def critical_variance(equation: Equation, parameters: Parameters) -> FieldElement:
     r"""The $C_W$ at which a small change of the kernel keeps its size: its slope is 1.
 
     Raises:
@@ -203,7 +202,7 @@ def critical_variance(equation: Equation, parameters: Parameters) -> Any:
     return (parameters.zero + 1) / series[parameters.root]
 
 
-def critical_point(equation: Equation, parameters: Parameters) -> tuple[Any, Any]:
+def critical_point(equation: Equation, parameters: Parameters) -> tuple[FieldElement, FieldElement]:
     """C_b and C_W at which K* is a fixed point and the slope of the kernel's recursion is 1."""
     variance = critical_variance(equation, parameters)
     return parameters.star - variance * _driving(equation)[0], variance
@@ -244,7 +243,11 @@ def _rates(schedule: Schedule, parameters: Parameters, precision: int) -> tuple[
 
 
 def solve_driven(
-    equation: Equation, layer: DepthLayer, per_edge: Any, parameters: Parameters, orders: int
+    equation: Equation,
+    layer: DepthLayer,
+    per_edge: FieldElement,
+    parameters: Parameters,
+    orders: int,
 ) -> Solution:
     r"""Solve $X' = (1 - c/\ell + \cdots) X + s\,\ell^{-q} + \cdots$ by $X = x\,\ell^{-P} + \cdots$.
 
@@ -294,7 +297,7 @@ def _split(equation: Equation) -> tuple[list[Source], list[Source]]:
     return own, [s for s in equation.sources if equation.name not in s.tensors]
 
 
-def _decay(equation: Equation, layer: DepthLayer, denominator: int) -> Any:
+def _decay(equation: Equation, layer: DepthLayer, denominator: int) -> FieldElement:
     """c, if the tensor without sources is multiplied by 1 − c/ℓ from layer to layer."""
     linear = layer.total(_split(equation)[0], equation.name)
     if linear is None or linear.precision <= denominator:
@@ -317,7 +320,7 @@ def _decay(equation: Equation, layer: DepthLayer, denominator: int) -> Any:
     return -first[0] if first else zero
 
 
-def _forgets_nothing(name: str, gap: Any) -> SolutionError:
+def _forgets_nothing(name: str, gap: FieldElement) -> SolutionError:
     number = -gap.as_expr()
     shown = number if len(str(number)) <= 30 or number.free_symbols else number.evalf(8)
     return SolutionError(

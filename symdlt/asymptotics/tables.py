@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sympy as sp
 
@@ -72,16 +71,16 @@ def _scale(a: Asymptote) -> str:
     return f"{above or '1'}/{under}"
 
 
-def _exponent(power: Any) -> str:
+def _exponent(power: sp.Expr | int) -> str:
     return "" if power == 1 else f"^{power}"
 
 
-def short_text(expression: Any) -> str:
+def short_text(expression: sp.Expr) -> str:
     """A number or a formula with ten digits of what is in floating point."""
     return str(sp.sstr(_short(expression))).replace("**", "^")
 
 
-def _short(expression: Any, digits: int = SHOWN) -> Any:
+def _short(expression: sp.Expr, digits: int = SHOWN) -> sp.Expr:
     """With so many digits of what is in floating point."""
     expression = sp.sympify(expression)
     rounded = {x: sp.Float(x, digits) for x in expression.atoms(sp.Float)}
@@ -92,8 +91,8 @@ def _short(expression: Any, digits: int = SHOWN) -> Any:
 
 def latex(
     tensors: Sequence[Asymptote],
-    settings: Sequence[tuple[str, Any]],
-    values: Mapping[str, Any],
+    settings: Sequence[tuple[str, sp.Expr]],
+    values: Mapping[str, sp.Expr],
     use: Conventions,
     *,
     tabular: bool = False,
@@ -155,7 +154,12 @@ class _LatexRow:
 
     @classmethod
     def of(
-        cls, a: Asymptote, names: dict[Any, str], use: Conventions, digits: int, deep: Any
+        cls,
+        a: Asymptote,
+        names: Mapping[sp.Symbol, str],
+        use: Conventions,
+        digits: int,
+        deep: sp.Expr,
     ) -> _LatexRow:
         letter = tensor_name(tensor(a.name), 0, use)
         if a.coefficient == 0:
@@ -188,7 +192,7 @@ class _LatexRow:
         return " & ".join(f"${text}$" if text else "" for text in shown)
 
 
-def _latex_factor(value: Any, names: dict[Any, str], digits: int) -> str:
+def _latex_factor(value: sp.Expr, names: Mapping[sp.Symbol, str], digits: int) -> str:
     """A number that other factors follow."""
     text = str(sp.latex(_short(value, digits), symbol_names=names))
     return rf"\left({text}\right)" if sp.sympify(value).is_Add else text
@@ -203,8 +207,8 @@ def _product(factors: Sequence[str]) -> str:
     return r"\,".join(factors[1:] if len(factors) > 1 and factors[0] == "1" else factors)
 
 
-def _symbols(tensors: Sequence[Asymptote]) -> set[Any]:
-    symbols: set[Any] = set()
+def _symbols(tensors: Sequence[Asymptote]) -> set[sp.Symbol]:
+    symbols: set[sp.Symbol] = set()
     for a in tensors:
         for expression in (a.exponent, a.coefficient, a.ratio_coefficient):
             symbols |= sp.sympify(expression).free_symbols
@@ -229,5 +233,5 @@ def _factor(name: str, exponent: int) -> list[str]:
     return [_latex_power(name, exponent)] if exponent > 0 else []
 
 
-def _latex_power(name: str, exponent: Any) -> str:
+def _latex_power(name: str, exponent: sp.Expr | str | int) -> str:
     return name if str(exponent) == "1" else f"{name}^{{{exponent}}}"

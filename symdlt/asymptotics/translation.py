@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import sympy as sp
 
@@ -21,6 +20,7 @@ from symdlt.asymptotics.parameters import (
     ratio_symbol,
     taylor_symbol,
 )
+from symdlt.asymptotics.series import FieldElement
 
 # Square roots of primes stand for symbols: their products are independent over the rationals
 # (A. S. Besicovitch, J. London Math. Soc. 15, 1940), so that what is of first order in each symbol
@@ -41,10 +41,10 @@ class Leading:
         element: as an element of the field.
     """
 
-    power: Any
+    power: sp.Rational
     log_power: int
-    coefficient: Any
-    element: Any
+    coefficient: sp.Expr
+    element: FieldElement
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Translation:
 
     universality: Universality
     parameters: Parameters
-    rates: tuple[tuple[Any, Any], ...]
-    square: Any = None
+    rates: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    square: sp.Expr | None = None
 
-    def __call__(self, element: Any) -> Any:
+    def __call__(self, element: FieldElement) -> sp.Expr:
         """The element as a SymPy expression, factored."""
         expression = element.as_expr()
         if self.square is not None:
@@ -74,23 +74,23 @@ class Translation:
         values = dict(self.rates) | dict(self.parameters.values) | self._taylor(expression)
         return sp.factor(expression.subs(values)) if values else expression
 
-    def _taylor(self, expression: Any) -> dict[Any, Any]:
+    def _taylor(self, expression: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
         """Values for the Taylor coefficients that stand in an expression."""
         orders = {ratio_symbol(p): p for p in range(2, 40)}
         used = {orders[s]: s for s in expression.free_symbols if s in orders}
-        named = self.universality.activation
+        named, a_1 = self.universality.activation, self.universality.a_1
         if not self.parameters.taylor:
             return {}
-        if named is None:
+        if named is None or a_1 is None:
             return {s: taylor_symbol(p) / SIGMA_1 for p, s in sorted(used.items())}
         taylor = _numbers(named, max([5, *used]))
         ratios = {s: taylor[p] / taylor[1] for p, s in sorted(used.items())}
-        rate, a_1 = self.universality.rate, self.universality.a_1
+        rate = self.universality.rate
         moving = {A_1: a_1} if rate == 1 else {INVERSE: sp.root(-rate * a_1, rate)}
         return ratios | {SIGMA_1: taylor[1]} | moving
 
 
-def _square_free(expression: Any) -> Any:
+def _square_free(expression: sp.Expr) -> sp.Expr:
     """Factors that are powers; primes of many digits would take long to find."""
     above, below = sp.fraction(sp.together(expression))
     if not expression.free_symbols:
@@ -99,15 +99,15 @@ def _square_free(expression: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _numbers(activation: Activation, order: int) -> tuple[Any, ...]:
+def _numbers(activation: Activation, order: int) -> tuple[sp.Expr, ...]:
     return activation.taylor(order)
 
 
 def translation(
     universality: Universality,
     parameters: Parameters,
-    perpendicular: Any,
-    rates: Mapping[Any, Any],
+    perpendicular: FieldElement,
+    rates: Mapping[sp.Symbol, sp.Expr],
 ) -> Translation:
     """The translation for an activation, or for a class: then σ_2 is expressed by p_⊥.
 
@@ -141,7 +141,7 @@ def leading(solution: Solution, translate: Translation) -> Leading:
     raise UndeterminedError(solution.equation.name)
 
 
-def _vanishes(expression: Any, inexact: bool) -> bool:
+def _vanishes(expression: sp.Expr, inexact: bool) -> bool:
     """Whether an expression is zero for all values of its symbols."""
     if expression == 0 or (expression.is_Rational and not inexact):
         return bool(expression == 0)
