@@ -9,11 +9,12 @@ from reprlib import repr as short_repr
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symdlt.errors import InputError, TrainingError, require
 from symdlt.training.chains import (
+    Array,
     Modes,
+    Value,
     flow_fully_summed,
     flow_matrix,
     fully_summed,
@@ -22,7 +23,6 @@ from symdlt.training.chains import (
 )
 from symdlt.training.responses import PROJECTED, Response
 
-Array = NDArray[Any]
 # At 2 the largest mode never decays; the margin is far above the rounding of an eigenvalue.
 NEARLY_TWO = 2.0 - 1e-9
 # Bound: products of a time and an eigenvalue stay in the range of a double.
@@ -40,7 +40,7 @@ class Algorithm(Protocol):
     def check(self, eigenvalues: Array) -> None:
         """Refuse step sizes with which training diverges."""
 
-    def weight(self, response: Response, h: Modes, outer: Any = 0.0) -> Any:
+    def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response in the trained output.
 
         Args:
@@ -108,7 +108,7 @@ class GradientDescent:
                 f"Give a step size below {2.0 / largest:.6g}."
             )
 
-    def weight(self, response: Response, h: Modes, outer: Any = 0.0) -> Any:
+    def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""
         if self.finished:
             step = dict.fromkeys(h, self.eta)
@@ -155,7 +155,7 @@ class GradientFlow:
     def check(self, eigenvalues: Array) -> None:
         """Nothing to refuse: the flow always converges."""
 
-    def weight(self, response: Response, h: Modes, outer: Any = 0.0) -> Any:
+    def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""
         if self.time is None:
             return sum(flow_fully_summed(chain, h) for chain in response.chains)
@@ -186,7 +186,7 @@ class TwoStep:
     def check(self, eigenvalues: Array) -> None:
         """Nothing to refuse."""
 
-    def weight(self, response: Response, h: Modes, outer: Any = 0.0) -> Any:
+    def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""
         step = {mode: 1 / value for mode, value in h.items()}
         return sum(fully_summed(chain, h, step) for chain in response.chains)
@@ -210,7 +210,7 @@ class CustomAlgorithm:
     0.25
     """
 
-    projectors: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    projectors: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require(self.projectors, Mapping, "a dict of projectors", "Give {} or more.")
@@ -230,7 +230,7 @@ class CustomAlgorithm:
     def check(self, eigenvalues: Array) -> None:
         """Nothing to refuse."""
 
-    def weight(self, response: Response, h: Modes, outer: Any = 0.0) -> Any:
+    def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""
         if response.name not in PROJECTED:
             return GradientFlow().weight(response, h)
@@ -280,7 +280,7 @@ def check_algorithm(algorithm: Algorithm | None) -> Algorithm:
     return algorithm
 
 
-def _checked(name: str, function: Callable[..., Any], h: Modes) -> Any:
+def _checked(name: str, function: Callable[..., Value], h: Modes) -> Value:
     """What a projector of the user gives, if it can be used."""
     wanted = np.broadcast_shapes(*map(np.shape, h.values()))
     try:
@@ -299,7 +299,7 @@ def _checked(name: str, function: Callable[..., Any], h: Modes) -> Any:
     return value if value.ndim else value.item()
 
 
-def _step(eta: Any) -> float:
+def _step(eta: object) -> float:
     size = _float(eta)
     if not 0.0 < size <= LONGEST:
         raise TrainingError(
@@ -308,7 +308,7 @@ def _step(eta: Any) -> float:
     return size
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     """A real number as a float; nan for what is none, or is too large."""
     try:
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
@@ -316,7 +316,7 @@ def _float(value: Any) -> float:
         return np.nan
 
 
-def _check_count(steps: Any) -> None:
+def _check_count(steps: object) -> None:
     if isinstance(steps, bool) or not isinstance(steps, Integral) or steps < 0:
         raise TrainingError(
             f"steps is {short_repr(steps)}. It counts the steps of training. "

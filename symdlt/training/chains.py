@@ -14,15 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from math import ceil, log2, prod
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.training.responses import Chain, Event
 
-Array = NDArray[Any]
-Modes = Mapping[int, Any]
+if TYPE_CHECKING:
+    import sympy as sp
+
+Array = NDArray[np.floating]
+# Eigenvalues, step sizes and what follows from them.
+Value: TypeAlias = "float | Array | sp.Expr"
+Modes = Mapping[int, Value]
 # Scaling and squaring (Moler, Van Loan, SIAM Review 45, 3): of a matrix of norm 1/2 the series
 # after the power 14 is 0.5^15/15! = 2e-17, below rounding.
 TAYLOR_ORDER = 14
@@ -32,7 +37,7 @@ MOST_NUMBERS = 1 << 18
 """In the steps that are prepared together: 2 MB, which stay in the cache of a processor."""
 
 
-def fully_summed(chain: Chain, h: Modes, step: Modes) -> Any:
+def fully_summed(chain: Chain, h: Modes, step: Modes) -> Value:
     """The sum over infinitely many steps, for an output that does not decay itself.
 
     Between two events errors decay by the same factor at each step, so the sums are geometric.
@@ -47,35 +52,35 @@ def fully_summed(chain: Chain, h: Modes, step: Modes) -> Any:
     )
 
 
-def flow_fully_summed(chain: Chain, h: Modes) -> Any:
+def flow_fully_summed(chain: Chain, h: Modes) -> Value:
     """The same in the limit of small steps, in which leaves grow one at a time."""
     if any(len(event.leaves) > 1 for event in chain):
         return 0
     return prod(_times(1, event) / sum(h[m] for m in event.modes) for event in chain)
 
 
-def strength(event: Event, h: Modes, step: Modes) -> Any:
+def strength(event: Event, h: Modes, step: Modes) -> Value:
     """What an event multiplies by."""
     carried = prod(1 - step[m] * h[m] for m in event.carried)
     return _times(prod(step[m] for m in event.leaves) * carried, event)
 
 
-def _times(value: Any, event: Event) -> Any:
+def _times(value: Value, event: Event) -> Value:
     """A value times the coefficient; exact for symbols."""
     return value * event.coefficient.numerator / event.coefficient.denominator
 
 
-def lost(fractions: Iterable[Any]) -> Any:
+def lost(fractions: Iterable[Value]) -> Value:
     """One less the product of 1 - x, without cancellation where the x are small."""
     return reduce(lambda total, x: total + x - total * x, fractions)
 
 
-def step_matrix(chain: Chain, h: Modes, outer: Any, eta: float) -> Array:
+def step_matrix(chain: Chain, h: Modes, outer: Value, eta: float) -> Array:
     """The recursion of a chain over one step, as matrices along the last two axes."""
     return _bidiagonal(*_one_step(chain, h, outer, eta))
 
 
-def passed(chains: Sequence[Chain], h: Modes, outer: Any, sizes: Sequence[float]) -> Array:
+def passed(chains: Sequence[Chain], h: Modes, outer: Value, sizes: Sequence[float]) -> Array:
     """What passes some chains in steps of given sizes, added up: their recursions, iterated.
 
     The decay of the output itself is the only one that knows of `outer`. It is left to the end of
@@ -116,7 +121,7 @@ def _iterated(chains: Sequence[Chain], h: Modes, eta: Array, values: Array) -> A
     return arrived
 
 
-def _one_step(chain: Chain, h: Modes, outer: Any, eta: Any) -> tuple[list[Any], list[Any]]:
+def _one_step(chain: Chain, h: Modes, outer: Value, eta: Value) -> tuple[list[Value], list[Value]]:
     """What is left of each number of a chain after a step, and what it gets of the next."""
     step = dict.fromkeys(h, eta)
     decays = [1 - eta * np.asarray(outer)]
@@ -124,13 +129,13 @@ def _one_step(chain: Chain, h: Modes, outer: Any, eta: Any) -> tuple[list[Any], 
     return decays, [strength(event, h, step) for event in chain]
 
 
-def flow_matrix(chain: Chain, h: Modes, outer: Any, time: float) -> Array:
+def flow_matrix(chain: Chain, h: Modes, outer: Value, time: float) -> Array:
     """The recursion of a chain of single leaves over a time of gradient flow."""
     decays = [-np.asarray(outer), *(-sum(h[m] for m in event.modes) for event in chain)]
     return _exponential(time * _bidiagonal(decays, [float(event.coefficient) for event in chain]))
 
 
-def _bidiagonal(diagonal: list[Any], above: list[Any]) -> Array:
+def _bidiagonal(diagonal: list[Value], above: list[Value]) -> Array:
     shape = np.broadcast_shapes(*map(np.shape, (*diagonal, *above)))
     matrix = np.zeros((*shape, len(diagonal), len(diagonal)))
     for k, value in enumerate(diagonal):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from numbers import Real
 from reprlib import repr as short_repr
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.errors import TrainingError, require
 from symdlt.networks.numbers import real_numbers
+from symdlt.training.chains import Array
 
-Array = NDArray[Any]
 # Half of the digits of a double: matrices that users compute themselves lose that many.
 SYMMETRIC = 1e-8
 
 
-def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[Array, int]:
+def check_samples(x_train: ArrayLike, x_test: ArrayLike) -> tuple[NDArray[np.float64], int]:
     """Training samples followed by test samples, and how many the former are.
 
     Axes of positions may follow the one of the components.
@@ -113,7 +112,7 @@ def check_ridge(ridge: float) -> float:
     return float(ridge)
 
 
-def check_finite(name: str, table: Array) -> Array:
+def check_finite(name: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
     """The table, if all of its numbers are finite.
 
     Raises:
@@ -121,7 +120,7 @@ def check_finite(name: str, table: Array) -> Array:
     """
     bad = ~np.isfinite(table)
     if bad.any():
-        place: Any = tuple(int(k) for k in np.argwhere(bad)[0])
+        place = tuple(np.argwhere(bad)[0].tolist())
         raise TrainingError(
             f"{name} is {short_repr(table[place].item())} at {place}. Numbers are finite. "
             "Leave out or repair that sample."

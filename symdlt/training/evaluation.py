@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symdlt.definitions import Forest
 from symdlt.training.algorithms import Algorithm, weights
 from symdlt.training.averages import MODE, Average, averages
+from symdlt.training.chains import Array
 from symdlt.training.data import check_result
 from symdlt.training.responses import Response, moved, responses
 from symdlt.training.statistics import Statistics
 
-Array = NDArray[Any]
 OUTPUTS, NEURONS, AXES, FINAL = "OPQ", "IJK", "wxyz", "rst"
 MODES = "abcdefghijkl"
 # Powers of 1/n that count, in halves: to order 1/n.

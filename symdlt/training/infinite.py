@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from symdlt.definitions import Network
 from symdlt.errors import ActivationError, TrainingError, require
 from symdlt.networks import propagate
 from symdlt.training.algorithms import Algorithm, check_algorithm
+from symdlt.training.chains import Array
 from symdlt.training.data import (
     check_result,
     check_ridge,
@@ -21,8 +20,6 @@ from symdlt.training.data import (
 from symdlt.training.prediction import GaussianPrediction
 from symdlt.training.responses import responses
 from symdlt.training.statistics import solve_positive
-
-Array = NDArray[Any]
 
 
 def predict_infinite(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from symdlt.definitions import OBSERVABLES, Forest
 from symdlt.errors import TrainingError
 from symdlt.networks.numbers import real_numbers
 from symdlt.training.algorithms import Algorithm, check_algorithm, weights
+from symdlt.training.chains import Array
 from symdlt.training.data import check_finite, check_ridge, check_square, check_targets
 from symdlt.training.responses import Response, moved
 from symdlt.training.statistics import Statistics
 
-Array = NDArray[Any]
 TREES = ("NTK", "dNTK", "ddNTK-I", "ddNTK-II")
 
 
@@ -111,7 +110,7 @@ def _moved_by(
     count, train = len(response.modes), len(values)
     tree = np.tensordot(statistics.basis, tree, (0, 0))
     for axis in range(1, count + 1):
-        inner = np.take(tree, range(train), axis)
+        inner: Array = np.take(tree, range(train), axis)
         tree = np.moveaxis(np.tensordot(vectors, inner, (0, axis)), 0, axis)
         tree = tree * errors.reshape((-1,) + (1,) * (count - axis))
     still, left = weights(algorithm, response, values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.errors import TrainingError, require
 from symdlt.networks.numbers import real_numbers
 from symdlt.plotting import COLORS, drawing_axes, legend_beside
+from symdlt.training.chains import Array
 from symdlt.training.data import check_square
 from symdlt.training.prediction import GaussianPrediction, Prediction
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as PlotAxes
 
     Axes: TypeAlias = PlotAxes
-Array = NDArray[Any]
 
 # Convention: an ellipse of so many points looks round.
 POINTS = 201
@@ -95,7 +95,9 @@ def plot_prediction(
     return drawn
 
 
-def _draw_networks(drawn: Axes, places: Array, measured: ArrayLike, output: int) -> None:
+def _draw_networks(
+    drawn: Axes, places: Array | NDArray[np.intp], measured: ArrayLike, output: int
+) -> None:
     """Means of trained networks, with their standard deviations."""
     given = real_numbers("measured", measured, "an array of shape (networks, N)")
     networks = given[..., None] if given.ndim == 2 else given

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.tables import Tabular
-
-Array = NDArray[Any]
+from symdlt.training.chains import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

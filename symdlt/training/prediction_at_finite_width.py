@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +17,13 @@ from symdlt.networks import propagate
 from symdlt.networks.final_tensors import final_tensors
 from symdlt.networks.tasks import is_one_task
 from symdlt.training.algorithms import Algorithm, check_algorithm
+from symdlt.training.chains import Array
 from symdlt.training.data import check_ridge, check_samples, check_targets
 from symdlt.training.evaluation import Training
 from symdlt.training.infinite import predict_kernel
 from symdlt.training.prediction import Prediction
 from symdlt.training.statistics import Statistics
 
-Array = NDArray[Any]
 Chunk = tuple[int, ...]
 MEAN = ("G", "H", "H.1", "A", "B", "P", "Q", "R", "S", "T", "U")
 COVARIANCE = (*MEAN, "G.1", "D", "F")
@@ -186,7 +185,7 @@ class TrainingProblem:
     """
 
     net: Network
-    data: Array
+    data: NDArray[np.float64]
     train: int
     targets: Array
     algorithm: Algorithm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from symdlt.formats.latex import Conventions, renamed
 from symdlt.networks.numbers import real_numbers
 from symdlt.symbols import eta
 from symdlt.training.algorithms import Algorithm, check_algorithm
-from symdlt.training.chains import fully_summed
+from symdlt.training.chains import Value, fully_summed
 from symdlt.training.responses import PROJECTED, Response, responses
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Projector:
     name: str
     response: Response
 
-    def values(self, algorithm: Algorithm, *h: Any) -> Any:
+    def values(self, algorithm: Algorithm, *h: Value) -> Value:
         """The projector at eigenvalues, numbers or arrays that broadcast.
 
         Args:
@@ -110,10 +110,10 @@ class Projector:
         return f"$\\displaystyle {self.latex()}$"
 
 
-def _check_eigenvalues(h: Any) -> None:
+def _check_eigenvalues(h: Value) -> None:
     if getattr(h, "free_symbols", None):
         return
-    number = float(h) if getattr(h, "is_number", False) and h.is_real else h
+    number = float(h) if getattr(h, "is_number", False) and getattr(h, "is_real", False) else h
     values = real_numbers("h", number, "an eigenvalue, or an array of them")
     if not ((values > 0.0) & np.isfinite(values)).all():
         raise TrainingError(

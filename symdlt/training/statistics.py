@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symdlt.errors import TrainingError
 from symdlt.networks.numbers import SINGULAR
-
-Array = NDArray[Any]
+from symdlt.training.chains import Array
 
 
 @dataclass(frozen=True, eq=False)
