@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from html import escape
 from pkgutil import resolve_name
-from typing import Any
 
 # An address, as an entry point is: what is printed lies below the room that prints it.
 PRINTER = "symdlt.formats.latex.notebook:notebook_latex"
 PEN = "symdlt.formats.drawings:draw"
 
 
-def latex_for_display(what: Any) -> str:
+def latex_for_display(what: object) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
     text: str = resolve_name(PRINTER)(what)
     return text
 
 
-def drawing_for_display(what: Any) -> str:
+def drawing_for_display(what: object) -> str:
     """A forest or a tensor as SVG."""
     text: str = resolve_name(PEN)(what).svg
     return text

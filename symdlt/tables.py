@@ -5,9 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from symdlt.errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Tabular(ABC):
@@ -16,10 +20,10 @@ class Tabular(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def columns(self) -> Mapping[str, Any]:
+    def columns(self) -> Mapping[str, object]:
         """The columns of the table by their names."""
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """The table as a DataFrame of pandas.
 
         Raises:
@@ -28,7 +32,7 @@ class Tabular(ABC):
         return library("pandas").DataFrame(self.columns())
 
 
-def library(name: str, extra: str = "tables") -> Any:
+def library(name: str, extra: str = "tables") -> ModuleType:
     """A library, or a module of one, that an extra brings.
 
     Raises:

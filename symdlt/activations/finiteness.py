@@ -10,7 +10,7 @@ import sympy as sp
 from symdlt.activations.functions import FUNCTIONS
 from symdlt.activations.nodes import Node
 from symdlt.activations.pieces import roots
-from symdlt.activations.series import Derivatives, series
+from symdlt.activations.series import Jet, series
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.activations.sympy_form import Z, expression
 from symdlt.errors import ActivationError, SolutionError
@@ -48,7 +48,7 @@ def check_growth(pieces: tuple[SmoothPiece, ...]) -> None:
                 )
 
 
-def _logarithm(values: Derivatives, z: int) -> Precise:
+def _logarithm(values: Jet, z: int) -> Precise:
     """The logarithm of |σ|, at least 1; infinite where it is too large for a number."""
     with mpmath.workdps(15):
         try:

@@ -40,14 +40,14 @@ def series(node: Node, order: int, centre: sp.Expr = EXACT.zero) -> list[sp.Expr
     return SeriesExpansion(node, EXACT, order).at(centre)
 
 
-class Derivatives(Protocol):
+class Jet(Protocol):
     """The function and its derivatives, of numbers of mpmath or of what `mp` stands for."""
 
     def __call__(self, z: T, /) -> tuple[T, ...]:
         """The values at z."""
 
 
-def derivatives(node: Node, order: int) -> Derivatives:
+def derivatives(node: Node, order: int) -> Jet:
     """The function that gives σ, σ', … up to an order, at the precision of mpmath.
 
     Args:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Array = npt.NDArray[np.inexact[Any]]
+    Array = npt.NDArray[np.inexact]
 
 # Rounding in products such as X Xᵀ/n, which are symmetric only up to it; far below any true
 # asymmetry.

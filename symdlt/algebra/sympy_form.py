@@ -1,7 +1,8 @@
 """Translation into SymPy; the only module here that imports it, and only when called."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from symdlt.algebra.factors import Delta, Factor, Tensor
 from symdlt.algebra.index import Index
@@ -10,8 +11,11 @@ from symdlt.algebra.printing import head_label
 from symdlt.algebra.term import Term
 from symdlt.errors import IndexStructureError
 
+if TYPE_CHECKING:
+    import sympy as sp
 
-def sum_in_sympy(terms: tuple[Term, ...]) -> Any:
+
+def sum_in_sympy(terms: tuple[Term, ...]) -> "sp.Expr":
     """Translate terms into an equivalent SymPy expression; see `Expression.to_sympy`."""
     import sympy
 
@@ -46,14 +50,14 @@ def _labelled(terms: Iterable[Term]) -> Iterator[tuple[str, object]]:
                 yield head_label(factor.head), factor.head
 
 
-def _term(term: Term, sympy: Any) -> Any:
+def _term(term: Term, sympy: ModuleType) -> "sp.Expr":
     body = sympy.Mul(*[_factor(factor, sympy) for factor in term.factors])
     if term.sums:
         body = sympy.Sum(body, *[(_index(i, sympy), 1, _size(i, sympy)) for i in term.sums])
     return _coefficient(term.coefficient, sympy) * body
 
 
-def _factor(factor: Factor, sympy: Any) -> Any:
+def _factor(factor: Factor, sympy: ModuleType) -> "sp.Expr":
     if isinstance(factor, Delta):
         return sympy.KroneckerDelta(_index(factor.left, sympy), _index(factor.right, sympy))
     name = head_label(factor.head)
@@ -62,17 +66,17 @@ def _factor(factor: Factor, sympy: Any) -> Any:
     return sympy.IndexedBase(name)[tuple(_index(i, sympy) for i in factor.indices)]
 
 
-def _index(index: Index, sympy: Any) -> Any:
+def _index(index: Index, sympy: ModuleType) -> "sp.Expr":
     if index.number is not None:
         return sympy.Integer(index.number)
     return sympy.Symbol(index.name, integer=True)
 
 
-def _size(index: Index, sympy: Any) -> Any:
+def _size(index: Index, sympy: ModuleType) -> "sp.Expr":
     return sympy.Symbol(index.size) if isinstance(index.size, str) else sympy.Integer(index.size)
 
 
-def _coefficient(coefficient: Polynomial, sympy: Any) -> Any:
+def _coefficient(coefficient: Polynomial, sympy: ModuleType) -> "sp.Expr":
     pieces = []
     for monomial, value in coefficient.terms:
         factors = [sympy.Symbol(name) ** power for name, power in monomial]

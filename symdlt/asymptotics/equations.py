@@ -12,6 +12,7 @@ from symdlt.asymptotics.series import FieldElement
 from symdlt.definitions import DENSE
 from symdlt.derivation import Bracket, Recursion, piece_name
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.products import series_product
 
 Powers = tuple[int, ...]
@@ -132,12 +133,12 @@ def derivatives_needed(recursions: Iterable[Recursion]) -> int:
     return max((orders[-1] for orders in orders_in(recursions)), default=0)
 
 
-def orders_in(recursions: Iterable[Recursion]) -> set[tuple[int, ...]]:
+def orders_in(recursions: Iterable[Recursion]) -> set[Orders]:
     """The derivatives in each bracket, ascending."""
     return {orders_of(b) for r in recursions for t in r.terms for b in t.brackets}
 
 
-def orders_of(bracket: Bracket) -> tuple[int, ...]:
+def orders_of(bracket: Bracket) -> Orders:
     """The derivatives in a bracket, ascending."""
     return tuple(sorted(order for _, order in bracket.factors))
 

@@ -13,7 +13,7 @@ from functools import reduce
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import check_dense
+from symdlt.asymptotics.equations import Polynomial, check_dense
 from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
@@ -29,8 +29,6 @@ from symdlt.symbols import lambda_W as LAMBDA_W
 DIGITS = 30
 # A convention: ratios of coefficients that agree so far are one ratio.
 ROUNDING = 1e-12
-
-Polynomial = tuple[FieldElement, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from symdlt.asymptotics.equations import (
     orders_of,
 )
 from symdlt.asymptotics.half_stable import WORKING, StationaryMeans
-from symdlt.asymptotics.kinked_means import OneSidedMeans, Orders, needed
+from symdlt.asymptotics.kinked_means import OneSidedMeans, needed
 from symdlt.asymptotics.parameters import (
     Parameters,
     constant_symbol,
@@ -30,6 +30,7 @@ from symdlt.asymptotics.parameters import (
 )
 from symdlt.asymptotics.series import FieldElement
 from symdlt.derivation import RecursionSystem
+from symdlt.fixed_points.kernel_map import Orders
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
 

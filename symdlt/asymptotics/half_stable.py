@@ -10,14 +10,13 @@ import sympy as sp
 from sympy import QQ
 
 from symdlt.activations import Activation
-from symdlt.activations.series import derivatives
-from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.asymptotics.equations import Laurent
-from symdlt.asymptotics.kinked_means import Orders, raised
+from symdlt.asymptotics.kinked_means import raised
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE, CriticalPoint
-from symdlt.fixed_points.kernel_map import kernel_map
-from symdlt.fixed_points.scan import solved_point
+from symdlt.fixed_points.kernel_curve import solved
+from symdlt.fixed_points.kernel_map import Orders, kernel_map
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import GaussianMeans
 from symdlt.precision import Precise, mp, number
@@ -45,6 +44,7 @@ def half_stable(activation: Activation, reason: str) -> CriticalPoint:
             "Subtract sigma(0) if it is not zero, or give another activation."
         )
     point = answer.points[0]
+    assert point.K is not None  # of this class
     if point.stability != HALF_STABLE:
         raise SolutionError(
             f"{reason} Near K* = {float(point.K):.6g} its kernel does not move at order "
@@ -128,11 +128,9 @@ def _numbers(
     pieces = smooth_pieces(activation)
     products = sorted({*_closure(brackets, order), *_closure([kernel_map().kernel], order + 1)})
     highest = max(max(orders) for orders in products)
-    whole = tuple(
-        SmoothPiece(piece.start, piece.node, derivatives(piece.node, highest)) for piece in pieces
-    )
+    whole = [piece.upto(highest) for piece in pieces]
     with mp.workdps(WORKING):
-        K = solved_point(pieces, number(rough), WORKING)
+        K, _ = solved(pieces, number(rough), WORKING, lambda _, at: at.newton_step)
         means = GaussianMeans(whole, products, WORKING, powers=1)
         numbers = [mean for (mean,) in means(K)]
         least = max(map(abs, numbers)) * mp.mpf(10) ** -ZERO_BELOW

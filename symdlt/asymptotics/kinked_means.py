@@ -10,9 +10,8 @@ from math import factorial, prod
 
 from symdlt.asymptotics.equations import Laurent, double_factorial
 from symdlt.asymptotics.series import FieldElement
+from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.products import series_product
-
-Orders = tuple[int, ...]
 
 
 def jump_order(left: Sequence[FieldElement], right: Sequence[FieldElement]) -> int:

@@ -41,7 +41,7 @@ from symdlt.fixed_points.arguments import check_digits
 from symdlt.fixed_points.correlation import HermiteSquares, TooNearError
 from symdlt.fixed_points.kernel_map import KernelMap, Orders
 from symdlt.means.precise import GaussianMeans
-from symdlt.precision import Number, NumberLike, Precise, mp, number, rounded
+from symdlt.precision import AnyPrecision, NumberLike, Precise, mp, number, rounded
 
 # Of floating point; and of those more to work with, since terms are summed.
 DIGITS, GUARD = 15, 8
@@ -203,7 +203,7 @@ def _last_layer(
     maps: KernelMap,
     point: CriticalPoint,
     K: Precise,
-    means: Mapping[Orders, tuple[Number, ...]],
+    means: Mapping[Orders, tuple[AnyPrecision, ...]],
 ) -> Precise:
     """The source of V in the second layer, whose layer below has no noise from before."""
     values = {**dict(maps.values), **dict(point.variances)}

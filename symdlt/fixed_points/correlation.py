@@ -15,10 +15,8 @@ terms that exceed ρ, and they are less; only −1 is left, for odd activations 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import log2, log10
 
-from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 from symdlt.means.precise import DOUBLE, WIDEST, nodes, segments
@@ -107,7 +105,7 @@ class HermiteCoefficients:
         self.widest, self.bits = widest, int((digits + 8) * log2(10))
         self.resolved = (RESOLVED / widest) ** 2
         root = mp.sqrt(K)
-        pieces = [replace(piece, values=derivatives(piece.node, 0)) for piece in pieces]
+        pieces = [piece.upto(0) for piece in pieces]
         # Hermite functions carry half of the Gaussian, so that tails count as those of 2 K do.
         laid = segments(pieces, (float(K), 2 * float(K)), digits, widest)
         z, lengths, values = nodes(laid, max(digits, DOUBLE + 1))

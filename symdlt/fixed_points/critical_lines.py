@@ -28,7 +28,7 @@ from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
 from symdlt.fixed_points.phases import DIGITS, FEWEST_DIGITS
-from symdlt.precision import Number, NumberLike, Precise, mp, number
+from symdlt.precision import AnyPrecision, NumberLike, Precise, mp, number
 
 NUMBERS = ("C_b", "C_W", "K", "chi_parallel")
 
@@ -144,7 +144,7 @@ def _at_zero(pieces: tuple[SmoothPiece, ...], maps: KernelMap) -> list[LinePoint
 def _point(
     pieces: tuple[SmoothPiece, ...], rough: float, bias: sp.Expr, digits: int, maps: KernelMap
 ) -> LinePoint:
-    def compute(near: Number, working: int) -> dict[str, Precise]:
+    def compute(near: AnyPrecision, working: int) -> dict[str, Precise]:
         with mp.workdps(working):
             C_b = number(bias)
 

@@ -44,7 +44,7 @@ class CriticalPoint:
         symbols: what the layer calls C_b, None if it has no biases, and C_W.
     """
 
-    K: sp.Expr
+    K: sp.Expr | None
     C_b: sp.Expr
     C_W: sp.Expr
     chi_parallel: sp.Expr

@@ -16,7 +16,7 @@ from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import FixedKernel
 from symdlt.means.precise import MeanError, lengths
-from symdlt.precision import Number, Precise, mp, number, rounded
+from symdlt.precision import AnyPrecision, Precise, mp, number, rounded
 
 # Below the smallest scale of the activation by so much the first term of the map's expansion at
 # K = 0 is the map but for some 1e-4, and above the largest only its growth matters.
@@ -346,7 +346,7 @@ def _numerical(
     """A fixed point computed twice; the difference is its error."""
     rough, touching = place
 
-    def compute(near: Number, working: int) -> dict[str, Number]:
+    def compute(near: AnyPrecision, working: int) -> dict[str, AnyPrecision]:
         K, at = refined(pieces, near, layer, working, touching=touching)
         with mp.workdps(working):
             C_W = number(layer.C_W)
@@ -363,7 +363,7 @@ def _numerical(
 
 def refined(
     pieces: tuple[SmoothPiece, ...],
-    rough: Number,
+    rough: AnyPrecision,
     layer: Repeated,
     digits: int,
     *,

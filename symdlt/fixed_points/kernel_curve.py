@@ -12,7 +12,7 @@ from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.means.precise import GaussianMeans, MeanError, lengths
-from symdlt.precision import Number, Precise, mp, rounded
+from symdlt.precision import AnyPrecision, Precise, mp, rounded
 
 # Digits of means in floating point: two of its fifteen may be lost in sums and differences.
 ROUGH = 13
@@ -101,7 +101,7 @@ def bisected(function: Callable[[float], float], low: float, high: float) -> flo
 
 def solved(
     pieces: Sequence[SmoothPiece],
-    rough: Number,
+    rough: AnyPrecision,
     digits: int,
     step: Step,
     maps: KernelMap | None = None,
@@ -136,7 +136,7 @@ def solved(
 
 
 def computed_twice(
-    compute: Callable[[Number, int], dict[str, Precise]], rough: float, digits: int
+    compute: Callable[[AnyPrecision, int], dict[str, Precise]], rough: float, digits: int
 ) -> tuple[dict[str, sp.Float], Errors]:
     """Numbers by name as SymPy numbers, and their errors from doubled working precision.
 

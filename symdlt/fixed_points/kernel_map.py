@@ -24,10 +24,10 @@ import sympy as sp
 from symdlt.definitions import DENSE, FIELD, Layer
 from symdlt.derivation import Recursion, RecursionTerm, derive
 from symdlt.errors import DerivationError, SolutionError
-from symdlt.precision import Number, number
+from symdlt.precision import AnyPrecision, number
 
 Orders = tuple[int, ...]
-Triple = tuple[Number, ...]
+Triple = tuple[AnyPrecision, ...]
 
 # A constant, and K itself, which is the mean of the square of z.
 CONSTANT: Orders = ()
@@ -81,7 +81,7 @@ class KernelMap:
         """Those in the mean that it multiplies in the perpendicular susceptibility."""
         return _only(self.ntk, self.weight)
 
-    def parts(self, bias: sp.Expr, weight: sp.Expr) -> tuple[sp.Expr, ...]:
+    def parts(self, bias: sp.Expr | float, weight: sp.Expr | float) -> tuple[sp.Expr, ...]:
         """The next kernel as a constant, a multiple of K, and one of the mean square of σ.
 
         Args:
@@ -97,7 +97,7 @@ class KernelMap:
             sums[place] += term.factor * values[term.symbol]
         return tuple(sums)
 
-    def at(self, K: Number, means: Iterable[tuple[Number, ...]]) -> KernelNumbers:
+    def at(self, K: AnyPrecision, means: Iterable[tuple[AnyPrecision, ...]]) -> KernelNumbers:
         """The numbers at one K from the means of `products`, each with the powers 0, 1, 2 of z²/K.
 
         Args:
@@ -132,49 +132,49 @@ class KernelNumbers:
         moved: the rest of the perpendicular susceptibility, and its derivatives.
     """
 
-    g: Number
-    g_1: Number
-    g_2: Number
-    d: Number
-    d_1: Number
-    constant: Number = field(default=1, repr=False)
+    g: AnyPrecision
+    g_1: AnyPrecision
+    g_2: AnyPrecision
+    d: AnyPrecision
+    d_1: AnyPrecision
+    constant: AnyPrecision = field(default=1, repr=False)
     kept: Triple = field(default=(0, 0, 0), repr=False)
     moved: Triple = field(default=(0, 0, 0), repr=False)
 
-    def next_kernel(self, bias: Number, weight: Number) -> Number:
+    def next_kernel(self, bias: AnyPrecision, weight: AnyPrecision) -> AnyPrecision:
         """The kernel of the next layer."""
         return self.constant * bias + weight * self.g + self.kept[0]
 
-    def chi_parallel(self, weight: Number) -> Number:
+    def chi_parallel(self, weight: AnyPrecision) -> AnyPrecision:
         """What multiplies a small change of the kernel."""
         return weight * self.g_1 + self.kept[1]
 
-    def chi_perp(self, weight: Number) -> Number:
+    def chi_perp(self, weight: AnyPrecision) -> AnyPrecision:
         """What multiplies the NTK."""
         return weight * self.d + self.moved[0]
 
     @property
-    def critical_weight(self) -> Number:
+    def critical_weight(self) -> AnyPrecision:
         """The weight at which the perpendicular susceptibility is 1."""
         return (1 - self.moved[0]) / self.d
 
-    def critical_bias(self, K: Number) -> Number:
+    def critical_bias(self, K: AnyPrecision) -> AnyPrecision:
         """The bias at which K is then a fixed point; without one, by how much it is none."""
         return (K - self.next_kernel(0, self.critical_weight)) / (self.constant or 1)
 
-    def allowed(self, K: Number) -> bool:
+    def allowed(self, K: AnyPrecision) -> bool:
         """Whether neither of them is negative."""
         rest = 1 - self.moved[0]
         return bool(rest > 0 and 0 < rest * self.g <= (K - self.kept[0]) * self.d)
 
     @property
-    def mismatch(self) -> Number:
+    def mismatch(self) -> AnyPrecision:
         """The parallel susceptibility less 1, where the perpendicular one is 1."""
         rest = 1 - self.moved[0]
         return rest * self.g_1 / self.d + self.kept[1] - 1 if self.d else 0 * self.d
 
     @property
-    def newton_step(self) -> Number:
+    def newton_step(self) -> AnyPrecision:
         """How far the next zero of the mismatch is to be sought, by Newton's iteration.
 
         The mismatch times d is $(1 - d_0)\\,g' - (1 - g_0')\\,d$.
@@ -297,7 +297,9 @@ def _total(terms: Sequence[MapTerm], symbol: str | None, read: Mapping[Orders, T
     return (0, 0, 0) if total is None else total
 
 
-def _derivatives(K: Number, mean: tuple[Number, ...]) -> tuple[Number, Number]:
+def _derivatives(
+    K: AnyPrecision, mean: tuple[AnyPrecision, ...]
+) -> tuple[AnyPrecision, AnyPrecision]:
     r"""The first two derivatives of a Gaussian mean by its variance.
 
     The density obeys the heat equation, so that with the Hermite polynomials

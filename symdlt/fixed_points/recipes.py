@@ -317,6 +317,8 @@ def _has_powers(point: CriticalPoint) -> bool:
 
 def _powers(point: CriticalPoint | None) -> tuple[float, float]:
     r"""$p_\perp$, and the power v with which $\langle\sigma\sigma\rangle$ falls."""
-    if point is None or point.p_perp is None or point.kernel_power is None or point.K > 0:
+    if point is None or point.K is None or point.K > 0:
         return 0.0, 0.0
+    assert point.p_perp is not None  # as `_has_powers` asks
+    assert point.kernel_power is not None
     return float(point.p_perp), float(1 / (point.kernel_power - 1))

@@ -10,7 +10,7 @@ from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
-from symdlt.precision import Number, Precise, mp
+from symdlt.precision import AnyPrecision, mp
 
 # How far K is sought below the smallest and above the largest scale of the activation: where
 # g' - d is a ten-thousandth of d, it has the sign that it has at the end.
@@ -105,7 +105,7 @@ def half_stable_point(
     """
     step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
 
-    def compute(near: Number, working: int) -> dict[str, Number]:
+    def compute(near: AnyPrecision, working: int) -> dict[str, AnyPrecision]:
         K, at = solved(pieces, near, working, step, maps)
         with mp.workdps(working):
             weight = at.critical_weight
@@ -133,8 +133,3 @@ def half_stable_point(
         errors=tuple((name, error) for name, error in names if name is not None),
         symbols=(maps.bias, maps.weight),
     )
-
-
-def solved_point(pieces: tuple[SmoothPiece, ...], rough: float, digits: int) -> Precise:
-    """K* of the dense layer to many digits, from a number near it."""
-    return solved(pieces, rough, digits, lambda K, at: at.newton_step)[0]

@@ -210,6 +210,7 @@ def _about_scan(scanned: Scan, beyond: list[CriticalPoint], maps: KernelMap) -> 
 
 def _unusable(point: CriticalPoint, maps: KernelMap) -> str:
     """Why no network has a point of the scan, or nothing if one has."""
+    assert point.K is not None  # of a scan
     K, bias, weight = (f"{float(x):.6g}" for x in (point.K, point.C_b, point.C_W))
     if point.C_W <= 0:
         return f"At K = {K} both susceptibilities are 1, but {maps.weight} = {weight} there."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from symdlt.definitions import DENSE, Layer, ascii_name, tensor
 from symdlt.derivation import Diagram
@@ -19,6 +19,7 @@ from symdlt.derivation.system import RecursionSystem
 from symdlt.derivation.terms import Bracket, Hyperparameters, RecursionTerm, TensorFactor
 from symdlt.errors import SchemaError, SymdltError, require
 
+T = TypeVar("T")
 SCHEMA = "symdlt.recursion"
 VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
@@ -149,7 +150,7 @@ def from_json(text: str) -> Recursion | RecursionSystem:
     return _checked_recursion(data)
 
 
-def _checked_recursion(data: Any) -> Recursion:
+def _checked_recursion(data: object) -> Recursion:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise SchemaError(
             "The document is not a symdlt recursion. "
@@ -257,7 +258,7 @@ def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
     return TensorFactor(correlator, _count(entry["piece"]), samples)
 
 
-def _fingerprint(origin: dict[str, Any]) -> str:
+def _fingerprint(origin: object) -> str:
     return json.dumps(origin, sort_keys=True)
 
 
@@ -270,24 +271,24 @@ def _fraction(text: str) -> Fraction:
     return Fraction(int(numerator), int(denominator))
 
 
-def _of(kind: type, value: Any) -> Any:
+def _of(kind: type[T], value: object) -> T:
     if type(value) is not kind:
         raise TypeError(f"{str(value)[:40]!r} should be of type {kind.__name__}")
     return value
 
 
-def _count(value: Any) -> int:
-    number: int = _of(int, value)
+def _count(value: object) -> int:
+    number = _of(int, value)
     if number < 0:
         raise ValueError(f"{number} should not be negative")
     return number
 
 
-def _integers(value: Any) -> tuple[int, ...]:
+def _integers(value: object) -> tuple[int, ...]:
     return tuple(_of(int, number) for number in _of(list, value))
 
 
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+def _pairs(value: object) -> tuple[tuple[int, int], ...]:
     pairs = tuple(_integers(pair) for pair in _of(list, value))
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError("a pair has not two members")

@@ -24,7 +24,7 @@ from symdlt.means.precise.segments import (
     nodes_per_segment,
     segments,
 )
-from symdlt.precision import Precise, mp, number
+from symdlt.precision import AnyPrecision, Precise, mp, number
 
 # Nodes, lengths that they stand for, and the activation and its derivatives there.
 ArrayRule = tuple[Array, Array, Array]
@@ -32,7 +32,7 @@ Rule = tuple[list[Precise], list[Precise], list[tuple[Precise, ...]]]
 # The squares of the nodes, the lengths, and each product at the nodes.
 Squares = tuple[list[Precise], list[Precise], list[list[Precise]]]
 # For each product its means with the powers of z²/K.
-Means = tuple[tuple[float | Precise, ...], ...]
+Means = tuple[tuple[AnyPrecision, ...], ...]
 # Sign, mantissa, exponent and bits, as mpmath keeps a number of any context.
 Bits = tuple[int, int, int, int]
 R = TypeVar("R")
@@ -81,7 +81,7 @@ class GaussianMeans:
         self._arrays: dict[float, ArrayRule] = {}
         self._squares: dict[float, Squares] = {}
 
-    def __call__(self, K: float | Precise) -> Means:
+    def __call__(self, K: AnyPrecision) -> Means:
         """For each product its means with the powers n of z²/K.
 
         Raises:
@@ -130,7 +130,7 @@ class GaussianMeans:
                 means.append(tuple(float(np.sum(terms * squares**n)) for n in range(self.powers)))
         return tuple(means)
 
-    def _in_digits(self, K: float | Precise) -> Means:
+    def _in_digits(self, K: AnyPrecision) -> Means:
         squares, lengths, columns = _kept(self._squares, float(K), self._products)
         norm, rate = mp.sqrt(2 * mp.pi * K), -1 / (2 * mp.mpf(K))
         weights = [[w * mp.exp(rate * y) for w, y in zip(lengths, squares, strict=True)]]

@@ -18,6 +18,7 @@ from symdlt.activations.activation import ActivationLike
 from symdlt.activations.finiteness import check_poles
 from symdlt.activations.grammar import parse
 from symdlt.activations.nodes import Node
+from symdlt.activations.smooth_pieces import smooth
 from symdlt.activations.sympy_form import Z, check_real, expression
 from symdlt.errors import ActivationError, InputError, SolutionError
 from symdlt.means.precise.formulas import (
@@ -28,7 +29,7 @@ from symdlt.means.precise.formulas import (
     tidy,
 )
 from symdlt.means.precise.segments import DOUBLE, MeanError
-from symdlt.means.precise.sums import moved, one_sample, smooth, two_samples
+from symdlt.means.precise.sums import moved, one_sample, two_samples
 from symdlt.precision import NumberLike, rounded
 
 # More digits than that take minutes, as those of criticality do.

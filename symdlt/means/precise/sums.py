@@ -10,9 +10,7 @@ import numpy as np
 import sympy as sp
 
 from symdlt.activations.nodes import Node
-from symdlt.activations.pieces import pieces
-from symdlt.activations.series import derivatives
-from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth
 from symdlt.means.precise.gaussian import array_nodes, nodes
 from symdlt.means.precise.segments import DOUBLE, MeanError, segments
 from symdlt.precision import Precise, mp, number
@@ -29,12 +27,6 @@ FAR = 9.0
 LEAST_APART = 1e-8
 # Numbers that are worked on at once.
 TOGETHER = 1 << 20
-
-
-def smooth(node: Node) -> tuple[SmoothPiece, ...]:
-    """The smooth pieces of a function."""
-    found = pieces(node)
-    return tuple(SmoothPiece(p.start, p.node, derivatives(p.node, 1)) for p in found)
 
 
 def moved(node: Node, by: Node, scale: Node | None = None) -> Node:
