@@ -74,12 +74,10 @@ class KernelMap:
     @property
     def kernel(self) -> Orders:
         """The derivatives in the mean that the weight multiplies in the kernel."""
-        return _only(self.metric, self.weight)
-
-    @property
-    def perpendicular(self) -> Orders:
-        """Those in the mean that it multiplies in the perpendicular susceptibility."""
-        return _only(self.ntk, self.weight)
+        products = {term.orders for term in self.metric if term.symbol == self.weight}
+        if len(products) != 1:
+            raise _fault(f"{self.weight} before {len(products)} means, and not one")
+        return products.pop()
 
     def parts(self, bias: sp.Expr | float, weight: sp.Expr | float) -> tuple[sp.Expr, ...]:
         """The next kernel as a constant, a multiple of K, and one of the mean square of σ.
@@ -274,13 +272,6 @@ def _fault(what: str) -> DerivationError:
         f"There is {what}, which the kernel map does not have. It is read off the recursions of G "
         "and H. This is a fault of symdlt; report it."
     )
-
-
-def _only(terms: Sequence[MapTerm], symbol: str) -> Orders:
-    products = {term.orders for term in terms if term.symbol == symbol}
-    if len(products) != 1:
-        raise _fault(f"{symbol} before {len(products)} means, and not one")
-    return products.pop()
 
 
 def _total(terms: Sequence[MapTerm], symbol: str | None, read: Mapping[Orders, Triple]) -> Triple:
