@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A number of `mp`. Its class is another in every thread; this one has the same methods.
 Precise: TypeAlias = mpmath.mpf
-# What is computed roughly in floating point, and to any number of digits.
+# What is computed roughly in floating point, and to any number of digits; by NumPy in arrays.
 AnyPrecision: TypeAlias = float | Precise
 # What users give as an exact number: floats are read as they are printed, texts as 1e-3 or 2/9.
 NumberLike: TypeAlias = "float | str | Fraction | sp.Expr"

@@ -202,10 +202,10 @@ def chi_perp(curve: KernelCurve, C_W: Array, C_b: Array, start: float) -> Array:
         g, d = (np.exp(np.interp(np.log(K), places, table)) for table in tables)
         return replace(curve.at(grid[0]), g=g, d=d)
 
-    K = np.full(np.shape(C_W), float(start))
+    K: Array = np.full(np.shape(C_W), float(start))
     with np.errstate(all="ignore"):
         for _ in range(LAYERS):
-            K = at(K).next_kernel(C_b, C_W)
+            K = np.asarray(at(K).next_kernel(C_b, C_W))
         chi = at(K).chi_perp(C_W)
     return np.where(np.exp(places[-1]) > K, chi, np.nan)
 
