@@ -19,20 +19,11 @@ from symdlt.precision import Precise, mp
 class Element(Protocol):
     """A number that coefficients can be: they are added, multiplied and divided."""
 
-    def __add__(self, other: Self, /) -> Self:
-        """The sum."""
-
-    def __sub__(self, other: Self | int, /) -> Self:
-        """The difference."""
-
-    def __mul__(self, other: Self | int, /) -> Self:
-        """The product."""
-
-    def __rmul__(self, other: int, /) -> Self:
-        """A multiple."""
-
-    def __truediv__(self, other: Self | int, /) -> Self:
-        """The quotient."""
+    def __add__(self, other: Self, /) -> Self: ...
+    def __sub__(self, other: Self | int, /) -> Self: ...
+    def __mul__(self, other: Self | int, /) -> Self: ...
+    def __rmul__(self, other: int, /) -> Self: ...
+    def __truediv__(self, other: Self | int, /) -> Self: ...
 
 
 E = TypeVar("E", bound=Element)

@@ -9,23 +9,19 @@ import sympy as sp
 from symdlt.activations.activation import Activation
 from symdlt.activations.grammar import parse
 from symdlt.activations.nodes import Node
-from symdlt.activations.pieces import pieces
+from symdlt.activations.pieces import Piece, pieces
 from symdlt.activations.series import Jet, derivatives, series
 from symdlt.activations.sympy_form import Z, expression
 
 
 @dataclass(frozen=True, slots=True)
-class SmoothPiece:
-    """A piece of an activation from a point up to the next piece.
+class SmoothPiece(Piece):
+    """A piece of an activation, whose values can be had to any number of digits.
 
     Attributes:
-        start: an exact SymPy number, or minus infinity.
-        node: the function.
         values: the function and its derivative at a number of mpmath.
     """
 
-    start: sp.Expr
-    node: Node
     values: Jet
 
     @property
