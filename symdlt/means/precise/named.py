@@ -38,7 +38,7 @@ MOST_DIGITS = 100
 CANCELLED = 2000
 NAMES = ("pi", "E")
 Functions: TypeAlias = "ActivationLike | Sequence[ActivationLike]"
-Means: TypeAlias = "NumberLike | Sequence[NumberLike] | NDArray[np.float64]"
+Mean: TypeAlias = "NumberLike | Sequence[NumberLike] | NDArray[np.float64]"
 Covariance: TypeAlias = "Sequence[Sequence[NumberLike]] | NDArray[np.float64]"
 # The variance, or the three different entries of a covariance.
 Entries = tuple[sp.Expr, ...]
@@ -48,7 +48,7 @@ ONE = Node("number", (), Fraction(1))
 def gaussian_mean(
     functions: Functions,
     *,
-    mean: Means = 0,
+    mean: Mean = 0,
     variance: NumberLike | None = None,
     covariance: Covariance | None = None,
     digits: int = DOUBLE,
@@ -108,7 +108,7 @@ def gaussian_mean(
 
 def _read(
     functions: Functions,
-    mean: Means,
+    mean: Mean,
     variance: NumberLike | None,
     covariance: Covariance | None,
 ) -> tuple[list[ActivationLike], list[sp.Expr], Entries]:
