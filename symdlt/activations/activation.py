@@ -85,10 +85,10 @@ class Activation:
         from symdlt.activations.sympy_form import Z
 
         _check_order(order)
-        found = [self.to_sympy()]
+        orders = [self.to_sympy()]
         for _ in range(order):
-            found.append(found[-1].diff(Z))
-        return tuple(found)
+            orders.append(orders[-1].diff(Z))
+        return tuple(orders)
 
     def taylor(self, order: int) -> tuple[sp.Expr, ...]:
         r"""The derivatives $\sigma_0, \sigma_1, \ldots$ at zero as exact SymPy numbers.

@@ -47,9 +47,9 @@ def closed_family(node: Node) -> Family | None:
     None also where its terms nearly cancel, so that their means do not give it to all digits.
     """
     terms = multiplied_out(node)
-    found = None if terms is None else family_of(terms)
-    numbers = [] if found is None else [x for one in found[1].values() for x in np.ravel(one)]
-    return found if all(map(math.isfinite, numbers)) else None
+    family = None if terms is None else family_of(terms)
+    numbers = [] if family is None else [x for one in family[1].values() for x in np.ravel(one)]
+    return family if all(map(math.isfinite, numbers)) else None
 
 
 def multiplied_out(node: Node) -> Sum | None:
@@ -105,13 +105,13 @@ def times(first: Sum, second: Sum) -> Sum | None:
     """A product, unless it has two error functions in one term, or too many terms."""
     if len(first) * len(second) > MOST_TERMS**2:
         return None
-    found = []
+    products = []
     for (n, k, b), value in first.items():
         for (m, other, c), factor in second.items():
             if b and c:
                 return None
-            found.append({(n + m, k + other, b or c): value * factor})
-    return added(found)
+            products.append({(n + m, k + other, b or c): value * factor})
+    return added(products)
 
 
 def raised(base: Sum, node: Node) -> Sum | None:
@@ -123,10 +123,10 @@ def raised(base: Sum, node: Node) -> Sum | None:
         return {CONSTANT: number ** value_of(Node("number", (), exponent))}
     if exponent.denominator != 1 or not 0 <= exponent <= MOST_DEGREE:
         return None
-    found: Sum | None = {CONSTANT: CONTEXT.mpc(1)}
+    power: Sum | None = {CONSTANT: CONTEXT.mpc(1)}
     for _ in range(int(exponent)):
-        found = None if found is None else times(found, base)
-    return found
+        power = None if power is None else times(power, base)
+    return power
 
 
 def called(name: str, inner: Sum) -> Sum | None:
@@ -150,8 +150,8 @@ def called(name: str, inner: Sum) -> Sum | None:
         return added([{ahead: weights[0] * there}, {behind: weights[1] * back}])
     if name in ("erf", "erfc") and not shift:
         sign = CONTEXT.mpc(1 if (slope > 0) == (name == "erf") else -1)
-        found = {(0, CONSTANT[1], abs(slope)): sign}
-        return found if name == "erf" else added([{CONSTANT: CONTEXT.mpc(1)}, found])
+        tail = {(0, CONSTANT[1], abs(slope)): sign}
+        return tail if name == "erf" else added([{CONSTANT: CONTEXT.mpc(1)}, tail])
     return None
 
 

@@ -149,8 +149,8 @@ def suggestion(name: str) -> str:
 
     # A ratio of 0.7 lets one letter of three or four be wrong.
     near = get_close_matches(_squeezed(name), _NAMES, cutoff=0.7)
-    found = dict.fromkeys(_NAMES[n] for n in near)
-    return f"Did you mean {' or '.join(found)}? " if found else ""
+    names = dict.fromkeys(_NAMES[n] for n in near)
+    return f"Did you mean {' or '.join(names)}? " if names else ""
 
 
 def _text(name: str, function: Function) -> str:

@@ -95,13 +95,13 @@ def _read(text: str, variables: Mapping[str, Node]) -> Node:
 def _tokens(text: str) -> tuple[_Token, ...]:
     tokens, place, end = [], 0, len(text.rstrip())
     while place < end:
-        found = _TOKEN.match(text, place)
-        if not found or found.lastgroup is None:
+        match = _TOKEN.match(text, place)
+        if not match or match.lastgroup is None:
             blank = len(text[place:]) - len(text[place:].lstrip())
             raise _unreadable(text, text[place + blank], place + blank)
-        kind = found.lastgroup
-        tokens.append(_Token(kind, found[kind], found.start(kind)))
-        place = found.end()
+        kind = match.lastgroup
+        tokens.append(_Token(kind, match[kind], match.start(kind)))
+        place = match.end()
     return (*tokens, _Token("end", "", end))
 
 

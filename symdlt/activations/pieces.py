@@ -74,15 +74,15 @@ def kinks(node: Node, order: int) -> tuple[Kink, ...]:
     Raises:
         ActivationError: if they cannot be found, or a piece is not smooth up to its ends.
     """
-    found = []
+    listed = []
     parts = pieces(node)
     for left, right in pairwise(parts):
         before, after = (_derivatives(part.node, order, right.start) for part in (left, right))
         jumps = tuple(b - a for a, b in zip(before, after, strict=True))
         jumps = tuple(sp.Integer(0) if is_zero(jump) else jump for jump in jumps)
         if any(jump != 0 for jump in jumps):
-            found.append(Kink(right.start, jumps))
-    return tuple(found)
+            listed.append(Kink(right.start, jumps))
+    return tuple(listed)
 
 
 def _derivatives(node: Node, order: int, point: sp.Expr) -> list[sp.Expr]:
@@ -108,13 +108,13 @@ def _pieces(
         return _pieces(
             rule(TABLE[node.name].form), start, end, dict(zip("uv", inner, strict=False))
         )
-    found: list[Piece] = []
+    parts: list[Piece] = []
     for begin, stop, nodes in _merged(inner, end):
         if node.kind == "where":
-            found += _chosen(begin, stop, *nodes)
+            parts += _chosen(begin, stop, *nodes)
         else:
-            found.append(Piece(begin, Node(node.kind, tuple(nodes), node.number, node.name)))
-    joined = [p for k, p in enumerate(found) if not k or p.node != found[k - 1].node]
+            parts.append(Piece(begin, Node(node.kind, tuple(nodes), node.number, node.name)))
+    joined = [p for k, p in enumerate(parts) if not k or p.node != parts[k - 1].node]
     if len(joined) > MOST_PIECES:
         raise ActivationError(
             f"The activation has more than {MOST_PIECES} pieces. They come from its conditions, "
@@ -220,11 +220,11 @@ def _polynomial_roots(function: sp.Expr) -> list[sp.Expr]:
 
 
 def _ascending(points: list[sp.Expr]) -> list[sp.Expr]:
-    found: list[sp.Expr] = []
+    places: list[sp.Expr] = []
     for point in sorted(points, key=sp.N):
-        if not found or (point != found[-1] and not is_zero(point - found[-1])):
-            found.append(point)
-    return found
+        if not places or (point != places[-1] and not is_zero(point - places[-1])):
+            places.append(point)
+    return places
 
 
 def _between(start: sp.Expr, end: sp.Expr) -> sp.Rational:

@@ -65,10 +65,10 @@ def derivatives(node: Node, order: int) -> Jet:
     def values(z: T) -> tuple[T, ...]:
         if not hasattr(here, "expansion"):
             here.expansion = SeriesExpansion(node, DIGITS, order)
-        found = here.expansion.at(z)
+        coefficients = here.expansion.at(z)
         if order < 2:
-            return tuple(found)
-        return tuple(c * k for c, k in zip(found, factorials, strict=True))
+            return tuple(coefficients)
+        return tuple(c * k for c, k in zip(coefficients, factorials, strict=True))
 
     return values
 
@@ -262,9 +262,9 @@ class _Choice(_Part[E]):
             self.state = self._side()
         if self.state:
             return (below if self.state < 0 else above).upto(k)[k]
-        found = below.upto(k)[k]
-        if self.ring.is_zero(found - above.upto(k)[k]):
-            return found
+        value = below.upto(k)[k]
+        if self.ring.is_zero(value - above.upto(k)[k]):
+            return value
         raise KinkError(
             "The activation has a kink at zero and no Taylor series there. "
             "Its argument of relu or abs, or a condition, vanishes at z = 0. "

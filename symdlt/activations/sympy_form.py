@@ -27,14 +27,14 @@ def real_expression(node: Node) -> sp.Expr:
         ActivationError: if SymPy finds that it is not real.
     """
     try:
-        found = expression(node)
+        read = expression(node)
     except (TypeError, ValueError) as problem:
         raise ActivationError(
             f"The activation compares what is not real: {str(problem)[:60]}. "
             "Its conditions need real numbers. Give a real function of a real variable."
         ) from problem
-    check_real(found)
-    return found
+    check_real(read)
+    return read
 
 
 def expression(node: Node, variables: Mapping[str, sp.Expr] | None = None) -> sp.Expr:
@@ -86,7 +86,7 @@ def text_of(function: sp.Expr) -> str:
             "It must have numbers as values. Give an expression such as sympy.tanh(x)."
         )
     check_real(function)
-    heads = {type(found).__name__ for found in function.atoms(Application)}
+    heads = {type(head).__name__ for head in function.atoms(Application)}
     unknown = sorted(head for head in heads - CASES if not known_name(head))
     if unknown:
         raise ActivationError(

@@ -177,8 +177,8 @@ def _squares(
             yield from _of_lines([number(slope) ** 2 for slope in slopes], int(needed) + 2)
             return
         squared = [_squared(piece) for piece in pieces]
-        found = HermiteSquares(squared, K, total, digits).up_to(float(xi))
-        yield from list(enumerate(found))[1:]
+        coefficients = HermiteSquares(squared, K, total, digits).up_to(float(xi))
+        yield from list(enumerate(coefficients))[1:]
     except TooNearError:
         raise SolutionError(
             f"A skip of {float(xi):.15g} is so near to 1 that the sum over depths takes more than "

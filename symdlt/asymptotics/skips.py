@@ -145,7 +145,7 @@ def with_ratio(a: Asymptote, coefficient: sp.Expr, known: Mapping[str, Asymptote
 
 def _noise_ratio(maps: KernelMap, with_skip: CriticalPoint, without: CriticalPoint) -> sp.Expr:
     """What a layer with a skip adds to V, F and B at small K, over what a dense layer adds."""
-    found = set()
+    ratios = set()
     for name in NOISY:
         second = derive(name, layer=maps.layer, inputs="one", at=2).terms
         dense = [
@@ -155,13 +155,13 @@ def _noise_ratio(maps: KernelMap, with_skip: CriticalPoint, without: CriticalPoi
         ]
         square = 1 / without.C_W  # of the slope at zero
         above = _source(second, {**dict(maps.values), maps.weight: with_skip.C_W}, square)
-        found.add(sp.factor(above / _source(dense, {"C_W": without.C_W}, square)))
-    if len(found) != 1:
+        ratios.add(sp.factor(above / _source(dense, {"C_W": without.C_W}, square)))
+    if len(ratios) != 1:
         raise DerivationError(
-            f"The layer {maps.layer} adds to V, F and B in different ratios {found}. They follow "
+            f"The layer {maps.layer} adds to V, F and B in different ratios {ratios}. They follow "
             "from one variance at small K. This is a fault of symdlt; report it."
         )
-    return found.pop()
+    return ratios.pop()
 
 
 def _source(

@@ -111,11 +111,11 @@ def latex(
         most: rows of one display; all of them if None.
     """
     formulas = [value for _, value in settings] + [values.get("p_perp", sp.Integer(1))]
-    found = _symbols(tensors).union(*(sp.sympify(one).free_symbols for one in formulas))
+    free = _symbols(tensors).union(*(sp.sympify(one).free_symbols for one in formulas))
     letters = dict(use.letters)
     known = LATEX_NAMES | {"K": f"{use.kernel}_1"}
     known |= {k: rf"\widetilde{{{letters[k]}}}" for k in ("lambda_b", "lambda_W") if k in letters}
-    names = {s: known[s.name] for s in sorted(found, key=str) if s.name in known}
+    names = {s: known[s.name] for s in sorted(free, key=str) if s.name in known}
     plain = replace(use, layers=False, letters=())
     digits = SHOWN_IN_COLUMNS if tabular else SHOWN_IN_DISPLAYS
     deep = sp.sympify(values.get("p_perp", 1)) - 1

@@ -54,20 +54,20 @@ def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]
         return {k: evaluate(model.functions[k], k, z) for k in orders}
     count = max(orders) + 1
     try:
-        found = list(model.together(z, count))
+        tables = list(model.together(z, count))
     except (TypeError, ValueError) as reason:
         raise KernelInputError(
             f"The activation cannot return functions together: {reason}. "
             f"It was called with an array and {count}, the number of functions. "
             "Give a function that returns sigma, sigma', sigma'', … at z in a list."
         ) from reason
-    if len(found) < count:
+    if len(tables) < count:
         raise KernelInputError(
-            f"The activation returned {len(found)} functions together. "
+            f"The activation returned {len(tables)} functions together. "
             f"It was called with an array and {count}, the number of functions. "
             "Give a function that returns sigma, sigma', sigma'', … at z in a list."
         )
-    return {k: evaluated(found[k], k, z) for k in orders}
+    return {k: evaluated(tables[k], k, z) for k in orders}
 
 
 def block_means(
@@ -194,15 +194,15 @@ def sizes_of_terms(
     for outer, weights in outer_weights(model, block, left, given).items():
         scale = max(math.prod(float(model.norms[k][sample]) for k, sample in outer), TINY)
         for k in {k for rest in block.products[outer] if len(rest) == 2 for k in rest}:
-            found = tables[k] ** 2 @ (np.abs(weights) / scale)
+            squares = tables[k] ** 2 @ (np.abs(weights) / scale)
             norms = np.maximum(model.norms[k][block.others], TINY)
-            np.maximum(sums[k], np.sqrt(found) / norms, out=sums[k])
+            np.maximum(sums[k], np.sqrt(squares) / norms, out=sums[k])
     largest = np.max([*sums.values()], axis=0)
     rho = np.abs(left.rho[np.ix_(block.others, block.others)])
     wanted = block.pairs[np.ix_(block.others, block.others)]
     powers = np.where(wanted, rho ** inner.powers[:, None, None], 0.0)
-    found = (powers * largest[:, :, None] * largest[:, None]).max(axis=(1, 2), initial=0.0)
-    sizes: Array = found
+    squares = (powers * largest[:, :, None] * largest[:, None]).max(axis=(1, 2), initial=0.0)
+    sizes: Array = squares
     return sizes
 
 

@@ -122,7 +122,7 @@ def layer_of_pairs(
     both = np.empty_like(K), np.empty_like(K)
     for start in range(0, K.size, CACHED):
         part = slice(start, start + CACHED)
-        found = layer(K[part], variances, corner.first[part], corner.second[part])
-        for values, own in zip(both, found, strict=True):
+        tables = layer(K[part], variances, corner.first[part], corner.second[part])
+        for values, own in zip(both, tables, strict=True):
             values[part] = own
     return both

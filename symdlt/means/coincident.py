@@ -100,14 +100,14 @@ def coincident_means(
     x, w = panels_of(np.concatenate([ours, theirs], axis=1), rule)
     first = {a: w * evaluate(activation[a], a, one[:, None] * x) for a in {a for a, _ in orders}}
     second = {b: evaluate(activation[b], b, other[:, None] * x) for b in {b for _, b in orders}}
-    found = np.array([np.einsum("ij,ij->i", first[a], second[b]) for a, b in orders])
+    means = np.array([np.einsum("ij,ij->i", first[a], second[b]) for a, b in orders])
     places = kinks.places
     meet = np.abs(other[:, None, None] * ours[..., None] - places) <= MATCH * np.abs(places)
     meet &= (one > 0.0)[:, None, None]
     for p in range(places.size):
         for q in np.flatnonzero(meet[:, p].any(axis=0)):
             rows = meet[:, p, q]
-            found[:, rows] += met_kinks(
+            means[:, rows] += met_kinks(
                 activation, kinks, (p, int(q)), orders, one[rows], other[rows]
             )
         for single, s, t, turned in (
@@ -116,7 +116,7 @@ def coincident_means(
         ):
             rows = single & (one > 0.0)
             if rows.any():
-                found[:, rows] += lone_kink(
+                means[:, rows] += lone_kink(
                     activation,
                     kinks,
                     p,
@@ -124,7 +124,7 @@ def coincident_means(
                     s[rows],
                     t[rows],
                 )
-    return found
+    return means
 
 
 def lone_kink(

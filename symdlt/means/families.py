@@ -67,8 +67,8 @@ def relu_means(
 
 def powers(roots: Array, exponent: int) -> Array:
     """A power of standard deviations, not used where these are zero."""
-    found: Array = (roots if exponent >= 0 else np.where(roots > 0.0, roots, 1.0)) ** exponent
-    return found
+    raised: Array = (roots if exponent >= 0 else np.where(roots > 0.0, roots, 1.0)) ** exponent
+    return raised
 
 
 def with_noise(
@@ -133,16 +133,16 @@ def gelu_means(
 
     def right(p: int, b: int) -> Array:
         """<f_p(x) g^(b)(y)> with the g of y."""
-        found = moment(p, b - 1) - w * moment(p, b + 1)
+        value = moment(p, b - 1) - w * moment(p, b + 1)
         if b:
-            return found
-        return np.where(two < w, two * moment(p, 1) + bent * moment(p + 1, 0), found)
+            return value
+        return np.where(two < w, two * moment(p, 1) + bent * moment(p + 1, 0), value)
 
     def mean(a: int, b: int) -> Array:
-        found = right(a - 1, b) - v * right(a + 1, b)
+        value = right(a - 1, b) - v * right(a + 1, b)
         if a == 0:
-            found = np.where(one < v, one * right(1, b) + bent * right(0, b + 1), found)
-        return (abs(scale * other) * sign**a * flip**b) * found
+            value = np.where(one < v, one * right(1, b) + bent * right(0, b + 1), value)
+        return (abs(scale * other) * sign**a * flip**b) * value
 
     return [mean(a, b) for a, b in orders]
 
@@ -153,9 +153,9 @@ def gelu_single(order: int, variances: Array, scale: float = 1.0) -> Array:
     roots = np.sqrt(variances + v)
     if order == 0:
         return abs(scale) * variances * (BELL / roots)
-    found = single_moment(order - 1) * roots ** (1 - order)
-    found = found - v * single_moment(order + 1) / roots ** (order + 1)
-    return abs(scale) * math.copysign(1.0, scale) ** order * found
+    value = single_moment(order - 1) * roots ** (1 - order)
+    value = value - v * single_moment(order + 1) / roots ** (order + 1)
+    return abs(scale) * math.copysign(1.0, scale) ** order * value
 
 
 def polynomial_single(order: int, variances: Array, coefficients: Sequence[float]) -> Array | float:
@@ -213,9 +213,9 @@ def sums_of_scales(pair: FamilyMeans, alone: Callable[[int, Array, float], Array
         terms: Terms = UNSCALED,
         coefficients: Sequence[float] = ALONE,
     ) -> list[Array]:
-        found = [np.zeros_like(c) for _ in orders]
+        totals = [np.zeros_like(c) for _ in orders]
         for (weight, scale), (factor, other) in product(terms, terms):
-            for total, mean in zip(found, pair(c, one, two, orders, scale, other), strict=True):
+            for total, mean in zip(totals, pair(c, one, two, orders, scale, other), strict=True):
                 total += weight * factor * mean
 
         def single(order: int, variances: Array) -> Array:
@@ -224,7 +224,7 @@ def sums_of_scales(pair: FamilyMeans, alone: Callable[[int, Array, float], Array
                 total += weight * alone(order, variances, scale)
             return total
 
-        return with_polynomial(found, c, one, two, orders, coefficients, single)
+        return with_polynomial(totals, c, one, two, orders, coefficients, single)
 
     return means
 
@@ -240,16 +240,16 @@ def exponential_means(
 ) -> list[Array]:
     """Means for sums of sines, cosines less one, the same of sinh and cosh, and a polynomial."""
     terms = waves(circular, hyperbolic)
-    found = wave_means(c, one, two, orders, terms)
+    means = wave_means(c, one, two, orders, terms)
 
     def single(order: int, variances: Array) -> Array:
         return wave_single(order, variances, terms)
 
-    return with_polynomial(found, c, one, two, orders, coefficients, single)
+    return with_polynomial(means, c, one, two, orders, coefficients, single)
 
 
 def with_polynomial(
-    found: list[Array],
+    means: list[Array],
     c: Array,
     one: Array,
     two: Array,
@@ -259,9 +259,9 @@ def with_polynomial(
 ) -> list[Array]:
     """Means for a function and a polynomial, from those of the function."""
     if not np.any(coefficients):
-        return found
+        return means
     more = polynomial_means(c, one, two, orders, coefficients, single)
-    return [a + b for a, b in zip(found, more, strict=True)]
+    return [a + b for a, b in zip(means, more, strict=True)]
 
 
 def sine_means(

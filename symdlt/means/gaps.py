@@ -49,8 +49,8 @@ def gaps(c: Array, one: Array, two: Array) -> Array:
     scaled = np.ldexp(c, -h - k)
     square, square_left = exact_product(scaled, scaled)
     apart = (both - square) + (both_left - square_left)
-    found = np.divide(apart, both, out=np.ones_like(apart), where=both > 0.0)
-    return np.maximum(found, 0.0, out=found)
+    ratios = np.divide(apart, both, out=np.ones_like(apart), where=both > 0.0)
+    return np.maximum(ratios, 0.0, out=ratios)
 
 
 def square_of_sum(

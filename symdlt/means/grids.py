@@ -227,8 +227,8 @@ def known_ends(activation: Sequence[Function], root: float) -> Array | None:
     Functions of a known text have an attribute that tells: `ends`. Of others nothing is known.
     """
     ends = getattr(activation[0], "ends", None)
-    found: Array | None = ends(root) if ends and TINY < root < 1.0 / TINY else None
-    return found
+    places: Array | None = ends(root) if ends and TINY < root < 1.0 / TINY else None
+    return places
 
 
 def seen_step(activation: Sequence[Function], variance: float) -> float:
@@ -262,13 +262,13 @@ def searched_step(
         before, moved = moved, max(farthest(activation, variance, powers, step), TARGET)
         if moved <= AGREEMENT:
             rate = max(math.log(before / moved) / (1.0 - math.sqrt(0.5)), TARGET)
-            found = rounded(step / (1.0 + min(1.0, math.log(moved / TARGET) / rate)))
+            tried = rounded(step / (1.0 + min(1.0, math.log(moved / TARGET) / rate)))
             if (
-                farthest(activation, variance, powers, found) <= VERIFIED
-                and resolved(activation, variance, found)
-                and derivatives_agree(activation, variance, found)
+                farthest(activation, variance, powers, tried) <= VERIFIED
+                and resolved(activation, variance, tried)
+                and derivatives_agree(activation, variance, tried)
             ):
-                return found
+                return tried
         step /= math.sqrt(2.0)
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge at variance {variance:.3g}. "

@@ -132,8 +132,8 @@ def meeting_jumps(kinks: Sequence[tuple[float, Sequence[float]]], K: Array) -> N
     apart = np.abs(units[:, None, :, None] - np.sign(rho)[..., None, None] * units[:, None, :])
     inside = np.abs(units) < BEYOND
     meet = (apart <= MATCH * np.abs(units)[:, None, :, None]) & inside[:, None, :, None]
-    found: NDArray[np.bool_] = meet.any(axis=(2, 3)) & (np.abs(rho) >= 1.0 - COINCIDENT)
-    return found
+    meeting: NDArray[np.bool_] = meet.any(axis=(2, 3)) & (np.abs(rho) >= 1.0 - COINCIDENT)
+    return meeting
 
 
 def check_orders_of_kinks(count: int, kinks: Kinks, orders: Tasks) -> None:
@@ -218,14 +218,14 @@ def delta_coefficients(used: list[int], kinks: Kinks, roots: Array, terms: int) 
     table = np.array(list(hermites(units, terms + most))) * bells(units, 1)[0]
     inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0.0)
     degrees = np.arange(terms, dtype=np.float64)
-    found = np.zeros((len(used), terms, roots.size))
+    coefficients = np.zeros((len(used), terms, roots.size))
     for r in range(most):
         scale = np.sqrt(np.prod([degrees + c + 1.0 for c in range(r)], axis=0))
         scaled = np.multiply.outer(scale, inverse ** (r + 1))
         for index, k in enumerate(used):
             if k > r:
-                found[index] += scaled * (table[r : r + terms] @ kinks.jumps[:, k - 1 - r])
-    return found
+                coefficients[index] += scaled * (table[r : r + terms] @ kinks.jumps[:, k - 1 - r])
+    return coefficients
 
 
 def fill_near(
@@ -266,16 +266,16 @@ def tested_near(
     """Means of pairs from the first rule, from the given one on, that passes a test."""
     rules = rules_for(kinks)
     first = next(k for k, one in enumerate(rules) if one[::2] == rule[::2])
-    found = np.empty((len(named), pairs.rho.size))
+    means = np.empty((len(named), pairs.rho.size))
     left = np.arange(pairs.rho.size)
     for one in rules[first:]:
         here = pairs.at(left)
-        found[:, left], right = near_means(
+        means[:, left], right = near_means(
             activation, kinks, here, named, one._replace(reach=rule.reach)
         )
         left = left[~right]
         if not left.size:
-            return found
+            return means
     worst = pairs.at(left[:1])
     raise KernelInputError(
         f"The Gaussian means of the activation do not converge for samples of correlation "
@@ -311,11 +311,11 @@ def near_means(
     def at_kink(p: int, b: int) -> Callable[[int], Array]:
         return lambda order: slope**order * mean(b + order)[:, x.shape[1] + p]
 
-    found = np.empty((len(named), rho.size))
+    means = np.empty((len(named), rho.size))
     for index, (a, b) in enumerate(named):
-        found[index] = np.einsum("ij,ij->i", outer[a], mean(b)[:, : x.shape[1]])
+        means[index] = np.einsum("ij,ij->i", outer[a], mean(b)[:, : x.shape[1]])
         for p in range(places):
-            found[index] += delta_mean(kinks.jumps[p], a, own[:, p], si, at_kink(p, b))
+            means[index] += delta_mean(kinks.jumps[p], a, own[:, p], si, at_kink(p, b))
     right = np.ones(rho.size, dtype=bool)
     tilted = w * np.exp(x - 0.5)
     allowed = TILTED_AGREEMENT + BELL_ROUNDING / c
@@ -323,7 +323,7 @@ def near_means(
         parts = tilted * mean(b)[:, : x.shape[1]]
         off = np.abs(parts.sum(axis=1) - tilted_means(activation, kinks, b, rho, sj, rule))
         right &= off <= allowed * np.abs(parts).sum(axis=1) + TINY
-    return found, right
+    return means, right
 
 
 def with_zero(kinks: Kinks) -> Kinks:
@@ -341,7 +341,7 @@ def tilted_means(
     own = in_units(kinks.places, root)
     x, w = panels_of(own, rule)
     values = evaluate(activation[b], b, root[:, None] * x)
-    found: Array = np.einsum(
+    means: Array = np.einsum(
         "ij,ij,ij->i", w, values, np.exp(rho[:, None] * (x - 0.5 * rho[:, None]))
     )
     for p, jumps in enumerate(kinks.jumps if b else ()):
@@ -351,8 +351,8 @@ def tilted_means(
             value: Array = (rho / root) ** order * tilt
             return value
 
-        found += delta_mean(jumps, b, own[:, p], root, derivative)
-    return found
+        means += delta_mean(jumps, b, own[:, p], root, derivative)
+    return means
 
 
 def conditional_means(

@@ -86,8 +86,8 @@ def kinks_of(setting: Setting, line: int) -> Array:
         for place in setting.kinks.places
         if lines.roots[m] > 0.0
     ]
-    found: Array = np.unique([unit for unit in units if abs(unit) < BEYOND])
-    return found
+    places: Array = np.unique([unit for unit in units if abs(unit) < BEYOND])
+    return places
 
 
 def line_correlation(setting: Setting, one: int, other: int) -> float:
@@ -256,16 +256,16 @@ def line_coefficients(
         values = products_at(setting, products, middle)
         return [np.concatenate([v[None], np.zeros((terms - 1, v.size))]) for v in values]
     kinks = kinks_of(setting, line)
-    found = [np.empty((terms, middle.size)) for _ in products]
+    tables = [np.empty((terms, middle.size)) for _ in products]
     for part in pieces(middle.size, mesh.nodes * (kinks.size + 2) * len(mesh.around)):
         here = middle[part, None]
         edges = mesh_edges(mesh, (kinks - here) / spread)
         t, weights = panels(edges, mesh.nodes, mesh.reach)
         values = products_at(setting, products, here + spread * t)
         for m, polynomial in enumerate(hermite_rows(weights, t, terms)):
-            for table, value in zip(found, values, strict=True):
+            for table, value in zip(tables, values, strict=True):
                 np.einsum("ij,ij->i", polynomial, value, out=table[m, part])
-    return found
+    return tables
 
 
 def joint_means(
@@ -278,7 +278,7 @@ def joint_means(
     mesh: Mesh,
 ) -> Array:
     """Means of products on two lines of a large correlation: (product, product, node)."""
-    found = np.empty((len(products[0]), len(products[1]), middles[0].size))
+    means = np.empty((len(products[0]), len(products[1]), middles[0].size))
     rest = math.sqrt((1.0 - rho) * (1.0 + rho))
     first, second = (kinks_of(setting, line) for line in lines)
     for part in pieces(middles[0].size, 4 * mesh.nodes * len(mesh.around)):
@@ -295,8 +295,8 @@ def joint_means(
         for row, value in enumerate(left):
             for column, table in enumerate(right):
                 mean = table[0].reshape(t.shape)
-                found[row, column, part] = np.einsum("ij,ij,ij->i", weights, value, mean)
-    return found
+                means[row, column, part] = np.einsum("ij,ij,ij->i", weights, value, mean)
+    return means
 
 
 def pieces(size: int, width: int) -> Iterator[slice]:

@@ -117,9 +117,9 @@ def kinked_quadruple_means(
         ends = places if usual else with_zero(places)
         most_work = MOST_WORK if narrow else math.inf
         setting = Setting(activation, ends, lines, tolerance, norms, most_work)
-        found = means_by_product(setting, patterns, wanted, meshes)
+        means = means_by_product(setting, patterns, wanted, meshes)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
-    tables = [table_of(found, pattern, place, lines.roots.size, hidden) for pattern in patterns]
+    tables = [table_of(means, pattern, place, lines.roots.size, hidden) for pattern in patterns]
     if zero_slopes:
         without_slopes(tables, patterns, given.roots == 0.0)
     return tables
@@ -170,10 +170,10 @@ def means_by_product(
     for product in wanted_products(patterns, wanted):
         lines = tuple(sorted({int(setting.lines.line[m]) for _, m in product}))
         groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
-    found: dict[Product4, float] = {}
+    means: dict[Product4, float] = {}
     for (lines, deltas), products in groups.items():
-        found.update(group_means(setting, lines, deltas, products, meshes))
-    return found
+        means.update(group_means(setting, lines, deltas, products, meshes))
+    return means
 
 
 def wanted_products(patterns: Sequence[tuple[int, ...]], wanted: Mask) -> list[Product4]:
@@ -255,11 +255,11 @@ def line_means(
         for f in sorted({p[leads[1]] for p in products})
     }
     left = rest_tables(setting, plane, rests, products, mesh)
-    found = []
+    means = []
     for product in products:
         weights = first[product[leads[0]]][:, None] * second[product[leads[1]]]
-        found.append(float(weights.ravel() @ left[tuple(product[line] for line in others)]))
-    return found
+        means.append(float(weights.ravel() @ left[tuple(product[line] for line in others)]))
+    return means
 
 
 def one_line(setting: Setting, line: int, factors: LineFactors, mesh: Mesh) -> float:
@@ -340,7 +340,7 @@ def rest_tables(
 
 
 def table_of(
-    found: dict[Product4, float],
+    numbers: dict[Product4, float],
     pattern: tuple[int, ...],
     place: Indices,
     count: int,
@@ -348,10 +348,10 @@ def table_of(
 ) -> Array:
     """The means of one pattern for the given samples."""
     plain = tuple(sorted(pattern))
-    own = [p for p in found if tuple(order for order, _ in p) == plain]
+    own = [p for p in numbers if tuple(order for order, _ in p) == plain]
     strides = count ** np.arange(3, -1, -1)
     places = np.array([[m for _, m in p] for p in own], np.intp).reshape(-1, 4) @ strides
-    full = assembled(plain, [(places, np.array([found[p] for p in own]))], count)
+    full = assembled(plain, [(places, np.array([numbers[p] for p in own]))], count)
     turned = full.transpose(np.argsort(np.argsort(pattern, kind="stable")))
     means: Array = turned[np.ix_(place, place, place, place)]
     if hidden is not None:

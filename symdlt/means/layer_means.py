@@ -73,11 +73,11 @@ class SmoothMeans:
         if self._is_narrow(largest_variance(K)):
             return self._panels(K, orders, samples)
         pairs, fours = two_and_four(orders)
-        found: dict[Orders, Array] = {}
+        known: dict[Orders, Array] = {}
         if pairs:
             check_orders(len(self.activation), pairs)
             tables = pair_means(self.activation, K, pairs)
-            found |= dict(zip(pairs, tables, strict=True))
+            known |= dict(zip(pairs, tables, strict=True))
         if fours:
             tables = quadruple_means(
                 self.activation,
@@ -88,8 +88,8 @@ class SmoothMeans:
                 self.together,
                 after_block=self.after_block,
             )
-            found |= dict(zip(fours, tables, strict=True))
-        return [found[tuple(order)] for order in orders]
+            known |= dict(zip(fours, tables, strict=True))
+        return [known[tuple(order)] for order in orders]
 
     def between(
         self, K: Array, orders: Sequence[Orders], samples: Indices, half: int
@@ -151,10 +151,10 @@ class ClosedMeans(SmoothMeans):
         """The tables of means of some orders."""
         pairs, fours = two_and_four(orders)
         tables = closed_pair_means(self.family, K, pairs, **self.parameters) if pairs else []
-        found: dict[Orders, Array] = dict(zip(pairs, tables, strict=True))
+        known: dict[Orders, Array] = dict(zip(pairs, tables, strict=True))
         if fours:
-            found |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
-        return [found[tuple(order)] for order in orders]
+            known |= dict(zip(fours, super().__call__(K, fours, samples), strict=True))
+        return [known[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
         """What gives the means of pairs i <= j, for K that are known to be covariances.
@@ -200,8 +200,8 @@ class KinkedMeans:
                 )
         else:
             tables = self.relu_family(K, pairs, fours, samples)
-        found: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
-        return [found[tuple(order)] for order in orders]
+        known: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
+        return [known[tuple(order)] for order in orders]
 
     def pair_tables(self, orders: Tasks, steps: Sequence[Step] = ()) -> PairTables:
         """What gives the means of pairs i <= j, for K that are known to be covariances.

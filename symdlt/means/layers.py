@@ -145,15 +145,15 @@ class KernelByKernel:
         layer = self.ahead.popleft() if self.ahead else None
         foreseen = layer and layer.upper(K, corner)
         given = foreseen or upper_of(K, corner)
-        found = layer.coefficients if layer and foreseen else None
-        if found is None or self.known is None or not given.most <= self.known.most:
-            found = self.look_ahead(given)
+        coefficients = layer.coefficients if layer and foreseen else None
+        if coefficients is None or self.known is None or not given.most <= self.known.most:
+            coefficients = self.look_ahead(given)
         if self.steps:
             self.steps.popleft()
-        if found is None or self.known is None:
+        if coefficients is None or self.known is None:
             sums = sums_of(self.activation, given, self.wanted, None)
         else:
-            spectra = spectra_in(self.known, found, given.most)
+            spectra = spectra_in(self.known, coefficients, given.most)
             sums = sums_by(self.activation, given, spectra, self.wanted)
         return [sums[task] for task in self.asked]
 
@@ -194,12 +194,12 @@ def range_for(
     chain = tuple(activation[: wanted.used[-1] + 1])
     orders = tuple((wanted.used[a], wanted.used[b]) for a, b in wanted.asked)
     try:
-        found = kept_range(chain, orders, high, upto)
+        kept = kept_range(chain, orders, high, upto)
     except TypeError:
         return new_range(chain, orders, high, upto)
-    if found is not None and not np.array_equal(tried(chain, wanted, high), found.tried):
+    if kept is not None and not np.array_equal(tried(chain, wanted, high), kept.tried):
         return new_range(chain, orders, high, upto)
-    return found
+    return kept
 
 
 def tried(chain: Sequence[Function], wanted: Wanted, high: float) -> Array:
@@ -212,26 +212,26 @@ def new_range(chain: Sequence[Function], orders: Tasks, high: float, most: float
     wanted = wanted_by(orders)
     roots = high * (MIDDLE + HALF * POINTS)
     try:
-        found = resolved_spectra(chain, wanted, roots, most, None)
+        resolved = resolved_spectra(chain, wanted, roots, most, None)
     except KernelInputError:
         return None
-    both = np.array([[found.pieces[k, p] for p in (0, 1)] for k in range(len(wanted.used))])
+    both = np.array([[resolved.pieces[k, p] for p in (0, 1)] for k in range(len(wanted.used))])
     norms = np.sqrt((both**2).sum(axis=(1, 2)))
     ratios = np.maximum(norms[:, 0], TINY) / np.maximum(norms[:, -1], TINY)
     powers = np.rint(np.log(ratios) / math.log(roots[0] / roots[-1])).astype(int).tolist()
     units = np.array([roots**power for power in powers])
     first, second = np.array(wanted.tasks).T
-    known = both[:, :, : found.length + 1] / units[:, None, None]
-    diagonals = found.diagonals / (units[first] * units[second])
+    known = both[:, :, : resolved.length + 1] / units[:, None, None]
+    diagonals = resolved.diagonals / (units[first] * units[second])
     coefficients = known.reshape(len(known), -1, PLACES)
     if not settled(coefficients, norms / units, diagonals, ENDS, wanted.tasks):
         return None
-    names = sorted({(k, row.parity) for row in found.rows for k in wanted.tasks[row.task]})
+    names = sorted({(k, row.parity) for row in resolved.rows for k in wanted.tasks[row.task]})
     pieces = {(k, p): known[k, p] for k, p in names}
     return Range(
         high,
         most,
-        found._replace(pieces=pieces, powers=powers, diagonals=diagonals),
+        resolved._replace(pieces=pieces, powers=powers, diagonals=diagonals),
         np.concatenate([*pieces.values(), diagonals, np.ones((1, PLACES))]),
         roots[::-1].tolist(),
         *lengths_upto(both, norms, wanted, most),
@@ -262,17 +262,17 @@ def roots_ahead(known: Range, roots: Array, wanted: Wanted, steps: Iterable[Step
 
     Beyond the range polynomials may give anything, and at a place no number; this is dropped.
     """
-    found, low = [roots], LOWEST * known.high
+    following, low = [roots], LOWEST * known.high
     zero = wanted.used.index(0) if 0 in wanted.used else None
     if zero is not None and (zero, zero) in wanted.tasks:
         row = wanted.tasks.index((zero, zero)) - len(wanted.tasks) - 1
         table = known.table[[row, -1]]
         power = 2 * known.spectra.powers[zero]
         for step in steps:
-            mean, one = table.dot(COLUMN / apart_in(known, found[-1]))
+            mean, one = table.dot(COLUMN / apart_in(known, following[-1]))
             mean /= one
-            found.append(np.sqrt(step(mean * found[-1] ** power)))
-    layers = np.array(found)
+            following.append(np.sqrt(step(mean * following[-1] ** power)))
+    layers = np.array(following)
     if low <= layers.min() and layers.max() <= known.high:
         return layers
     inside = ((layers >= low) & (layers <= known.high)).all(axis=1)
@@ -334,20 +334,20 @@ def interpolated(
     return pieces, diagonals
 
 
-def spectra_in(known: Range, found: Coefficients, most: float) -> Spectra:
+def spectra_in(known: Range, coefficients: Coefficients, most: float) -> Spectra:
     """The spectra of a layer, for correlations up to the largest."""
     step, _, powers, _, rows, _, end, *_ = known.spectra
-    place = min(bisect_left(known.places, found.highest), PLACES - 1) // GROUP
+    place = min(bisect_left(known.places, coefficients.highest), PLACES - 1) // GROUP
     length = known.lengths[place][math.ceil(STEPS * most / known.most)]
     bound = known.bounds[place]
     return Spectra(
         step,
-        found.pieces,
+        coefficients.pieces,
         powers,
-        found.diagonals,
+        coefficients.diagonals,
         rows,
         bound,
         end,
         length,
-        products=found.products,
+        products=coefficients.products,
     )

@@ -77,8 +77,8 @@ class Truncated:
         first, second = np.triu_indices(count, 1)
         angles = np.arcsin(np.clip(rho[:, first, second], -1.0, 1.0)).sum(axis=1)
         signs = 1.0 + 2.0 / math.pi * angles
-        found: Array = (signs + four_signs(rho) if count == 4 else signs) / 2.0**count
-        return found
+        parts: Array = (signs + four_signs(rho) if count == 4 else signs) / 2.0**count
+        return parts
 
 
 def lowered(powers: Powers, i: int) -> Powers:
@@ -113,8 +113,8 @@ def four_signs(rho: Array) -> Array:
         free = gap * (2.0 - gap)
         angle = np.arcsin(np.clip(conditional_correlation(rho, t, free, (i, j, k, m)), -1.0, 1.0))
         total += (one / np.sqrt(free) * angle) @ weights
-    found: Array = 4.0 / math.pi**2 * total
-    return found
+    mean: Array = 4.0 / math.pi**2 * total
+    return mean
 
 
 def conditional_correlation(

@@ -138,7 +138,7 @@ def signs_at_opposite(rows: Sequence[Row]) -> dict[int, float]:
         parities.setdefault(task, set()).add(parity)
         if slope is not None:
             parities.setdefault(slope, set()).add(1 - parity)
-    return {task: (-1.0) ** min(found) for task, found in parities.items() if len(found) == 1}
+    return {task: (-1.0) ** min(known) for task, known in parities.items() if len(known) == 1}
 
 
 def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limit: float) -> Array:
@@ -147,41 +147,41 @@ def upper_sums(given: Upper, spectra: Spectra, wanted: Wanted, bulk: float, limi
     The others are taken together: for few samples at once, else for some rows, from the diagonal
     on, that fit into the cache.
     """
-    found = series(spectra, wanted, bulk, given.most)
+    used = series(spectra, wanted, bulk, given.most)
     few = len(given.roots) <= FEW
-    sums = listed_sums(found, given.pairs) if few else sum_strips(given, found)
-    means = means_from(sums, found, given.pairs, len(wanted.tasks))
+    sums = listed_sums(used, given.pairs) if few else sum_strips(given, used)
+    means = means_from(sums, used, given.pairs, len(wanted.tasks))
     if bulk < limit:
         fill_listed(means, given, series(spectra, wanted, limit, given.most), bulk)
     return means
 
 
-def listed_sums(found: Series, pairs: Pairs) -> Array:
+def listed_sums(used: Series, pairs: Pairs) -> Array:
     """The sums of all rows for some pairs, one by one."""
-    space = np.empty((2, found.length, pairs.K.size))
-    sums = np.empty((len(found.sums), pairs.K.size))
-    series_sums(found, found.factors, found.products(pairs), pairs.square, space, sums)
+    space = np.empty((2, used.length, pairs.K.size))
+    sums = np.empty((len(used.sums), pairs.K.size))
+    series_sums(used, used.factors, used.products(pairs), pairs.square, space, sums)
     return sums
 
 
-def sum_strips(given: Upper, found: Series) -> Array:
+def sum_strips(given: Upper, used: Series) -> Array:
     """The sums of all rows, from rectangles that fit into the cache."""
     count, square = len(given.roots), given.pairs.square
-    height = max(1, min(STRIP, BLOCK // (count * found.length)))
+    height = max(1, min(STRIP, BLOCK // (count * used.length)))
     height = -(-count // -(-count // height))
-    space = np.empty((2, found.length * height * count))
-    room = np.empty((len(found.sums), height * count))
+    space = np.empty((2, used.length * height * count))
+    room = np.empty((len(used.sums), height * count))
     weights = [
         np.ascontiguousarray((f[..., None] * a).transpose(0, 2, 1))
-        for f, a in zip(found.factors, found.left, strict=True)
+        for f, a in zip(used.factors, used.left, strict=True)
     ]
-    sums = np.empty((len(found.sums), square.size))
+    sums = np.empty((len(used.sums), square.size))
     for rows, columns, cells, pairs, inside in strips(count, height):
         left = [one[:, rows, None] for one in weights]
-        right = [other[:, None, columns] for other in found.right]
+        right = [other[:, None, columns] for other in used.right]
         here = room[:, : cells.size].reshape(-1, *cells.shape)
-        tables = space[:, : found.length * cells.size].reshape(2, found.length, *cells.shape)
-        series_sums(found, left, right, square.take(cells), tables, here)
+        tables = space[:, : used.length * cells.size].reshape(2, used.length, *cells.shape)
+        series_sums(used, left, right, square.take(cells), tables, here)
         for one, total in zip(sums, here, strict=True):
             one[pairs] = total.take(inside)
     return sums
@@ -229,14 +229,14 @@ def above(given: Upper, rho: float) -> Indices:
     return np.flatnonzero(np.abs(given.pairs.rho) > rho)
 
 
-def fill_listed(sums: Array, given: Upper, found: Series, rho: float) -> None:
+def fill_listed(sums: Array, given: Upper, used: Series, rho: float) -> None:
     """The few pairs above a certain |rho|."""
     places = above(given, rho)
-    height = max(1, BLOCK // found.length)
+    height = max(1, BLOCK // used.length)
     for start in range(0, places.size, height):
         here = places[start : start + height]
         pairs = given.pairs.at(here)
-        sums[:, here] = means_from(listed_sums(found, pairs), found, pairs, len(sums))
+        sums[:, here] = means_from(listed_sums(used, pairs), used, pairs, len(sums))
 
 
 def fill_direct(

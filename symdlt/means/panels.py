@@ -273,17 +273,17 @@ def tested_rule(activation: Sequence[Function], kinks: Kinks, roots: Array) -> R
         x, w = panels_of(in_units(kinks.places, tested), rule)
         values = np.array([evaluate(f, k, tested[:, None] * x) for k, f in enumerate(activation)])
         tilted = w * np.exp(x - 0.5)
-        found, sizes = tested_sums(values, x, w, tilted)
+        totals, sizes = tested_sums(values, x, w, tilted)
         if not np.isfinite(sizes).all():
             raise KernelInputError(
                 f"The activation overflows or is not finite at variance {tested[0] ** 2:.3g}. "
                 "It is averaged over a Gaussian. Give a smaller variance or a tamer activation."
             )
-        if before is not None and (np.abs(found - before) <= PANEL_AGREEMENT * sizes + TINY).all():
+        if before is not None and (np.abs(totals - before) <= PANEL_AGREEMENT * sizes + TINY).all():
             wrong = wrong_parts(kinks, tested, values, x, tilted)
             if wrong is None:
                 return rule
-        before = found
+        before = totals
     if wrong is not None:
         place, root = wrong
         raise KernelInputError(
@@ -308,13 +308,13 @@ def rules_for(kinks: Kinks) -> Sequence[Rule]:
 def tested_sums(values: Array, x: Array, w: Array, tilted: Array) -> tuple[Array, Array]:
     """What two rules must agree on, and its absolute size: products, and both sides by parts."""
     products = (values[:, None] * values).reshape(-1, *x.shape)
-    found = [*np.einsum("prx,rx->pr", products, w)]
+    totals = [*np.einsum("prx,rx->pr", products, w)]
     sizes = [*np.einsum("prx,rx->pr", np.abs(products), w)]
     absolute = np.einsum("krx,rx->kr", np.abs(values), tilted)
     for weights in (tilted, x * tilted):
-        found += [*np.einsum("krx,rx->kr", values, weights)]
+        totals += [*np.einsum("krx,rx->kr", values, weights)]
         sizes += [*absolute]
-    return np.array(found), np.array(sizes)
+    return np.array(totals), np.array(sizes)
 
 
 def wrong_parts(

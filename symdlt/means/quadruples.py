@@ -114,21 +114,21 @@ def asked_for(samples: ArrayLike | None, count: int) -> Indices | None:
     if samples is None:
         return None
     try:
-        found = np.asarray(samples)
+        rows = np.asarray(samples)
     except ValueError:
-        found = np.array(None)
+        rows = np.array(None)
     if (
-        found.ndim != 2
-        or found.shape[1] != 4
-        or found.dtype.kind not in "iu"
-        or (found.size and not 0 <= found.min() <= found.max() < count)
+        rows.ndim != 2
+        or rows.shape[1] != 4
+        or rows.dtype.kind not in "iu"
+        or (rows.size and not 0 <= rows.min() <= rows.max() < count)
     ):
         raise KernelInputError(
             f"The samples {samples!r} are not quadruples of 0 … {count - 1}. "
             "Each row has the numbers of four samples in K. "
             "Give an array of integers of shape (Q, 4), or nothing for all."
         )
-    return found.astype(np.intp)
+    return rows.astype(np.intp)
 
 
 def quadruples_of(
@@ -156,8 +156,8 @@ def quadruples_of(
     blocks = list(blocks_of(lines, live, wanted, halves))
     efforts = np.cumsum([effort(block) for block in blocks])
     for block, done in zip(blocks, efforts, strict=True):
-        found, accuracy = resolved_means(model, accuracy, block)
-        collect(parts, lines.roots.size, block, found)
+        added, accuracy = resolved_means(model, accuracy, block)
+        collect(parts, lines.roots.size, block, added)
         if after_block is not None:
             after_block(float(done / efforts[-1]))
     count = lines.roots.size
@@ -192,10 +192,10 @@ def everywhere(samples: Indices | None, count: int) -> Mask:
     """Where the quadruples are, in any order."""
     if samples is None:
         return np.ones((count,) * 4, dtype=bool)
-    found = np.zeros((count,) * 4, dtype=bool)
+    mask = np.zeros((count,) * 4, dtype=bool)
     for order in permutations(range(4)):
-        found[tuple(samples[:, order].T)] = True
-    return found
+        mask[tuple(samples[:, order].T)] = True
+    return mask
 
 
 class Halves(NamedTuple):
@@ -219,7 +219,7 @@ class Halves(NamedTuple):
         for sample, at in enumerate(place.tolist()):
             side = int(sample >= half)
             sides[at] = side if sides[at] in (-1, side) else 2
-        return cls({p: frozenset(found) for p, found in pairs.items()}, sides)
+        return cls({p: frozenset(needed) for p, needed in pairs.items()}, sides)
 
     def fit(self, pattern: Pattern, orders: tuple[int, ...], chosen: tuple[int, ...]) -> bool:
         """Whether orders can stand at chosen samples."""
@@ -345,5 +345,5 @@ def sorted_places(pattern: Pattern, places: Indices, count: int) -> Indices:
         stop = start + pattern.count(k)
         digits[:, start:stop].sort(axis=1)
         start = stop
-    found: Indices = np.ravel_multi_index(tuple(digits.T), (count,) * 4)
-    return found
+    numbers: Indices = np.ravel_multi_index(tuple(digits.T), (count,) * 4)
+    return numbers

@@ -56,9 +56,9 @@ def relu_quadruple_means(
         same = [slot for slot in range(4) if slots[slot] == order]
         rows[:, same] = np.sort(rows[:, same], axis=1)
     unique, inverse = np.unique(rows, axis=0, return_inverse=True)
-    found = unique_means(given.rho, ridge(given.rho), slots, unique, left, right)
-    found *= np.prod(given.roots[unique] ** (1.0 - np.array(slots)), axis=1)
-    everywhere: Array = found[inverse.ravel()].reshape((count,) * 4)
+    means = unique_means(given.rho, ridge(given.rho), slots, unique, left, right)
+    means *= np.prod(given.roots[unique] ** (1.0 - np.array(slots)), axis=1)
+    everywhere: Array = means[inverse.ravel()].reshape((count,) * 4)
     return everywhere
 
 
@@ -75,14 +75,14 @@ def dependent_quadruples(K: Array) -> Indices:
     given = correlations(K)
     kept = np.unique(duplicates(given.rho, given.roots))
     rho = given.rho + np.eye(given.roots.size)
-    found = []
+    quadruples = []
     for size in (2, 3, 4):
         chosen = np.array(list(combinations(kept.tolist(), size)), dtype=np.intp).reshape(-1, size)
         parts = rho[chosen[:, :, None], chosen[:, None, :]]
         weak = chosen[np.linalg.eigvalsh(parts)[:, 0] < DEPENDENT]
         fillings = [f for f in combinations_with_replacement(range(size), 4) if len({*f}) == size]
-        found += [weak[:, list(filling)] for filling in fillings]
-    return np.concatenate(found)
+        quadruples += [weak[:, list(filling)] for filling in fillings]
+    return np.concatenate(quadruples)
 
 
 def ridge(rho: Array) -> float:
@@ -95,7 +95,7 @@ def unique_means(
     rho: Array, excess: float, slots: tuple[int, ...], rows: Indices, left: float, right: float
 ) -> Array:
     """The means of quadruples of samples of variance one, by which of them coincide."""
-    found = np.empty(len(rows))
+    means = np.empty(len(rows))
     patterns = (rows[:, :, None] == rows[:, None]).argmax(axis=2)
     for pattern in np.unique(patterns, axis=0):
         those = np.flatnonzero((patterns == pattern).all(axis=1))
@@ -109,8 +109,8 @@ def unique_means(
         ]
         covariance = rho[names[:, :, None], names[:, None, :]].astype(np.longdouble)
         covariance[:, range(len(distinct)), range(len(distinct))] = 1.0 + excess
-        found[those] = pattern_mean(Truncated(covariance), counts, left, right)
-    return found
+        means[those] = pattern_mean(Truncated(covariance), counts, left, right)
+    return means
 
 
 def pattern_mean(

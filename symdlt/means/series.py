@@ -95,7 +95,7 @@ def power_table(square: Array, table: Array) -> None:
 
 
 def series_sums(
-    found: Series, left: list[Array], right: list[Array], square: Array, space: Array, sums: Array
+    used: Series, left: list[Array], right: list[Array], square: Array, space: Array, sums: Array
 ) -> None:
     """The sums over t of the tasks and slopes of all rows, without units, one after the other.
 
@@ -115,10 +115,10 @@ def series_sums(
             np.matmul(one, part.transpose(1, 0, 2), out=here[:, :, None])
 
 
-def means_from(sums: Array, found: Series, pairs: Pairs, tasks: int) -> Array:
+def means_from(sums: Array, used: Series, pairs: Pairs, tasks: int) -> Array:
     """The sums of all tasks for some pairs, from those of the rows, which are given units."""
     given = []
-    for total, (task, first, second, degree) in zip(sums, found.sums, strict=True):
+    for total, (task, first, second, degree) in zip(sums, used.sums, strict=True):
         given.append(task)
         for unit in units_of(pairs, first, second, degree):
             total *= unit

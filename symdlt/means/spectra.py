@@ -139,13 +139,13 @@ def resolved_spectra(
     step = min(step, FIRST_STEP, seen_step(chain, float(roots.max()) ** 2))
     places = few_places(roots)
     while True:
-        found = spectra_at(activation, wanted, roots, most, step, places)
-        if isinstance(found, Spectra):
-            return found
-        if found is None:
+        spectra = spectra_at(activation, wanted, roots, most, step, places)
+        if isinstance(spectra, Spectra):
+            return spectra
+        if spectra is None:
             places = None
         else:
-            step = choose_step(chain, found**2, 2, step / math.sqrt(2.0))
+            step = choose_step(chain, spectra**2, 2, step / math.sqrt(2.0))
 
 
 def few_places(roots: Array) -> Places | None:
@@ -226,12 +226,12 @@ def spectra_at(
     pieces = by_parity(coefficients)
     powers = [0] * len(wanted.used)
     length = series_length(bound, most)
-    found = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
+    spectra = Spectra(step, pieces, powers, diagonals, rows, bound, end, length)
     if places is None:
-        return found
+        return spectra
     if not settled(coefficients, norms, diagonals, places.ends, wanted.tasks):
         return None
-    return found._replace(diagonals=diagonals @ places.spread, spread=places.spread)
+    return spectra._replace(diagonals=diagonals @ places.spread, spread=places.spread)
 
 
 def by_parity(coefficients: Array) -> dict[tuple[int, int], Array]:

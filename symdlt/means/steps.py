@@ -52,11 +52,11 @@ def step_moments(t: Array, s: Array, first: Array, second: Array) -> Moment:
             return delta / first * (inverse / second)
         if high >= 2:
             below = moment(low + 1, high - 1) if p <= q else moment(high - 1, low + 1)
-            found: Array = -(t * (x / y)) * below
+            value: Array = -(t * (x / y)) * below
             if high > 2:
                 last = moment(low, high - 2) if p <= q else moment(high - 2, low)
-                found = found - (high - 2) * (last / y / y)
-            return found
+                value = value - (high - 2) * (last / y / y)
+            return value
         if high == 1:
             flat = np.full_like(t, 0.5 * BELL) if low == 0 else s * (x / (2.0 * math.pi))
             return flat / y

@@ -73,7 +73,7 @@ def strips(count: int, height: int) -> list[Strip]:
 
 def new_strips(count: int, height: int) -> list[Strip]:
     """The rectangles."""
-    found = []
+    strips = []
     corner = triangle(count)
     diagonal = corner.diagonal.tolist()
     for start in range(0, count, height):
@@ -81,8 +81,8 @@ def new_strips(count: int, height: int) -> list[Strip]:
         inside = np.flatnonzero(np.triu(np.ones((end - start, count - start))))
         pairs = slice(diagonal[start], (*diagonal, diagonal[-1] + 1)[end])
         cells = np.ascontiguousarray(corner.cells[start:end, start:])
-        found.append(Strip(slice(start, end), slice(start, count), cells, pairs, inside))
-    return found
+        strips.append(Strip(slice(start, end), slice(start, count), cells, pairs, inside))
+    return strips
 
 
 kept_strips = lru_cache(maxsize=8)(new_strips)

@@ -37,8 +37,8 @@ class Wave(NamedTuple):
     def mean(self, variances: Array, rest: bool) -> Array:
         """<cos(scale z)> or that of cosh, or what it is more than 1."""
         exponent = 0.5 * self.sign * (self.scale * np.sqrt(variances)) ** 2
-        found: Array = np.expm1(exponent) if rest else np.exp(exponent)
-        return found
+        grown: Array = np.expm1(exponent) if rest else np.exp(exponent)
+        return grown
 
 
 def waves(circular: Iterable[WaveRow], hyperbolic: Iterable[WaveRow]) -> list[Wave]:
@@ -50,16 +50,16 @@ def wave_means(
     c: Array, one: Array, two: Array, orders: Tasks, terms: Sequence[Wave]
 ) -> list[Array]:
     """Means for the sum of all terms, each less its value at zero."""
-    found = [np.zeros_like(c) for _ in orders]
+    totals = [np.zeros_like(c) for _ in orders]
     for first, second in product(terms, terms):
         pair = WavePair(c, one, two, first, second)
-        for total, (a, b) in zip(found, orders, strict=True):
+        for total, (a, b) in zip(totals, orders, strict=True):
             f, g = first.derivative(a), second.derivative(b)
             if f.odd * g.odd:
                 total += (f.odd * g.odd) * pair.odd
             if f.even * g.even:
                 total += (f.even * g.even) * pair.even(a == 0, b == 0)
-    return found
+    return totals
 
 
 class WavePair:
@@ -104,8 +104,8 @@ def grown(c: Array, one: Array, two: Array, first: Wave, second: Wave) -> Array:
     k, n, sign = first.scale, second.scale, first.sign
     if max(one.max() * k * k, two.max() * n * n) <= EXACT:
         cross = (sign * abs(k * n)) * np.abs(c)
-        found: Array = np.exp((0.5 * sign) * ((k * k * one + cross) + (n * n * two + cross)))
-        return found
+        product: Array = np.exp((0.5 * sign) * ((k * k * one + cross) + (n * n * two + cross)))
+        return product
     high, low = square_of_sum(k, n, float(sign), c, one, two)
     return np.exp(0.5 * sign * high) * (1.0 + 0.5 * sign * low)
 

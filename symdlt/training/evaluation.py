@@ -64,13 +64,13 @@ class Training:
             For the name of what moves the outputs, an array over test samples, then neurons:
             (N, n_L) for one output, (N, N, n_L, n_L) for two.
         """
-        found: dict[str, Array] = {}
+        values: dict[str, Array] = {}
         for moving in product(responses(), repeat=outputs):
             if sum(response.power for response in moving) <= MOST_POWER:
                 value = self.part(moving, order, self.statistics.propagator)
                 name = max(moving, key=lambda response: response.power).name
-                found[name] = found.get(name, 0.0) + value
-        return found
+                values[name] = values.get(name, 0.0) + value
+        return values
 
     def observable(self, tree: Forest) -> Array:
         """The 1/n correction of the mean of an NTK or dNTK in the course of training.
@@ -182,18 +182,18 @@ class Training:
         for place, letter in enumerate(shape.rest):
             if letter in AXES:
                 rest = _rotated(rest, place, statistics.basis[:, : statistics.train])
-        tensor, found = statistics.tensors[shape.tensor], result
+        tensor, letters = statistics.tensors[shape.tensor], result
         operands: list[tuple[Array, str]] = []
         for letter, final in zip(OUTPUTS, FINAL, strict=True):
             if letter in shape.axes:
-                found = found.replace(final, letter)
+                letters = letters.replace(final, letter)
                 if letter in shape.rest:
                     tensor = _rotated(tensor, shape.axes.index(letter), statistics.basis.T)
                     operands.append((carrier, final + letter))
                 else:
                     operands.append((carrier @ statistics.basis.T, final + letter))
-        joined = _by_blocks(tensor, shape.axes, np.ascontiguousarray(rest), shape.rest, found)
-        return _einsum([(joined, found), *operands], result)
+        joined = _by_blocks(tensor, shape.axes, np.ascontiguousarray(rest), shape.rest, letters)
+        return _einsum([(joined, letters), *operands], result)
 
 
 def _by_blocks(tensor: Array, axes: str, rest: Array, subscripts: str, result: str) -> Array:
@@ -220,5 +220,5 @@ def _rotated(array: Array, axis: int, matrix: Array) -> Array:
 def _einsum(operands: list[tuple[Array, str]], result: str) -> Array:
     subscripts = ",".join(letters for _, letters in operands)
     arrays = [array for array, _ in operands]
-    found: Array = np.einsum(f"{subscripts}->{result}", *arrays, optimize="greedy")
-    return found
+    total: Array = np.einsum(f"{subscripts}->{result}", *arrays, optimize="greedy")
+    return total

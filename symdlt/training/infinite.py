@@ -61,13 +61,13 @@ def predict_infinite(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     try:
-        found = propagate(net, data, ["G", "H"])
+        kernels = propagate(net, data, ["G", "H"])
     except ActivationError as reason:
         raise TrainingError(
             f"Training at infinite width cannot be predicted. {reason} For the kernel of features "
             "that are not trained, give 0 for the learning rates below the last layer."
         ) from reason
-    return predict_kernel(found["H"][-1], targets, found["G"][-1], algorithm, ridge=ridge)
+    return predict_kernel(kernels["H"][-1], targets, kernels["G"][-1], algorithm, ridge=ridge)
 
 
 def predict_kernel(

@@ -108,11 +108,11 @@ def _draw_networks(
             f"an output of each network for each of the {len(places)} samples: (networks, N), or "
             "(networks, N, n_L). Give for instance what `train_network` returns for each, stacked."
         )
-    found = networks[:, :, output]
+    outputs = networks[:, :, output]
     drawn.errorbar(
         places,
-        found.mean(axis=0),
-        found.std(axis=0),
+        outputs.mean(axis=0),
+        outputs.std(axis=0),
         fmt="o",
         mfc="none",
         color=COLORS[1],

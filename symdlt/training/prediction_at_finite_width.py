@@ -76,8 +76,8 @@ def predict(
     """
     require(covariance, bool, "True or False", "Give False for the mean only.")
     problem = checked(net, x_train, y_train, x_test, algorithm, ridge)
-    found = propagate(net, problem.data, ("G", "H"), executor=executor, progress=progress)
-    statistics = problem.statistics({name: array[-1] for name, array in found.tensors.items()})
+    kernels = propagate(net, problem.data, ("G", "H"), executor=executor, progress=progress)
+    statistics = problem.statistics({name: array[-1] for name, array in kernels.tensors.items()})
     infinite = predict_kernel(
         statistics.tensors["H"],
         problem.targets,
@@ -252,8 +252,8 @@ def trainings(
         (*range(train), *(train + sample for sample in dict.fromkeys((*one, *other))))
         for one, other in pairs
     ]
-    found = final_tensors(problem.net, problem.data, names, sets, train, most, executor, progress)
-    for tensors in found:
+    final = final_tensors(problem.net, problem.data, names, sets, train, most, executor, progress)
+    for tensors in final:
         statistics = problem.statistics(tensors)
         yield Training(statistics, problem.targets.T @ statistics.spectrum[1], problem.algorithm)
 

@@ -123,10 +123,8 @@ def moved(observable: Forest) -> tuple[Response, ...]:
         normal, renamed = _normal(tree, fixed, chain)
         chains.setdefault(normal, []).append(renamed)
     return tuple(
-        Response(tree, fixed, (), tuple(range(fixed, tree.vertices)), _merged(found))
-        for tree, found in sorted(
-            chains.items(), key=lambda item: (item[0].vertices, item[0].edges)
-        )
+        Response(tree, fixed, (), tuple(range(fixed, tree.vertices)), _merged(ways))
+        for tree, ways in sorted(chains.items(), key=lambda item: (item[0].vertices, item[0].edges))
     )
 
 

@@ -78,8 +78,8 @@ def solve_positive(matrix: Array, right: Array) -> Array:
     ends = root.diagonal()
     if not ends.min() > SINGULAR**0.5 * ends.max():
         raise TrainingError(singular(matrix, np.linalg.eigvalsh(matrix)))
-    found: Array = np.linalg.solve(matrix, right)
-    return found
+    solution: Array = np.linalg.solve(matrix, right)
+    return solution
 
 
 def singular(matrix: Array, values: Array) -> str:

@@ -52,9 +52,9 @@ def _product(recursion: Recursion, matching: Matching, use: Conventions) -> Prod
     rank = {label: k for k, label in enumerate(labels)}
     edges = tuple(sorted(_edge(correlator.labels, edge) for edge in correlator.forest.edges))
     own = {_edge(correlator.labels, pair) for pair in correlator.matching} == set(matching)
-    found, samples = (correlator, correlator.labels)
+    shifted, samples = (correlator, correlator.labels)
     if not own:
-        found, samples = place(
+        shifted, samples = place(
             len(labels),
             tuple((rank[u], rank[v]) for u, v in edges),
             tuple((rank[u], rank[v]) for u, v in matching),
@@ -62,7 +62,7 @@ def _product(recursion: Recursion, matching: Matching, use: Conventions) -> Prod
         )
     shown = None if recursion.single_input else samples
     pieces = [
-        product_text((*_over_width(s), tensor_text(found, s, shown, r"\ell", use)))
+        product_text((*_over_width(s), tensor_text(shifted, s, shown, r"\ell", use)))
         for s in range(recursion.piece + 1)
     ]
     tensor = pieces[0] if len(pieces) == 1 else rf"\left({' + '.join(pieces)}\right)"

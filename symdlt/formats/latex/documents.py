@@ -184,7 +184,7 @@ def _display(body: str, use: Conventions, label: str = "") -> str:
 
 def _prose(text: str, use: Conventions) -> str:
     """A text with letters of the user in its formulas."""
-    return re.sub(r"\$[^$]+\$", lambda found: renamed(found[0], use), text)
+    return re.sub(r"\$[^$]+\$", lambda match: renamed(match[0], use), text)
 
 
 def _recursions(what: Recursion | RecursionSystem) -> tuple[Recursion, ...]:

@@ -186,7 +186,7 @@ class Conventions:
 def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:
     """Letters of users by name, refused if they would do more than stand there."""
     pairs = given.items() if isinstance(given, Mapping) else given
-    found = []
+    letters = []
     listed: list[object] = list(pairs) if isinstance(pairs, Iterable) else [given]
     for pair in listed:
         name, text = pair if isinstance(pair, tuple) and len(pair) == 2 else (given, None)
@@ -207,8 +207,8 @@ def _checked_letters(given: object) -> tuple[tuple[str, str], ...]:
                 "symbols have letters of your own: sigma, z, n, C_W, lambda_b, V and the like."
                 f"{hint}"
             )
-        found.append((name, str(text)))
-    return tuple(sorted(found))
+        letters.append((name, str(text)))
+    return tuple(sorted(letters))
 
 
 def _is_balanced(text: str) -> bool:
@@ -237,15 +237,15 @@ def renamed(latex: str, use: Conventions) -> str:
     ends = (start + word for start, word in zip(starts, braced, strict=True))
     pattern = rf"(?:{'|'.join(ends)})(?![A-Za-z])"
 
-    def replaced(found: re.Match[str]) -> str:
-        text = written[re.sub("[{}]", "", found[1])]
+    def replaced(match: re.Match[str]) -> str:
+        text = written[re.sub("[{}]", "", match[1])]
         if "^" not in text and "_" not in text:
-            return text + (found[2] or "")
+            return text + (match[2] or "")
         raised = re.fullmatch(r"(.*)\^(?:(\d)|\{(\d+)\})", text)
-        if raised and found[2] and "^" not in raised[1]:
+        if raised and match[2] and "^" not in raised[1]:
             own = int(raised[2] or raised[3])
-            return f"{raised[1]}^{{{own * int(found[2][2:-1])}}}"
-        return rf"\left({text}\right){found[2]}" if found[2] else f"{{{text}}}"
+            return f"{raised[1]}^{{{own * int(match[2][2:-1])}}}"
+        return rf"\left({text}\right){match[2]}" if match[2] else f"{{{text}}}"
 
     return re.sub(rf"({pattern})(\^\{{\d+\}})?", replaced, latex)
 

@@ -81,12 +81,12 @@ def _dummies(term: RecursionTerm, recursion: Recursion, use: Conventions) -> Dum
     """
     if recursion.form == "derivative" or recursion.single_input:
         return {}
-    found = list(dict.fromkeys(s for b in term.brackets for s in b.inserted))
-    count = len(found)
+    inserted = list(dict.fromkeys(s for b in term.brackets for s in b.inserted))
+    count = len(inserted)
     if not use.sample:
-        return {dummy: (-1 - k, -1 - count - k) for k, dummy in enumerate(found)}
+        return {dummy: (-1 - k, -1 - count - k) for k, dummy in enumerate(inserted)}
     start = max(recursion.samples) + 1
-    return {dummy: (start + k, start + count + k) for k, dummy in enumerate(found)}
+    return {dummy: (start + k, start + count + k) for k, dummy in enumerate(inserted)}
 
 
 def _sum(dummies: Dummies, use: Conventions) -> str:

@@ -65,15 +65,15 @@ def closed_pieces(node: Node) -> tuple[ClosedPiece, ...]:
     """
     parts = pieces(node)
     ends = [part.start for part in parts] + [sp.oo]
-    found = []
+    closed = []
     for part, (left, right) in zip(parts, pairwise(ends), strict=True):
         terms = tuple(_terms(expression(part.node)))
         cut = left != -sp.oo or right != sp.oo
         for term in terms:
             if cut and (term.erf or not _real(term.rate)):
                 _refuse("erf, sin or cos on a part of the line has none in erf and exp")
-        found.append(ClosedPiece(left, right, terms))
-    return tuple(found)
+        closed.append(ClosedPiece(left, right, terms))
+    return tuple(closed)
 
 
 def mean_of_one(function: Sequence[ClosedPiece], m: sp.Expr, v: sp.Expr) -> sp.Expr:

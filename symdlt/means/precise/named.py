@@ -156,11 +156,11 @@ def _exact(what: str, given: object) -> sp.Expr:
         if text.isidentifier() and text not in NAMES:
             return sp.Symbol(text)
         try:
-            found = expression(parse(text))
+            number = expression(parse(text))
         except ActivationError:
-            found = None
-        if found is not None and found.is_finite and not found.free_symbols:
-            return found
+            number = None
+        if number is not None and number.is_finite and not number.free_symbols:
+            return number
     elif isinstance(given, bool):
         pass
     elif isinstance(given, Integral | Rational):
@@ -200,11 +200,11 @@ def _formula(nodes: list[Node], means: list[sp.Expr], entries: Entries) -> sp.Ex
         K[1] = sp.Dummy("c", real=True)
     functions = [closed_pieces(node) for node in nodes]
     if len(nodes) == 1:
-        found = mean_of_one(functions[0], m[0], K[0])
+        mean = mean_of_one(functions[0], m[0], K[0])
     else:
-        found = mean_of_two((functions[0], functions[1]), (m[0], m[1]), (K[0], K[1], K[2]))
+        mean = mean_of_two((functions[0], functions[1]), (m[0], m[1]), (K[0], K[1], K[2]))
     given = dict(zip([*m, *K], [*means, *entries], strict=True))
-    return tidy(found).subs(given)
+    return tidy(mean).subs(given)
 
 
 def _value(
@@ -253,8 +253,8 @@ def _of_one(node: Node, mean: sp.Expr, variance: sp.Expr, digits: int) -> float 
         check_poles(smooth(shifted))
         function = expression(shifted)
         odd = function == -function.subs(Z, -Z)
-        found = sp.Integer(0) if odd else one_sample(shifted, variance, digits)
-        return float(found) if digits <= DOUBLE else rounded(found, digits)
+        value = sp.Integer(0) if odd else one_sample(shifted, variance, digits)
+        return float(value) if digits <= DOUBLE else rounded(value, digits)
 
 
 def _node(number: sp.Expr) -> Node:
