@@ -13,10 +13,10 @@ import numpy as np
 
 from symdlt.definitions import INPUT, Correlator
 from symdlt.errors import LayerError
-from symdlt.networks.fluctuations import Fluctuations, total
+from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first, subsets
 from symdlt.networks.site_functions import Vertex, at_vertex, fields_at, product_of, with_edges
-from symdlt.networks.site_means import LEGS, ONE, ZERO, Array
+from symdlt.networks.site_means import LEGS, ONE, ZERO, Array, Part
 
 
 class Corrections:
@@ -60,7 +60,7 @@ class Corrections:
         for pair, c in pairs:
             own = partial(response.noise, average.along(*pair))
             met = response.moves.of_pair(_on_other_side(pair), edges, own)
-            parts.append((c, _at_one_position(met)))
+            parts.append((c, _at_one_position(met), None))
         for first, c in pairs:
             for second, d in pairs:
                 twice, _ = response.function(average.along(*first, *second))
@@ -69,8 +69,8 @@ class Corrections:
                     both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
                         factor = response.half * c * d
-                        parts.append((factor, response.means.mean(changed) * both))
-        return total([*parts, *self._blocks(average, edges)])
+                        parts.append((factor, response.means.mean(changed) * both, None))
+        return response.means.total([*parts, *self._blocks(average, edges)])
 
     def _both(self, first: Pair, second: Pair, edges: Edges) -> Array:
         """The covariance of two δQ of neurons at the same position."""
@@ -84,7 +84,7 @@ class Corrections:
         )
         return _at_one_position(found)
 
-    def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[tuple[float, Array]]:
+    def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[Part]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
         terms, _ = self.response.function(average)
         read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
@@ -124,6 +124,7 @@ class Corrections:
                             yield (
                                 factor,
                                 self.response.means.mean(slope) * self.response.means.mean(size),
+                                None,
                             )
 
     def _streams(self) -> list[dict[int, float]]:

@@ -20,7 +20,7 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
@@ -31,9 +31,9 @@ from symdlt.definitions import (
     INPUT,
     LAYER_NORM,
     Correlator,
-    Function,
 )
 from symdlt.networks.moves import Moves, OfNoise, OfPair
+from symdlt.networks.reasons import KeptPair, OwnNoise, ReadAverage, SameNeuron, SlopeOf
 from symdlt.networks.site_averages import (
     MEAN,
     OUTPUT,
@@ -42,6 +42,7 @@ from symdlt.networks.site_averages import (
     Pair,
     SiteAverage,
     Slope,
+    function_of,
     joining,
     later_first,
     subsets,
@@ -49,14 +50,12 @@ from symdlt.networks.site_averages import (
 from symdlt.networks.site_functions import (
     Terms,
     Vertex,
-    at_vertex,
-    derivative,
     fields_at,
     product_of,
     with_edges,
 )
 from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO, Array
+from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO, Array, Part
 
 
 class Fluctuations:
@@ -146,10 +145,11 @@ class Fluctuations:
                 lambda pair, rest: self.both(pair, right, rest),
                 lambda average, rest: self.noise(average, right, rest),
             )
-            self.known[key] = total([(1, found), *self._orthogonal(left, right, edges)])
+            parts = [(1, found, None), *self._orthogonal(left, right, edges)]
+            self.known[key] = self.means.total(parts)
         return self.known[key]
 
-    def _orthogonal(self, left: Pair, right: Pair, edges: Edges) -> Iterator[tuple[float, Array]]:
+    def _orthogonal(self, left: Pair, right: Pair, edges: Edges) -> Iterator[Part]:
         r"""What orthogonal weights add between two neurons, $-(S_{ux}S_{vy} + S_{uy}S_{vx})/n$.
 
         For Haar measure of n rows and columns, $i ≠ k$, $E[O_{ia}O_{ib}O_{kc}O_{kd}]$ is
@@ -166,7 +166,7 @@ class Fluctuations:
                         self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
                         for ends, moved in zip(pairs, inside, strict=True)
                     )
-                    yield -1 / max(branch.shape), one * other
+                    yield -1 / max(branch.shape), one * other, None
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
@@ -199,24 +199,27 @@ class Fluctuations:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
         one, kept = self.program.fields[field], self._kept(field, u)
-        if field != other:
-            parts = [(c, of_pair(((k, u), (other, v)), edges)) for c, k in kept]
-            return total([*parts, *self._rescaled(pair, edges, of_pair, of_noise)])
-        again = self._kept(field, v)
-        parts = [(c * d, of_pair(((k, u), (m, v)), edges)) for c, k in kept for d, m in again]
-        for legs in (pair, pair[::-1]):
+        lower = [(c, ((k, u), (other, v))) for c, k in kept]
+        if field == other:
+            again = self._kept(field, v)
+            lower = [(c * d, ((k, u), (m, v))) for c, k in kept for d, m in again]
+        parts: list[Part] = [
+            (c, of_pair(below, edges), KeptPair(pair, below)) for c, below in lower
+        ]
+        for legs in (pair, pair[::-1]) if field == other else (pair,):
             parts += self._rescaled(legs, edges, of_pair, of_noise)
         edge = joining(u, v)
-        for number, branch in enumerate(one.branches):
+        for number, branch in enumerate(one.branches) if field == other else ():
             if branch.site == INPUT:
                 continue
             for average, read in self.moves.averages(field, number, (u, v)):
                 change = self._change(average, edges, of_pair, of_noise)
-                parts.append((branch.variance, read(change)))
+                reason = ReadAverage(pair, number, average, False)
+                parts.append((branch.variance, read(change), reason))
                 if edge <= edges and edge:
                     change = self._change(average, edges - edge, of_pair, of_noise)
-                    parts.append((branch.rate, read(change)))
-        return total(parts)
+                    parts.append((branch.rate, read(change), reason._replace(fresh=True)))
+        return self.means.total(parts)
 
     def _kept(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         """The fields that a field keeps, and their factors at a vertex."""
@@ -229,7 +232,7 @@ class Fluctuations:
 
     def _rescaled(
         self, pair: Pair, edges: Edges, of_pair: OfPair, of_noise: OfNoise
-    ) -> Iterator[tuple[Array, Array]]:
+    ) -> Iterator[Part]:
         r"""What the scale $c = r^{-1/2}$ of a normalised field adds, $δc = -\frac12c^3\,δM(zz)$."""
         (field, u), (other, v) = pair
         if field not in self.scales:
@@ -241,7 +244,7 @@ class Fluctuations:
             factor = self._scale(field, u) ** 3 * joint
             length = SiteAverage((below, OUTPUT), (u, u))
             change = self._change(length, edges - inside, of_pair, of_noise)
-            yield -self.half * factor, change
+            yield -self.half * factor, change, None
 
     def _shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
@@ -256,9 +259,9 @@ class Fluctuations:
         self, average: SiteAverage, edges: Edges, of_pair: OfPair, of_noise: OfNoise
     ) -> Array:
         """The covariance of δM with something: of its noise, and of its response."""
-        parts = [
-            (1, self.moves.at_base(average, edges, of_noise)),
-            (1, self._response(average, edges, of_pair)),
+        parts: list[Part] = [
+            (1, self.moves.at_base(average, edges, of_noise), OwnNoise(average)),
+            (1, self._response(average, edges, of_pair), None),
         ]
         terms, _ = self.function(average)
         for leg in self._legs(average, terms):
@@ -268,8 +271,8 @@ class Fluctuations:
                     mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
                     change = self.moves.at_base(mean, edges - inside, of_noise)
                     if change is not ZERO and (moved := with_edges(slope, inside)):
-                        parts.append((factor, self.means.mean(moved) * change))
-        return total(parts)
+                        parts.append((factor, self.means.mean(moved) * change, None))
+        return self.means.total(parts)
 
     def _response(self, average: SiteAverage, edges: Edges, of_pair: OfPair) -> Array:
         """What an average takes from the covariances of the fields that it reads."""
@@ -285,8 +288,8 @@ class Fluctuations:
                 self.means.mean(slope.terms)
             elif key not in self.responses:
                 self.responses[key] = self.means.mean(slope.terms)
-            parts.append((1, self.responses.get(key, ONE) * change))
-        return total(parts)
+            parts.append((self.responses.get(key, ONE), change, SlopeOf(average, slope)))
+        return self.means.total(parts)
 
     def _slopes(self, average: SiteAverage) -> list[Slope]:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
@@ -319,35 +322,23 @@ class Fluctuations:
             return ZERO
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
-            found = self.means.mean(with_edges(product_of(first, second), sorted(edges)))
+            both = self.means.mean(with_edges(product_of(first, second), sorted(edges)))
+            parts: list[Part] = [(1, both, SameNeuron(left, right, False))]
             for chosen in subsets(edges):
                 rest = edges - chosen
                 if all({*e} <= ours for e in chosen) and all({*e} <= theirs for e in rest):
-                    found = found - self.means.mean(
-                        with_edges(first, sorted(chosen))
-                    ) * self.means.mean(with_edges(second, sorted(rest)))
-            self.known[key] = found / self.widths[site]
+                    apart = self.means.mean(with_edges(first, sorted(chosen)))
+                    apart = apart * self.means.mean(with_edges(second, sorted(rest)))
+                    parts.append((-1, apart, SameNeuron(left, right, True)))
+            self.known[key] = self.means.total(parts) / self.widths[site]
         return self.known[key]
 
     def function(self, average: SiteAverage) -> tuple[Terms, int | None]:
         """The product at two vertices that is averaged, and its site."""
         if average in self.functions:
             return self.functions[average]
-        field, number = average.read
-        if number in (OUTPUT, MEAN):
-            function: Function = ((1, ((field, None, 0),)),)
-            site: int | None = self.program.fields[field].site
-        else:
-            branch = self.program.fields[field].branches[number]
-            function, site = branch.function, branch.site
-        u, v = average.vertices
-        terms = at_vertex(function, u)
-        if number != MEAN:
-            terms = product_of(terms, at_vertex(function, v))
-        for of, vertex in average.legs:
-            terms = derivative(terms, vertex, of)
-        self.functions[average] = terms, site
-        return terms, site
+        self.functions[average] = function_of(self.program, average)
+        return self.functions[average]
 
 
 class _Planned(dict[object, Array]):
@@ -361,13 +352,3 @@ class _Planned(dict[object, Array]):
 
     def __missing__(self, key: object) -> Array:
         return self.below[key]
-
-
-def total(parts: Iterable[tuple[Any, Array]]) -> Array:
-    """The sum of multiples; `ZERO` itself if all of them vanish by the structure of the network."""
-    kept = [
-        factor * array
-        for factor, array in parts
-        if array is not ZERO and (isinstance(factor, np.ndarray) or factor)
-    ]
-    return sum(kept[1:], kept[0]) if kept else ZERO

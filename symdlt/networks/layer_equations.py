@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.names import GREEK
+from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Correlator, Layer, Stack, read_layer_definition, tensor
 from symdlt.errors import SchemaError, require
+from symdlt.networks.accounts import Account
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -28,16 +30,30 @@ class LayerEquation:
     Attributes:
         name: what stands on the left, for instance V_1234[l+1].
         polynomial: the right side, whose symbols are named as they are printed.
+        account: how it was made, if that was recorded.
     """
 
     name: str
     polynomial: Polynomial
+    account: Account | None = field(default=None, compare=False, repr=False)
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms as text, fresh sources first."""
-        found = [_term(number, monomial) for monomial, number in self.polynomial.terms]
-        return tuple(text for _, text in sorted(found))
+        return tuple(text for _, text, _ in self._sorted)
+
+    @property
+    def products(self) -> tuple[Polynomial, ...]:
+        """The terms, in the same order."""
+        return tuple(product for _, _, product in self._sorted)
+
+    @property
+    def _sorted(self) -> list[tuple[tuple[object, ...], str, Polynomial]]:
+        terms = [
+            (n, monomial, Polynomial(((monomial, n),))) for monomial, n in self.polynomial.terms
+        ]
+        found = [(_key(monomial), term_text(n, monomial), term) for n, monomial, term in terms]
+        return sorted(found, key=lambda each: each[:2])
 
     def to_sympy(self) -> sp.Expr:
         """The right side in SymPy."""
@@ -183,22 +199,41 @@ def _read_equation(entry: dict[str, Any]) -> LayerEquation:
     return LayerEquation(entry["name"], total)
 
 
-def _term(
-    number: int | Fraction, monomial: tuple[tuple[str, int], ...]
-) -> tuple[tuple[object, ...], str]:
-    """A term as text, and where it is sorted."""
-    texts = [(_rank(name), name, power) for name, power in monomial]
-    texts.sort(key=lambda each: (each[0], _samples(each[1]) if each[0] == 2 else "", each[1]))
+def term_text(number: int | Fraction, monomial: Monomial) -> str:
+    """A term as text: its number, widths, constants, means and tensors.
+
+    >>> term_text(Fraction(-1, 2), (("C_W", 2), ("n", 1), ("n'", -1)))
+    "-1/2 (n/n') C_W^2"
+    """
+    texts = _ranked(monomial)
     above = [f"{b}^{p}" if p > 1 else b for r, b, p in texts if r == 0 and p > 0]
     below = [f"{b}^{-p}" if p < -1 else b for r, b, p in texts if r == 0 and p < 0]
     ratio = ["/".join([" ".join(above) or "1", *below])] if above or below else []
-    others = [f"{b}^{p}" if p != 1 else b for r, b, p in texts if r > 0]
     parts = [str(abs(number))] if abs(number) != 1 else []
-    parts += [f"({text})" for text in ratio] + others
+    parts += [f"({text})" for text in ratio] + _others(texts)
+    return ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def _key(monomial: Monomial) -> tuple[object, ...]:
+    """Where a term is sorted."""
+    texts = _ranked(monomial)
     tensors = sum(r == 3 for r, _, _ in texts)
     brackets = sum(r == 2 for r, _, _ in texts)
-    key = ("n'" in below, tensors, [t for t in texts if t[0] == 3], brackets, others)
-    return key, ("-" if number < 0 else "") + (" ".join(parts) or "1")
+    older = any(b == "n'" and p < 0 for _, b, p in texts)
+    return older, tensors, [t for t in texts if t[0] == 3], brackets, _others(texts)
+
+
+def _ranked(monomial: Monomial) -> list[tuple[int, str, int]]:
+    """The factors in the order in which they are written."""
+    texts = [(_rank(name), name, power) for name, power in monomial]
+    return sorted(
+        texts, key=lambda each: (each[0], _samples(each[1]) if each[0] == 2 else "", each[1])
+    )
+
+
+def _others(texts: list[tuple[int, str, int]]) -> list[str]:
+    """All factors but widths."""
+    return [f"{b}^{p}" if p != 1 else b for r, b, p in texts if r > 0]
 
 
 def _samples(bracket: str) -> str:

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from symdlt.networks.site_functions import Edge, Terms, Vertex
+from symdlt.definitions import Function, Program
+from symdlt.networks.site_functions import (
+    Edge,
+    Terms,
+    Vertex,
+    at_vertex,
+    derivative,
+    product_of,
+)
 
 Edges = frozenset[Edge]
 Leg = tuple[int, Vertex]  # a field at a vertex
@@ -64,3 +72,21 @@ def later_first(pair: Pair) -> Pair:
     """The leg with the later field first."""
     first, second = pair
     return (first, second) if first >= second else (second, first)
+
+
+def function_of(program: Program, average: SiteAverage) -> tuple[Terms, int | None]:
+    """The product at two vertices that is averaged, and its site."""
+    field, number = average.read
+    if number in (OUTPUT, MEAN):
+        function: Function = ((1, ((field, None, 0),)),)
+        site: int | None = program.fields[field].site
+    else:
+        branch = program.fields[field].branches[number]
+        function, site = branch.function, branch.site
+    u, v = average.vertices
+    terms = at_vertex(function, u)
+    if number != MEAN:
+        terms = product_of(terms, at_vertex(function, v))
+    for of, vertex in average.legs:
+        terms = derivative(terms, vertex, of)
+    return terms, site

@@ -10,6 +10,7 @@ import numpy as np
 from symdlt.definitions import INPUT, Function, Program, ProgramBranch, ProgramField
 from symdlt.errors import LayerError
 from symdlt.networks.positions import read_covariance
+from symdlt.networks.reasons import BIASES, KEPT, KernelOf
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import LEGS, SIDES, Array, SiteMeans
 
@@ -49,23 +50,41 @@ class SiteKernels:
             self.scales[field] = self._scale(one, variances)
             kept = [(self.scales[field][..., None], below)]
         for g in (g for g in range(field) if fields[g].site == one.site and kept):
-            zero = self._filled(field, 0)
-            means.kernels[field, g] = sum((c * means.kernel(k, g) for c, k in kept), zero)
-            means.ntks[field, g] = sum((c * means.ntk(k, g) for c, k in kept), zero)
-        kernel = self._filled(field, sum(bias.variance for bias in one.biases))
-        ntk = self._filled(field, sum(bias.rate for bias in one.biases))
+            passed = [(c, means.kernel(k, g), KernelOf(field, KEPT, False)) for c, k in kept]
+            moved = [(c, means.ntk(k, g), KernelOf(field, KEPT, True)) for c, k in kept]
+            means.kernels[field, g] = self._total(field, passed)
+            means.ntks[field, g] = self._total(field, moved)
+        ones = self._filled(field, 1)
+        kernel = [(bias.variance, ones, KernelOf(field, BIASES, False)) for bias in one.biases]
+        ntk = [(bias.rate, ones, KernelOf(field, BIASES, True, True)) for bias in one.biases]
         for c, k in kept:
             for d, m in kept:
                 both = c * _turned(d)
-                kernel += both * means.kernel(k, m)
-                ntk += both * means.ntk(k, m)
+                kernel.append((both, means.kernel(k, m), KernelOf(field, KEPT, False)))
+                ntk.append((both, means.ntk(k, m), KernelOf(field, KEPT, True)))
         for number, branch in enumerate(one.branches):
-            average, moved = (self._read(branch, one) for one in self._leading(branch))
-            self.drawn[field, number] = branch.variance * average, branch.variance * moved
-            kernel += branch.variance * average
-            ntk += branch.rate * average + branch.variance * moved
-        means.kernels[field, field] = self.half * (kernel + _turned(kernel))
-        means.ntks[field, field] = self.half * (ntk + _turned(ntk))
+            average, change = (self._read(branch, each) for each in self._leading(branch))
+            self.drawn[field, number] = branch.variance * average, branch.variance * change
+            kernel.append((branch.variance, average, KernelOf(field, number, False)))
+            ntk.append((branch.rate, average, KernelOf(field, number, True, True)))
+            ntk.append((branch.variance, change, KernelOf(field, number, True)))
+        means.kernels[field, field] = self.evened(self._total(field, kernel))
+        means.ntks[field, field] = self.evened(self._total(field, ntk))
+
+    def _total(self, field: int, parts: list[tuple[Any, Array, KernelOf]]) -> Array:
+        """The sum of all parts of a kernel or an NTK."""
+        return sum((self.told(*part) for part in parts), self._filled(field, 0))
+
+    def told(self, factor: Any, covariance: Array, reason: KernelOf) -> Array:
+        """A part of a kernel or an NTK, and why it is there; numbers have no use for that."""
+        del reason
+        part: Array = factor * covariance
+        return part
+
+    def evened(self, covariance: Array) -> Array:
+        """A symmetric matrix that rounding has made uneven."""
+        even: Array = self.half * (covariance + _turned(covariance))
+        return even
 
     def _filled(self, field: int, number: Any) -> Array:
         """One number for all samples and positions of a field."""

@@ -10,9 +10,10 @@ mean.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,11 @@ from symdlt.definitions import Grid
 from symdlt.errors import LayerError
 from symdlt.means import Function, LayerMeans, SmoothMeans
 from symdlt.networks.positions import sums
+from symdlt.networks.reasons import EdgeBelow, FieldMeets, Reason
 from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
 
 Array = NDArray[np.float64]
+Part: TypeAlias = tuple[Any, Array, Reason | None]  # a factor, what it multiplies, and why
 Fields = tuple[int, ...]
 Orders = tuple[int, ...]
 Names = tuple[str, ...]
@@ -98,10 +101,26 @@ class SiteMeans:
             if key not in self.found:
                 value = self._product(factors)
                 for f, u, g, v in links:
-                    value = value * self.on_axes(self.ntk(f, g), u, v, f)
+                    known = self.on_axes(self.ntk(f, g), u, v, f)
+                    value = self.told(value, known, EdgeBelow(((f, u), (g, v))))
                 self.found[key] = value
             total = total + number * self.found[key]
         return total
+
+    def told(self, factor: Any, array: Array, reason: Reason | None) -> Array:
+        """A part of a mean or a covariance, and why; numbers have no use for that."""
+        del reason
+        part: Array = factor * array
+        return part
+
+    def total(self, parts: Iterable[Part]) -> Array:
+        """The sum of parts; `ZERO` itself if all vanish by the structure of the network."""
+        kept = [
+            self.told(factor, array, reason)
+            for factor, array, reason in parts
+            if array is not ZERO and (isinstance(factor, np.ndarray) or factor)
+        ]
+        return sum(kept[1:], kept[0]) if kept else ZERO
 
     def settle(self) -> None:
         """Find the means that were noted."""
@@ -181,7 +200,8 @@ class SiteMeans:
             for (left, _), number in derivative({(rest, ()): 1}, u, g).items():
                 mean = self._product(left)
                 joint = self.on_axes(self.kernel(field, g), vertex, u, field)
-                total = total + number * joint * mean
+                reason = FieldMeets(((field, vertex), (g, u)))
+                total = total + self.told(number * mean, joint, reason)
         return total
 
     def _independent(self, factors: tuple[VertexFactor, ...]) -> list[list[VertexFactor]]:

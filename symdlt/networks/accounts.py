@@ -1,0 +1,152 @@
+"""Sums of products that remember how they were made: the numbers of a derivation with an account.
+
+An `Account` is added and multiplied as a polynomial is. Its terms are words, one letter after the
+other: the factors that were multiplied, and the reasons that were noted between them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from symdlt.algebra import Polynomial
+from symdlt.algebra.polynomial import Monomial, gather
+
+Letter: TypeAlias = str | Polynomial  # a reason, or a factor that is one product
+Word: TypeAlias = tuple[Letter, ...]
+Value: TypeAlias = "Account | Polynomial | Fraction | int"
+UNIT = Polynomial.number(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a derivation.
+
+    Attributes:
+        reason: what is done.
+        factor: what it brings, one product.
+    """
+
+    reason: str
+    factor: Polynomial
+
+
+Way: TypeAlias = tuple[Step, ...]
+
+
+class Account:
+    r"""A sum of words.
+
+    Args:
+        words: the summands, some of them perhaps alike.
+
+    >>> a, b = Polynomial.symbol("a"), Polynomial.symbol("b")
+    >>> twice = Account.noted("a first step") * a * (b + 2)
+    >>> print(twice.value)
+    2 a + a b
+    >>> [[(step.reason, str(step.factor)) for step in way] for way in twice.ways(a)]
+    [[('a first step', '2 a')]]
+    """
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: Iterable[Word]) -> None:
+        self.words = tuple(words)
+
+    @classmethod
+    def noted(cls, reason: str) -> Account:
+        """A reason, to be multiplied with what it is the reason of."""
+        return cls([(reason,)])
+
+    @classmethod
+    def of(cls, value: Value) -> Account:
+        """An account of what has none."""
+        if isinstance(value, Account):
+            return value
+        whole = value if isinstance(value, Polynomial) else Polynomial.number(value)
+        return cls((Polynomial((term,)),) for term in whole.terms)
+
+    @property
+    def value(self) -> Polynomial:
+        """What it amounts to."""
+        numbers: defaultdict[Monomial, Fraction | int] = defaultdict(int)
+        for word in self.words:
+            ((product, number),) = value_of(word).terms
+            numbers[product] += number
+        return gather(numbers.items())
+
+    def ways(self, term: Polynomial) -> list[Way]:
+        """The ways in which a product is made, up to numbers; ways that are alike are one."""
+        ((product, _),) = term.terms
+        alike: Counter[Way] = Counter()
+        for word in self.words:
+            ((own, _),) = value_of(word).terms
+            if own == product:
+                alike[_steps(word)] += 1
+        return [_times(way, count) for way, count in alike.items()]
+
+    def __add__(self, other: Value) -> Account:
+        if not isinstance(other, Account | Polynomial | Fraction | int):
+            return NotImplemented
+        return Account(self.words + Account.of(other).words)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Value) -> Account:
+        if not isinstance(other, Account | Polynomial | Fraction | int):
+            return NotImplemented
+        return _product(self, Account.of(other))
+
+    def __rmul__(self, other: Value) -> Account:
+        if not isinstance(other, Account | Polynomial | Fraction | int):
+            return NotImplemented
+        return _product(Account.of(other), self)
+
+    def __truediv__(self, other: Polynomial) -> Account:
+        """Divide by one product; its place is behind the first reason."""
+        if not isinstance(other, Polynomial):
+            return NotImplemented
+        inverse = UNIT / other
+        return Account((*word[:1], inverse, *word[1:]) for word in self.words)
+
+    def __bool__(self) -> bool:
+        return bool(self.words)
+
+
+def _product(left: Account, right: Account) -> Account:
+    for one, other in ((left, right), (right, left)):
+        if one.words == ((UNIT,),):
+            return other
+    return Account(word + other for word in left.words for other in right.words)
+
+
+def value_of(word: Word) -> Polynomial:
+    """The product of all factors of a word."""
+    value = UNIT
+    for letter in word:
+        if isinstance(letter, Polynomial):
+            value = value * letter
+    return value
+
+
+def _steps(word: Word) -> Way:
+    """Each reason with the product of the factors up to the next one."""
+    found: list[Step] = []
+    before = UNIT  # factors before the first reason are of its step
+    for letter in word:
+        if isinstance(letter, str):
+            found.append(Step(letter, UNIT if found else before))
+        elif found:
+            found[-1] = Step(found[-1].reason, found[-1].factor * letter)
+        else:
+            before = before * letter
+    return tuple(found)
+
+
+def _times(way: Way, count: int) -> Way:
+    """A way that is found several times, with their number at its last step."""
+    *first, last = way
+    return (*first, Step(last.reason, last.factor * count))
