@@ -29,3 +29,9 @@ class ShownAsText:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+class Explanation(str, ShownAsText):
+    """A text of several lines, which a notebook shows as such."""
+
+    __slots__ = ()

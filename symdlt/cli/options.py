@@ -35,7 +35,8 @@ EXAMPLES = {
     "--value C_b=0 --value C_W=0.4\n"
     'symdlt fixed-point gelu --layer "u = U z; v = V z; z\' = b + W s(u) v" --value C_U=1 '
     "--value C_V=1 --value C_b=0.1 --solve C_W",
-    "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one",
+    "explain": "symdlt explain V --term 3\nsymdlt explain R --inputs one\n"
+    'symdlt explain H --layer "u = U z; v = V z; z\' = b + W s(u) v"',
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex\n"
     "symdlt latex V F --numbered --width icml --notation mine.toml",
     "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex",

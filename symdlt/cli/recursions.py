@@ -45,6 +45,7 @@ from symdlt.formats import draw, to_json
 
 if TYPE_CHECKING:
     from symdlt.formats.latex import Conventions
+    from symdlt.networks import LayerEquations
 
 LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
 
@@ -167,19 +168,26 @@ def _needs_response(text: str) -> bool:
 
 
 def _response(options: argparse.Namespace) -> str:
-    from symdlt.networks import LayerEquations, layer_equations
+    from symdlt.networks import LayerEquations
+
+    found = _layer_equations(options)
+    if options.format == "json":
+        if len(found) > 1:
+            options.complain("for this layer a JSON document has the equations of one tensor")
+        return found[0].to_json()
+    write = LayerEquations.to_latex if options.format == "latex" else str
+    return "\n".join(map(write, found))
+
+
+def _layer_equations(options: argparse.Namespace) -> list[LayerEquations]:
+    """The equations of a layer of several streams, or with a skip."""
+    from symdlt.networks import layer_equations
 
     asked = _asked_tensors(options)
     later = options.subleading or any(piece for _, piece in asked)
     if later or (options.inputs, options.form) != ("many", "derivative"):
         options.complain("for this layer there is the leading order, for many inputs")
-    if options.format == "json" and len(asked) > 1:
-        options.complain("for this layer a JSON document has the equations of one tensor")
-    systems = [layer_equations(correlator, options.layer) for correlator, _ in asked]
-    if options.format == "json":
-        return systems[0].to_json()
-    write = LayerEquations.to_latex if options.format == "latex" else str
-    return "\n".join(map(write, systems))
+    return [layer_equations(correlator, options.layer) for correlator, _ in asked]
 
 
 def _draw(options: argparse.Namespace) -> str:
@@ -205,7 +213,12 @@ def _forward(options: argparse.Namespace) -> str:
 
 
 def _explain(options: argparse.Namespace) -> str:
-    return "\n\n".join(explain(recursion, options.term) for recursion in _recursions(options))
+    found: list[Recursion] | list[LayerEquations] = (
+        _layer_equations(options)
+        if options.at is None and _needs_response(options.layer)
+        else _recursions(options)
+    )
+    return "\n\n".join(explain(each, options.term) for each in found)
 
 
 def _latex(options: argparse.Namespace) -> str:

@@ -25,6 +25,8 @@ from symdlt.derivation.forward_terms import ANY as ANY
 from symdlt.derivation.forward_terms import ForwardTerm as ForwardTerm
 from symdlt.derivation.forward_terms import shared_neurons as shared_neurons
 from symdlt.derivation.forward_terms import spelled_out as spelled_out
+from symdlt.derivation.provenance import Explainable as Explainable
+from symdlt.derivation.provenance import definition_text as definition_text
 from symdlt.derivation.provenance import explain as explain
 from symdlt.derivation.provenance import term_of as term_of
 from symdlt.derivation.recursion import FORMS as FORMS

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from math import factorial
+from typing import Protocol, runtime_checkable
 
-from symdlt.definitions import FIELD, Layer, Way, function_text
+from symdlt.definitions import FIELD, Correlator, Layer, Way, function_text
 from symdlt.derivation.evaluation import fallen, lower_tensors
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.recursion import Recursion, replay
@@ -18,14 +19,23 @@ from symdlt.derivation.terms import (
     tensor_text,
     term_text,
 )
+from symdlt.display import Explanation
 from symdlt.errors import OrderError, require
 
 
-def explain(recursion: Recursion, term: int | None = None) -> str:
+@runtime_checkable
+class Explainable(Protocol):
+    """Equations that give an account of their terms themselves."""
+
+    def explain(self, term: int | None = None) -> str:
+        """The account of one term, or of all terms."""
+
+
+def explain(recursion: Recursion | Explainable, term: int | None = None) -> str:
     """The derivation of one term, or of all terms, step by step.
 
     Args:
-        recursion: what `derive` returned.
+        recursion: what `derive` or `layer_equations` returned.
         term: the number of the term, from 1 as they are printed; all terms if left out.
 
     Raises:
@@ -44,11 +54,16 @@ def explain(recursion: Recursion, term: int | None = None) -> str:
       6. Neuron sums (0,1) and (2,3): 2 distinct neurons, n^0.
       7. Cumulant of tree(0-2), tree(0-3) with neurons 0=0, 2=3: B_0023, n'^-1.
     """
-    require(recursion, Recursion, "a recursion", "Give what `derive` returned.")
+    if isinstance(recursion, Explainable):
+        return recursion.explain(term)
+    require(
+        recursion, Recursion, "a recursion", "Give what `derive` or `layer_equations` returned."
+    )
     if term is not None:
         term_of(recursion, term)
     numbers = range(1, len(recursion.terms) + 1) if term is None else (term,)
-    return "\n\n".join("\n".join(_term_lines(recursion, number)) for number in numbers)
+    lines = ("\n".join(_term_lines(recursion, number)) for number in numbers)
+    return Explanation("\n\n".join(lines))
 
 
 def term_of(recursion: Recursion, number: int) -> RecursionTerm:
@@ -69,7 +84,7 @@ def term_of(recursion: Recursion, number: int) -> RecursionTerm:
 def _term_lines(recursion: Recursion, number: int) -> Iterator[str]:
     term = recursion.terms[number - 1]
     yield f"{recursion.head}, term {number} of {len(recursion.terms)}: {term_text(term)}"
-    yield f"Definition: {_definition(recursion)}"
+    yield f"Definition: {definition_text(recursion.correlator)}"
     for count, diagram in enumerate(term.origins, 1):
         contribution = replay(diagram, term, recursion.samples, recursion.form)
         yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
@@ -84,9 +99,15 @@ def _label(recursion: Recursion, vertex: int) -> str:
     return str(recursion.correlator.labels[vertex])
 
 
-def _definition(recursion: Recursion) -> str:
-    correlator = recursion.correlator
-    names = [_label(recursion, v) for v in range(correlator.axes)]
+def definition_text(correlator: Correlator) -> str:
+    """What a tensor is the expectation of, and which vertices share a neuron.
+
+    >>> from symdlt.definitions import tensor
+    >>> definition_text(tensor("F"))
+    'E[z_1 tree(3-4) z_2], connected; neurons 1=3, 2=4.'
+    """
+    labels = correlator.labels or range(correlator.axes)
+    names = [str(label) for label in labels]
     trees = []
     for tree in correlator.forest.components:
         edges = [f"{names[u]}-{names[v]}" for u, v in correlator.forest.edges if u in tree]

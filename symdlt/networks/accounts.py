@@ -46,9 +46,11 @@ class Account:
     >>> a, b = Polynomial.symbol("a"), Polynomial.symbol("b")
     >>> twice = Account.noted("a first step") * a * (b + 2)
     >>> print(twice.value)
-    2 a + a b
-    >>> [[(step.reason, str(step.factor)) for step in way] for way in twice.ways(a)]
-    [[('a first step', '2 a')]]
+    a b + 2 a
+    >>> for (way,) in twice.ways().values():
+    ...     print([(step.reason, str(step.factor)) for step in way])
+    [('a first step', 'a b')]
+    [('a first step', '2 a')]
     """
 
     __slots__ = ("words",)
@@ -78,15 +80,16 @@ class Account:
             numbers[product] += number
         return gather(numbers.items())
 
-    def ways(self, term: Polynomial) -> list[Way]:
-        """The ways in which a product is made, up to numbers; ways that are alike are one."""
-        ((product, _),) = term.terms
-        alike: Counter[Way] = Counter()
+    def ways(self) -> dict[Monomial, list[Way]]:
+        """Of each product the ways in which it is made; ways that are alike are one."""
+        alike: defaultdict[Monomial, Counter[Way]] = defaultdict(Counter)
         for word in self.words:
-            ((own, _),) = value_of(word).terms
-            if own == product:
-                alike[_steps(word)] += 1
-        return [_times(way, count) for way, count in alike.items()]
+            ((product, _),) = value_of(word).terms
+            alike[product][_steps(word)] += 1
+        return {
+            product: [_times(way, count) for way, count in counts.items()]
+            for product, counts in alike.items()
+        }
 
     def __add__(self, other: Value) -> Account:
         if not isinstance(other, Account | Polynomial | Fraction | int):

@@ -12,8 +12,10 @@ from symdlt.algebra import Polynomial
 from symdlt.algebra.names import GREEK
 from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Correlator, Layer, Stack, read_layer_definition, tensor
+from symdlt.display import Explanation
 from symdlt.errors import SchemaError, require
 from symdlt.networks.accounts import Account
+from symdlt.networks.glossary import Glossary
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -96,11 +98,48 @@ class LayerEquations:
         layer: the layer.
         equations: of a layer that closes, its recursion; with a skip those of the covariance of
             conditional covariances, of the noise that later functions meet, and of the tensor.
+        glossary: what the symbols are, if accounts were recorded.
     """
 
     correlator: Correlator
     layer: Layer | Stack
     equations: tuple[LayerEquation, ...]
+    glossary: Glossary | None = field(default=None, compare=False, repr=False)
+
+    def explain(self, term: int | None = None) -> Explanation:
+        """Where one term comes from, or all terms: each step with the factor that it brings.
+
+        Args:
+            term: its number, from 1 over all equations as they are printed; all if left out.
+
+        Raises:
+            OrderError: if there is no term of that number.
+            SchemaError: for equations that are not those of their layer, as of a changed document.
+
+        >>> from symdlt import layer_equations
+        >>> gated = layer_equations("H", "u = U z; v = V z; z' = b + W s(u) v")
+        >>> told = gated.explain(3)
+        >>> print(told[told.index("Way") :])
+        Way 1 of 1, contributing 1:
+          1. The weights W of z'_1 and z'_2 are contracted, over the n_u neurons of u and v: the
+             mean of s(u)_1 v_1 s(u)_2 v_2. Factor: C_W <s(u)_1 s(u)_2>.
+          2. The edge 1-2 is in v_1 and v_2 of it: a derivative along each, and their NTK.
+          3. The edge 1-2 of v_1 and v_2 is a weight of V, over the n neurons of z: the mean of
+             z_1 z_2. Factor: lambda_V.
+          4. z_1 itself in it meets z_2: their covariance. Factor: G_12.
+        """
+        from symdlt.networks.explanations import explain_equations
+        from symdlt.networks.response_equations import layer_equations
+
+        known = self
+        if self.glossary is None:
+            known = layer_equations(self.correlator, self.layer, recorded=True)
+        if known != self:
+            raise SchemaError(
+                f"{self!r} are not the equations that follow from the layer. An account is of what "
+                "is derived. Derive them with `layer_equations`."
+            )
+        return explain_equations(known, term)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.equations))

@@ -128,14 +128,14 @@ class ReasonTexts:
     @text.register
     def _(self, reason: SlopeOf) -> str:
         first, second = map(self.leg, sorted(reason.slope.pair))
-        along = f"{first} and {second}" if first != second else f"{first} twice, by half"
+        slope = f"the mean of its derivative along {first} and {second}"
+        if first == second:
+            slope = f"half the mean of its second derivative along {first}"
         inside = reason.slope.inside
         edge = f", with the edge {self.edges(inside)} inside" if inside else ""
         average = f"M({self.averaged(reason.average)})"
-        return (
-            f"{average} follows the law of its neurons, here {self.pair(reason.slope.pair)}: the "
-            f"mean of its derivative along {along}{edge}"
-        )
+        moved = self.pair(reason.slope.pair)
+        return f"{average} follows the law of its neurons, here {moved}: {slope}{edge}"
 
     @text.register
     def _(self, reason: SameNeuron) -> str:
@@ -147,15 +147,13 @@ class ReasonTexts:
     def _(self, reason: EdgeBelow) -> str:
         first, second = reason.legs
         edge = self.edges(frozenset({(first[1].leg, second[1].leg)}))
-        return (
-            f"The edge {edge} is below, in {self.leg(first)} and {self.leg(second)}: derivatives "
-            "along them, and their NTK"
-        )
+        ends = f"{self.leg(first)} and {self.leg(second)}"
+        return f"The edge {edge} is in {ends} of it: a derivative along each, and their NTK"
 
     @text.register
     def _(self, reason: FieldMeets) -> str:
         first, second = map(self.leg, reason.legs)
-        return f"{first} stands there itself, and meets {second}: their covariance"
+        return f"{first} itself in it meets {second}: their covariance"
 
     @text.register
     def _(self, reason: CovarianceBelow) -> str:
@@ -167,10 +165,9 @@ class ReasonTexts:
 
     @text.register
     def _(self, reason: NoiseBelow) -> str:
-        return (
-            f"The noise of M({self.averaged(reason.average)}) and {self.pair(reason.pair)} of layer "
-            "l have met at the same neurons in the layers below"
-        )
+        noise = f"The noise of M({self.averaged(reason.average)})"
+        met = f"{self.pair(reason.pair)} of layer l"
+        return f"{noise} and {met} have met at the same neurons in the layers below"
 
     def of_kernel(self, reason: KernelOf, u: int, v: int) -> str:
         """Why a kernel or an NTK has a part, at two legs."""
@@ -199,4 +196,6 @@ def number_text(number: Polynomial | float) -> str:
     if not isinstance(number, Polynomial):
         return str(number)
     texts = [term_text(value, monomial) for monomial, value in number.terms]
-    return texts[0].strip("()") if len(texts) == 1 else f"({'+'.join(texts)})".replace(" ", "")
+    if len(texts) > 1:
+        return f"({'+'.join(texts)})".replace(" ", "")
+    return texts[0] if " " in texts[0] else texts[0].strip("()")

@@ -24,8 +24,9 @@ from symdlt.definitions import (
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
 from symdlt.errors import LayerError, OrderError, require
 from symdlt.networks.accounts import Account
+from symdlt.networks.glossary import Glossary
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
-from symdlt.networks.reason_texts import LATER, ReasonTexts
+from symdlt.networks.reason_texts import LATER, ReasonTexts, number_text
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Edge, Vertex
 from symdlt.networks.site_means import LEGS
@@ -96,14 +97,15 @@ def layer_equations(
             "one stream."
         )
     derived = _Derived(correlator, definition, recorded)
-    return LayerEquations(correlator, definition, tuple(derived.equations()))
+    glossary = derived.glossary() if recorded else None
+    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
 
 
 class _Derived:
     """The equations of one tensor for one layer."""
 
     def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
-        self.correlator = correlator
+        self.correlator, self.layer = correlator, definition
         program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
         self.top, self.later = program.tops[1], len(program.fields)
         base = program.fields[BASE]
@@ -163,7 +165,8 @@ class _Derived:
     def _whole(self, first: Edge, second: Edge, edges: Edges) -> LayerEquation:
         """The tensor itself: its two averages, and the noise that each of them has met."""
         named = f"{self.correlator.name}_{self.samples}"
-        whole = self._told(f"Q{named}", "The two averages fluctuate together")
+        both = " and ".join(self.texts.pair(self._pair(BASE, one)) for one in (first, second))
+        whole = self._told(f"Q{named}", f"{both} fluctuate together")
         for here, there in ((first, second), (second, first)):
             average, pair = SiteAverage((BASE, OUTPUT), _ends(there)), self._pair(BASE, here)
             met = self.response.noise_name(average, pair, edges)
@@ -185,6 +188,25 @@ class _Derived:
                 * found
             )
         return self._equation(name, found)
+
+    def glossary(self) -> Glossary:
+        """What the symbols are."""
+        fields, names = self.program.fields, self.texts.names
+        held: dict[str, list[str]] = {}
+        for field in range(BASE + 1, self.top):
+            if fields[field].site != fields[BASE].site:
+                held.setdefault(number_text(fields[field].width), []).append(names[field])
+        widths = tuple((one, f"the width of {' and '.join(of)}") for one, of in held.items())
+        return Glossary(self.correlator, self.layer, widths, tuple(self._covariances()))
+
+    def _covariances(self) -> Iterator[str]:
+        """The covariances of the fields inside the layer."""
+        first, second = Vertex(0), Vertex(1)
+        for (f, g), known in self.means.kernels.items():
+            if BASE < f < self.top and known[0, 1]:
+                found = known[0, 1].value if self.means.recorded else known[0, 1]
+                ends = " and ".join(map(self.texts.leg, ((f, first), (g, second))))
+                yield f"{ends} have the covariance {number_text(found)}"
 
     def _alike(self) -> bool:
         """Whether the two pairs of the tensor can be exchanged."""

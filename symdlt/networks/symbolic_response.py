@@ -27,7 +27,14 @@ from symdlt.definitions.programs import ProgramBranch
 from symdlt.networks.accounts import Account
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.reason_texts import ReasonTexts
-from symdlt.networks.reasons import CovarianceBelow, KernelOf, NoiseBelow, Reason
+from symdlt.networks.reasons import (
+    CovarianceBelow,
+    EdgeBelow,
+    FieldMeets,
+    KernelOf,
+    NoiseBelow,
+    Reason,
+)
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Vertex, VertexFactor, at_vertex, product_of, with_edges
 from symdlt.networks.site_kernels import SiteKernels
@@ -90,11 +97,12 @@ class SymbolicMeans(SiteMeans):
 
     def told(self, factor: Any, array: Symbols, reason: Reason | None) -> Symbols:
         """A part, with its reason where reasons are noted."""
-        part = super().told(factor, array, reason)
         if reason is None or not self.recorded:
-            return part
+            return super().told(factor, array, reason)
         noted: Any = Account.noted(self.texts.text(reason))
-        told: Symbols = noted * part
+        # What is left of a mean belongs to the step that took it; then come covariances and NTKs.
+        inside = isinstance(reason, EdgeBelow | FieldMeets)
+        told: Symbols = factor * (noted * array) if inside else noted * (factor * array)
         return told
 
     def on_axes(self, matrix: Symbols, u: Vertex, v: Vertex, field: int) -> Symbols:

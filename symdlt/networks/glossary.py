@@ -1,0 +1,121 @@
+"""What the symbols in the equations of a layer are, for who meets them for the first time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from symdlt.definitions import BOOK, Correlator, Layer, Stack, ascii_name, names_in, tensor
+from symdlt.definitions.streams import Drawn
+from symdlt.derivation import definition_text
+
+# The letter of a tensor, with Q before it or layers behind; a mean; a noise.
+_HEAD = re.compile(r"(?P<mark><|Y_)|(?P<letter>Q?[A-Z](\^\w+)?)_\d")
+
+
+def head_of(symbol: str) -> str:
+    """What is defined of a symbol: the letter of a tensor, < for means, or the symbol itself.
+
+    >>> [head_of(name) for name in ("QV_1234", "<s_1 s_2>", "C_W", "Y_12[s_3 s_4]", "G^lm_31")]
+    ['QV', '<', 'C_W', 'Y_', 'G^lm']
+    """
+    match = _HEAD.match(symbol)
+    return symbol if match is None else match["letter"] or match["mark"]
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """The definitions of all symbols of the equations of a layer.
+
+    Attributes:
+        correlator: the tensor.
+        layer: the layer.
+        inside: of the widths inside the layer what they are.
+        covariances: of the fields inside the layer.
+    """
+
+    correlator: Correlator
+    layer: Layer | Stack
+    inside: tuple[tuple[str, str], ...] = ()
+    covariances: tuple[str, ...] = ()
+
+    def of(self, symbols: Iterable[str], known: set[str]) -> list[str]:
+        """The definitions of those symbols that are not known, which then are."""
+        heads = [h for h in dict.fromkeys(map(head_of, symbols)) if h not in known]
+        known.update(heads)
+        entries = dict(self._entries())
+        return [f"{head.rstrip('_<') or '<F>'}: {entries[head]}" for head in heads]
+
+    @property
+    def introduction(self) -> list[str]:
+        """What every term needs."""
+        one = self.correlator
+        labels = "".join(map(str, one.labels or range(one.axes)))
+        scale = ", times the width of the layer below" * (one.pairs > 1)
+        edges = (
+            "A tree is a sum over all parameters of derivatives of z, one at each vertex, times "
+            "their learning rates: an edge is a parameter by which z at both its ends is "
+            "differentiated."
+        )
+        return [
+            f"{one.name} of the layer {self.layer}, by the linear response of neuron averages.",
+            f"{one.name}_{labels} is {definition_text(one)[:-1]}{scale}.",
+            "z is the preactivation of layer l and z' that of layer l+1; the numbers below them "
+            "are vertices, each with a sample of its own.",
+            *[edges] * bool(one.forest.edges),
+            "M(F) is the average of F over neurons, which are alike and independent given all "
+            "before. It fluctuates by the noise of its neurons, and with the law that they share.",
+            "Q(z'_1 z'_2) is the covariance of z'_1 and z'_2 at one neuron given all before: it is "
+            "made of such averages.",
+            "The factor of a step that takes a mean has the derivatives, and lacks the fields, "
+            "that later steps take out of it.",
+        ]
+
+    def _entries(self) -> Iterator[tuple[str, str]]:
+        yield "n", "the width of layer l, the number of its neurons"
+        yield "n'", "the width of layer l-1"
+        yield from self.inside
+        fields = "".join(f"; {one}" for one in self.covariances)
+        yield (
+            "<",
+            "the mean of F over Gaussian fields of one neuron, at infinite width; s', s'', … are "
+            f"the derivatives of s{fields}",
+        )
+        yield "G", "G_12 is the kernel of layer l, the covariance of z_1 and z_2 at infinite width"
+        yield "H", "H_12 is the NTK of layer l at infinite width"
+        for letter, named in (("G", "kernel"), ("H", "NTK")):
+            yield f"{letter}^m", f"the {named} of layer m >= l"
+            yield f"{letter}^lm", f"the {named} of z of layer m, the first index, and of layer l"
+        for name in BOOK:
+            told = definition_text(tensor(name))[:-1]
+            if name not in ("G", "H"):
+                yield name, f"of layer l, n' times {told}"
+                yield f"Q{name}", f"the part of {name} in which both Q fluctuate together"
+        yield (
+            "Y_",
+            "Y_12[F] is n' times the covariance of Q(z_1 z_2) of layer l with the noise of M(F) at "
+            "the neurons of layer l, of an F that layer m >= l reads: s^m is s of its z^m; edges "
+            "stand behind a semicolon",
+        )
+        yield from self._constants()
+
+    def _constants(self) -> Iterator[tuple[str, str]]:
+        """The symbols of the layer."""
+        for symbol in self.layer.symbols:
+            found = [
+                f"the {words} of {_random(one)}"
+                for stream in self.layer.streams
+                for one in stream.drawn
+                for constant, words in ((one.variance, "variance"), (one.rate, "learning rate"))
+                if symbol in names_in(constant)
+            ]
+            yield ascii_name(symbol), " and ".join(found) or "a constant of the layer"
+
+
+def _random(one: Drawn) -> str:
+    """Biases or weights in words."""
+    letter = ascii_name(one.tensor.name)
+    if one.function is None:
+        return f"the biases {letter}"
+    return f"the weights {letter}, times the number of neurons that they sum over"
