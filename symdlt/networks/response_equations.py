@@ -79,6 +79,24 @@ def layer_equations(
       + Y_34[z_1 z_2]
     """
     correlator = name if isinstance(name, Correlator) else tensor(name)
+    definition = readable_layer(layer)
+    if correlator.pairs > 2:
+        raise OrderError(
+            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
+            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
+            "one stream."
+        )
+    derived = LayerDerivation(correlator, definition, recorded)
+    glossary = derived.glossary() if recorded else None
+    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
+
+
+def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
+    """A layer whose equations can be had.
+
+    Raises:
+        LayerError: for a layer that normalises, reads several positions, or has orthogonal weights.
+    """
     definition = read_layer_definition(layer)
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
     drawn = [one for stream in definition.streams for one in stream.drawn]
@@ -90,18 +108,10 @@ def layer_equations(
             "orthogonal weights. Equations in symbols are of layers without. Ask `propagate` for "
             "the numbers."
         )
-    if correlator.pairs > 2:
-        raise OrderError(
-            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
-            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
-            "one stream."
-        )
-    derived = _Derived(correlator, definition, recorded)
-    glossary = derived.glossary() if recorded else None
-    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
+    return definition
 
 
-class _Derived:
+class LayerDerivation:
     """The equations of one tensor for one layer."""
 
     def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
@@ -128,6 +138,11 @@ class _Derived:
         self.means = SymbolicMeans(self.texts, recorded)
         self.response = SymbolicResponse(self.program, self.means, "Q" * self.shared)
         self.samples = "".join(samples[: correlator.axes])
+
+    @property
+    def inside(self) -> range:
+        """The fields inside the layer."""
+        return range(BASE + 1, self.top)
 
     def equations(self) -> Iterator[LayerEquation]:
         """The recursion; with a skip and two pairs, its system."""
@@ -193,7 +208,7 @@ class _Derived:
         """What the symbols are."""
         fields, names = self.program.fields, self.texts.names
         held: dict[str, list[str]] = {}
-        for field in range(BASE + 1, self.top):
+        for field in self.inside:
             if fields[field].site != fields[BASE].site:
                 held.setdefault(number_text(fields[field].width), []).append(names[field])
         widths = tuple((one, f"the width of {' and '.join(of)}") for one, of in held.items())

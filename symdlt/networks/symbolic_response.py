@@ -5,6 +5,7 @@ Numbers are polynomials, or accounts, which remember how they were made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -24,6 +25,7 @@ from symdlt.definitions import (
     place,
 )
 from symdlt.definitions.programs import ProgramBranch
+from symdlt.kernels.generator.layer_systems import FieldFactor, ReadMean, ReadTensor
 from symdlt.networks.accounts import Account
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.reason_texts import ReasonTexts
@@ -89,6 +91,7 @@ class SymbolicMeans(SiteMeans):
     def __init__(self, texts: ReasonTexts, recorded: bool) -> None:
         super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(texts.names))
         self.texts, self.recorded = texts, recorded
+        self.read: dict[str, ReadMean | ReadTensor] = {}  # what symbols stand for, by their names
 
     def symbol(self, name: str) -> Any:
         """A symbol that is named as it is printed."""
@@ -111,7 +114,25 @@ class SymbolicMeans(SiteMeans):
         return filled(matrix[u.leg, v.leg])
 
     def _group(self, group: list[VertexFactor]) -> Symbols:
-        return filled(self.symbol(f"<{self.texts.product(group)}>"))
+        name = f"<{self.texts.product(group)}>"
+        self.read[name] = ReadMean(
+            tuple(
+                FieldFactor(self.texts.names[field], function, order, self.sample(vertex.leg))
+                for vertex, field, function, order in group
+                if function is not None
+            )
+        )
+        return filled(self.symbol(name))
+
+    def tensor(self, name: str, labels: Sequence[str]) -> Any:
+        """The symbol of a tensor at some samples."""
+        named = f"{name}_{''.join(labels)}"
+        self.read[named] = ReadTensor(name, tuple(map(int, labels)))
+        return self.symbol(named)
+
+    def sample(self, leg: int) -> int:
+        """The number of the sample of a leg."""
+        return int(self.texts.samples[leg])
 
 
 def _no_numbers(*_: object) -> Any:
@@ -139,7 +160,7 @@ class SymbolicKernels(SiteKernels):
         found = np.zeros((LEGS, LEGS), dtype=object)
         for u, v in product(range(LEGS), repeat=2):
             pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
-            found[u, v] = self.means.symbol(f"{name}_{''.join(pair)}")
+            found[u, v] = self.means.tensor(name, pair)
         return found
 
     def told(self, factor: Any, covariance: Symbols, reason: KernelOf) -> Symbols:
@@ -195,10 +216,9 @@ class SymbolicResponse(Fluctuations):
 
     def tensor_symbol(self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]) -> Any:
         """The tensor of layer ℓ with edges between four legs."""
-        labels = tuple(int(self.means.texts.samples[vertex]) for vertex in legs)
+        labels = tuple(self.means.sample(leg) for leg in legs)
         correlator, settled = place(LEGS, links, ((0, 1), (2, 3)), labels)
-        named = f"{self.prefix}{correlator.name}_{''.join(map(str, settled))}"
-        return self.means.symbol(named)
+        return self.means.tensor(f"{self.prefix}{correlator.name}", [str(one) for one in settled])
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         """The covariance of noise with a δQ; with that of the layer below, a symbol."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from symdlt.definitions import Branch, Layer, ascii_name, names_in
+from symdlt.definitions import Layer, Stack, ascii_name, names_in
+from symdlt.definitions.streams import Drawn
 
 # For what a symbol is of random tensors: its name in words, and what a mean of two σ's times the
 # only one of its kind is called.
 ROLES = {"variance": ("variance", "chi_"), "rate": ("learning rate", "lambda_")}
+DEFAULTS = {"rate": " | None = None", "ratio": " = 1.0"}
 EACH = ", a number or one for each layer"  # said once, of the first
 
 
@@ -21,7 +23,7 @@ class Hyperparameter:
         name: its identifier, that of a symbol of the layer.
         meaning: what it is, for docstrings.
         role: "variance", which is never negative, "rate", which may be left out where no recursion
-            contains it, or "constant".
+            contains it, "ratio" of widths, which is one if left out, or "constant".
         example: its value in the example of a kernel's docstring.
         pair: what a mean of two σ's times it is called, before the name of the mean; empty for
             those that do not come with sums over neurons alone.
@@ -36,11 +38,16 @@ class Hyperparameter:
     @property
     def required(self) -> bool:
         """Whether it must be given."""
-        return self.role != "rate"
+        return self.role not in DEFAULTS
+
+    @property
+    def default(self) -> str:
+        """Its type and what is taken if it is left out, as of an argument."""
+        return DEFAULTS.get(self.role, "")
 
 
 @lru_cache(maxsize=64)
-def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
+def hyperparameters_of(layer: Layer | Stack) -> tuple[Hyperparameter, ...]:
     """The symbols of a layer as what its kernels are called with.
 
     >>> [(one.name, one.role, one.pair) for one in hyperparameters_of(Layer("z' = xi W s(z)"))]
@@ -51,7 +58,7 @@ def hyperparameters_of(layer: Layer) -> tuple[Hyperparameter, ...]:
     return tuple(replace(one, meaning=text) for one, text in zip(each, texts, strict=True))
 
 
-def _hyperparameter(layer: Layer, symbol: str) -> Hyperparameter:
+def _hyperparameter(layer: Layer | Stack, symbol: str) -> Hyperparameter:
     name = ascii_name(symbol)
     for role, (words, prefix) in ROLES.items():
         if owners := _owners(layer, role, symbol):
@@ -61,31 +68,36 @@ def _hyperparameter(layer: Layer, symbol: str) -> Hyperparameter:
                 name,
                 f"{words} of {_owners_text(layer, owners)}",
                 role,
-                float(any(branch.summed for branch in owners)),
+                float(any(one.function is not None for one in owners)),
                 pair if symbol in rivals else "",
             )
     return Hyperparameter(name, "constant factor in the layer", "constant", 1.0)
 
 
-def _owners(layer: Layer, role: str, symbol: str) -> list[Branch]:
-    """The branches whose variance or learning rate contains a symbol."""
-    return [b for b in layer.branches if b.tensor and symbol in names_in(getattr(b, role))]
+def _drawn(layer: Layer | Stack) -> list[Drawn]:
+    return [one for stream in layer.streams for one in stream.drawn]
 
 
-def _of_weights(layer: Layer, role: str, symbol: str) -> bool:
+def _owners(layer: Layer | Stack, role: str, symbol: str) -> list[Drawn]:
+    """The random tensors whose variance or learning rate contains a symbol."""
+    return [one for one in _drawn(layer) if symbol in names_in(getattr(one, role))]
+
+
+def _of_weights(layer: Layer | Stack, role: str, symbol: str) -> bool:
     owners = _owners(layer, role, symbol)
-    return bool(owners) and all(branch.summed for branch in owners)
+    return bool(owners) and all(one.function is not None for one in owners)
 
 
-def _owners_text(layer: Layer, owners: list[Branch]) -> str:
+def _owners_text(layer: Layer | Stack, owners: list[Drawn]) -> str:
     """Random tensors in words, by their letters where a layer has several of a kind."""
     texts = []
     for summed, words, scale in (
         (False, "biases", ""),
         (True, "weights", " times the width below"),
     ):
-        several = sum(b.summed is summed for b in layer.branches if b.tensor) > 1
-        letters = [ascii_name(b.tensor.name) for b in owners if b.tensor and b.summed is summed]
+        several = sum((one.function is not None) is summed for one in _drawn(layer)) > 1
+        own = [one for one in owners if (one.function is not None) is summed]
+        letters = [ascii_name(one.tensor.name) for one in own]
         if letters:
             named = f" {' and '.join(letters)}" if several else ""
             texts.append(f"the {words}{named}{scale}")

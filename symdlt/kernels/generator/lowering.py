@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from keyword import iskeyword
 
-from symdlt.definitions import Layer, ascii_name
+from symdlt.definitions import Layer, Stack, ascii_name
 from symdlt.derivation import Bracket, Recursion, RecursionSystem, RecursionTerm
 from symdlt.errors import KernelError, LayerError, require
 from symdlt.kernels.generator.equations import equation, mean_of
@@ -82,7 +82,7 @@ def lower(system: RecursionSystem) -> KernelModule:
         ]
     else:
         functions = [function(recursion) for recursion in system]
-    _check_names(parameters, functions, shared)
+    check_names(parameters, functions, shared)
     factors = sorted(shared.values(), key=lambda f: (len(f.mean.orders), f.mean, f.name))
     plain = {mean for factor in factors for mean, _ in factor.mean.plain}
     plain |= {Mean(orders) for one in functions for orders in one.means}
@@ -121,7 +121,7 @@ def _check_layer(system: RecursionSystem) -> None:
         )
 
 
-def _check_names(
+def check_names(
     parameters: Iterable[Hyperparameter],
     functions: Iterable[TensorFunction],
     shared: Mapping[str, SharedFactor],
@@ -273,12 +273,12 @@ def used_hyperparameters(
     return tuple(one.name for one in parameters if one.name in used)
 
 
-def rank_in(layer: Layer) -> Callable[[str], tuple[int, str]]:
+def rank_in(layer: Layer | Stack) -> Callable[[str], tuple[int, str]]:
     """Within a product: width ratio, hyperparameters, means and factors, tensors."""
     names = frozenset(map(ascii_name, layer.symbols))
 
     def rank(name: str) -> tuple[int, str]:
-        if name == "r":
+        if name == "r" or name.startswith("r_"):
             return 0, name
         if name in names:
             return 1, name

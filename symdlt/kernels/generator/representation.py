@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import factorial
 
-from symdlt.definitions import Layer, function_text
+from symdlt.definitions import Layer, Stack, function_text
 from symdlt.derivation import differentiate
 from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
@@ -95,6 +95,7 @@ class Entry:
         table: the name of the table: "s0_s2", that of the tensor, or "overlap".
         samples: the sample on each axis, as the recursion labels them; none for one input.
         orders: of a table of means, the derivative order on each axis, ascending.
+        field: of a table of means, the field of a layer of several that is averaged over.
 
     >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
     ('g_1_12', 's0_s2_21', 'V')
@@ -103,6 +104,7 @@ class Entry:
     table: str
     samples: tuple[int, ...]
     orders: tuple[int, ...] = ()
+    field: str = ""
 
     @property
     def name(self) -> str:
@@ -174,6 +176,12 @@ class TensorFunction:
         return tuple(sorted({e.orders for e in self.entries if e.orders}, key=by_size))
 
     @property
+    def field_means(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The same with the fields that are averaged over, field by field."""
+        found = {(e.field, e.orders) for e in self.entries if e.orders}
+        return tuple(sorted(found, key=lambda mean: (mean[0], *by_size(mean[1]))))
+
+    @property
     def tensors(self) -> tuple[str, ...]:
         """The tensors of the layer below that it reads."""
         return tuple(sorted({e.table for e in self.entries if not e.orders}))
@@ -196,6 +204,21 @@ def by_size(orders: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldFunction:
+    """A field of a layer of several, and the function of it that means are taken of.
+
+    Attributes:
+        name: its identifier.
+        covariance: how its covariance follows; none for that of the layer below.
+        function: the name of the activation, s for that which is given.
+    """
+
+    name: str
+    covariance: TensorFunction | None
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class KernelModule:
     """Everything a kernel computes.
 
@@ -207,15 +230,17 @@ class KernelModule:
         layer: how its layers are made.
         parameters: their hyperparameters.
         hyperparameters: the names of those that occur.
+        fields: of a layer of several streams those that means are taken of, in their order.
     """
 
     inputs: str
     functions: tuple[TensorFunction, ...]
     means: tuple[Mean, ...]
     factors: tuple[SharedFactor, ...]
-    layer: Layer
+    layer: Layer | Stack
     parameters: tuple[Hyperparameter, ...]
     hyperparameters: tuple[str, ...]
+    fields: tuple[FieldFunction, ...] = ()
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""

@@ -43,6 +43,11 @@ def module_text(
         KernelError: for symbols that its code uses otherwise, and means that it does not have.
         ActivationError: for an activation that is not finite.
     """
+    if module.fields:
+        raise KernelError(
+            f"A kernel of the layer {module.layer} takes means at several fields. Those in JAX are "
+            "of layers of one stream. Choose the target numpy."
+        )
     _refuse_names(module)
     shared: dict[str, str | Iterable[str]] = {
         "names": tuple_text(quoted(module.names)),

@@ -16,6 +16,7 @@ from symdlt.kernels.numpy_target.problem import Problem, Tables, TensorRecursion
 from symdlt.kernels.numpy_target.tuples import fill
 from symdlt.means import Array, KernelInputError, LayerMeans, PairTables, Triangle, packed_tables
 
+NamedMeans = Callable[[Any, Tables], Tables]  # of a layer, from its hyperparameters and below
 SLICE = 1 << 15  # tuples at once: the arrays of a recursion then stay in the cache
 
 
@@ -24,8 +25,12 @@ def layers_of(
     means: LayerMeans,
     first_layer: Callable[[Any, Array], dict[str, Array]],
     after_layer: Callable[[int], object] | None,
+    named_means: NamedMeans | None = None,
 ) -> dict[str, Array]:
-    """All tensors at all layers, with the layer as the first axis."""
+    """All tensors at all layers, with the layer as the first axis.
+
+    Named means are those of a layer of several fields; else all are at the kernel of z.
+    """
     for name, given in (("means", means), ("after_layer", after_layer)):
         if given is not None and not callable(given):
             raise KernelInputError(
@@ -35,7 +40,8 @@ def layers_of(
     if corner is None:
         result = empty_layers(problem)
         write_first(problem, result, first_layer(problem.layers[0], problem.overlap))
-        write_others(problem, result, partial(advance_all, problem, means), after_layer)
+        named = named_means or partial(means_by_name, problem, means)
+        write_others(problem, result, partial(advance_all, problem, named), after_layer)
         return result
     overlap = corner.packed(problem.overlap)
     room = np.empty((len(problem.recursions), len(problem.layers), overlap.size))
@@ -154,13 +160,18 @@ def advance_pairs(
         above[name][...] = one.advance(h, named, below, (corner.first, corner.second))
 
 
+def means_by_name(problem: Problem, means: LayerMeans, h: Any, below: Tables) -> Tables:
+    """All means that the recursions read, at the kernel of the layer below."""
+    del h
+    return dict(zip(problem.tables, tables_of_means(problem, means, below["G"]), strict=True))
+
+
 def advance_all(
-    problem: Problem, means: LayerMeans, h: Any, below: Tables, above: Mapping[str, Array]
+    problem: Problem, named_means: NamedMeans, h: Any, below: Tables, above: Mapping[str, Array]
 ) -> None:
     """Write the tensors of the next layer."""
     pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
-    tables = tables_of_means(problem, means, below["G"])
-    named = dict(zip(problem.tables, tables, strict=True))
+    named = named_means(h, below)
     for name, one in problem.recursions.items():
         if name not in problem.tuples:
             above[name][...] = one.advance(h, named, below, pairs)

@@ -16,7 +16,13 @@ from symdlt.kernels.generator.python.layout import (
     tuple_items,
 )
 from symdlt.kernels.generator.python.printer import assignment, expression_text
-from symdlt.kernels.generator.representation import Entry, KernelModule, TensorFunction
+from symdlt.kernels.generator.representation import (
+    METRIC,
+    Entry,
+    FieldFunction,
+    KernelModule,
+    TensorFunction,
+)
 from symdlt.kernels.numpy_target import template
 
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
@@ -33,9 +39,45 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
     return {
         "fields": [f"{name}: float" for name in module.names],
         "first_layer": first,
-        "recursions": "\n\n\n".join(recursion_text(f, module.names) for f in module.functions),
-        "table": [_row(function, module.names) for function in module.functions],
+        "recursions": "\n\n\n".join(
+            [
+                *(_covariance(field, module.names) for field in module.fields),
+                *(recursion_text(f, module.names) for f in module.functions),
+            ]
+        ),
+        "table": [_row(function, module) for function in module.functions],
+        "fields_table": _fields_table(module),
     }
+
+
+def _fields_table(module: KernelModule) -> str:
+    """The fields of a layer of several streams, if it is one."""
+    rows = []
+    for field in module.fields:
+        read = [] if field.covariance is None else field.covariance.field_means
+        parts = {"means": [str(orders) for _, orders in read], "fields": quoted(f for f, _ in read)}
+        lines = {
+            name: bracketed("(", tuple_items(items), "),", COLUMNS - 8)
+            for name, items in parts.items()
+        }
+        names = {"name": field.name, "function": field.function}
+        rows.append(filled(template.ROW_FIELD, **names, **lines))
+    return filled(template.FIELDS, rows=rows) if rows else ""
+
+
+def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
+    """The covariance of a field as a function of the layer, of means and tensors below."""
+    one = field.covariance
+    if one is None:
+        entries, equation, value = [], ["<z_1 z_2> = G_12"], f'return below["{METRIC}"]'
+    else:
+        names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
+        entries = [f"{entry.name} = {_whole(entry, one)}" for entry in one.entries]
+        equation = [part for line in one.equation for part in _EQUATION.wrap(line)]
+        value = assignment("return", one.value, names, INSIDE)
+    return filled(
+        template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
+    )
 
 
 def recursion_text(function: TensorFunction, hyperparameters: Sequence[str]) -> str:
@@ -81,21 +123,33 @@ def _whole(entry: Entry, function: TensorFunction) -> str:
     return f'diagonal("{axes}->{kept}", {_table(entry)}){column}'
 
 
-def _row(function: TensorFunction, hyperparameters: Sequence[str]) -> str:
-    used = function.reads | symbols(function.first)
+def _row(function: TensorFunction, module: KernelModule) -> str:
+    fields = {field.name: field.covariance for field in module.fields}
+    listed, read, used = [function], {field for field, _ in function.field_means}, set[str]()
+    for name, covariance in reversed(fields.items()):  # those that a field reads stand before it
+        if name in read and covariance is not None:
+            listed.append(covariance)
+            read |= {field for field, _ in covariance.field_means}
+    for one in listed:
+        used |= one.reads | symbols(one.first)
+    needs = {name for one in listed for name in one.tensors}
+    needs |= {METRIC} if fields else set()  # covariances are made of it
     rows = {
-        "needs": quoted(function.tensors),
-        "means": map(str, function.means),
-        "hyperparameters": quoted(name for name in hyperparameters if name in used),
+        "needs": quoted(sorted(needs)),
+        "means": [str(orders) for _, orders in function.field_means],
+        "hyperparameters": quoted(name for name in module.names if name in used),
         "symmetries": map(str, function.symmetries),
     }
+    lines = {
+        name: bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
+        for name, items in rows.items()
+    }
+    over = tuple_items(quoted(field for field, _ in function.field_means))
     return filled(
         template.ROW_MANY,
         tensor=function.tensor,
         name=function.variable.lower(),
-        local=str(function.local),
-        **{
-            name: bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
-            for name, items in rows.items()
-        },
+        local=str(function.local and not fields),
+        fields=bracketed("fields=(", over, "),", COLUMNS - 8) if fields else "",
+        **lines,
     )

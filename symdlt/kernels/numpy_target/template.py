@@ -21,11 +21,13 @@ $body
 
 IMPORTS = """\
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 import numpy as np
 from symdlt.kernels.numpy_target.checks import (
     PerLayer, checked_depth, checked_functions, checked_layers, refuse_large_variance
 )
+from symdlt.kernels.numpy_target.fields import Field, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
@@ -197,6 +199,15 @@ r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1). A tensor that starts at 
 returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
+NOTATION_FIELDS = """\
+Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), s(u) is that of
+the field u, <…> is the mean over the fields of one neuron, whose covariances are those of
+covariance_u and, of z, K = G; the numbers 1, 2, … stand for the samples x1, x2, …, and n/n' is
+r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1); n_u is the width of u, and n/n_u is r_u.
+Layer 1 has the biases and the weights of the last statement, which read the input. A tensor that
+starts at order 1/n^m is returned without its factor n_(l-1)^-m.
+"""
+
 EXAMPLE_MANY = """\
 $sine
 >>> x = np.array([[1.0, 0.5], [0.2, -1.0]])
@@ -236,6 +247,9 @@ $recursions
 RECURSIONS: dict[str, TensorRecursion] = {
     $table
 }
+
+
+$fields_table
 
 
 def propagate(
@@ -291,13 +305,49 @@ def propagate(
         tensors,
         samples,
     )
-    taken = $taken if means is None else means
-    with np.errstate(all="ignore"):
-        return layers_of(problem, taken, first_layer, after_layer)
+    $advance
+'''
+
+ADVANCE = """\
+taken = $taken if means is None else means
+with np.errstate(all="ignore"):
+    return layers_of(problem, taken, first_layer, after_layer)
+"""
+
+ADVANCE_FIELDS = """\
+taken = $taken if means is None else means
+by_function = $by_function
+named = partial(means_of_fields, problem, FIELDS, by_function, len(problem.activation))
+with np.errstate(all="ignore"):
+    return layers_of(problem, taken, first_layer, after_layer, named)
+"""
+
+FIELDS = """\
+FIELDS = {
+    $rows
+}"""
+
+ROW_FIELD = """\
+"$name": Field(
+    covariance_$name,
+    "$function",
+    $means
+    $fields
+),"""
+
+COVARIANCE = '''\
+def covariance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
+    """The covariance of the field $name at all pairs.
+
+    $equation
+    """
+    $entries
+    $value
 '''
 
 MEANS_SMOOTH = "SmoothMeans(problem.activation, tolerance)"
 MEANS_CLOSED = "ClosedMeans(problem.activation, *FAMILY, tolerance)"
+MEANS_ODD = "SmoothMeans(with_constant(problem.activation), tolerance)"
 MEANS_KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 RECURSION_MANY = '''\
@@ -319,4 +369,5 @@ ROW_MANY = """\
     $hyperparameters
     $symmetries
     local=$local,
+    $fields
 ),"""

@@ -42,14 +42,13 @@ def module_text(
         standalone: whether the file brings all its definitions along, or imports them.
     """
     _refuse_names(module)
-    optional = {True: "", False: " | None = None"}
     shared = {
         "derivatives": str(module.derivatives),
         "names": tuple_text(quoted(module.names)),
         "variances": tuple_text(quoted(p.name for p in module.parameters if p.role == "variance")),
         "activation": "" if activation is None else _activation(activation, module.derivatives),
         "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
-        "parameters": [f"{p.name}: PerLayer{optional[p.required]}," for p in module.parameters],
+        "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
         "values": tuple_text(module.names),
     }
@@ -57,14 +56,17 @@ def module_text(
         notation = template.NOTATION_ONE
         body = filled(template.BODY_ONE, **shared, **data_of_one(module))
     else:
-        notation = template.NOTATION_MANY
-        family = None if activation is None else activation.closed_family()
+        notation = template.NOTATION_FIELDS if module.fields else template.NOTATION_MANY
+        odd = any(len(mean.orders) % 2 for mean in module.means)
+        family = None if activation is None or odd else activation.closed_family()
         means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
         if family is not None:
             means = template.MEANS_CLOSED
             shown = pformat(family, width=88).replace("'", '"')
             shared["kinks"] = f"FAMILY = {shown}".replace("\n", "\n" + " " * 9)
-        body = filled(template.BODY_MANY, **shared, **data_of_many(module), taken=means)
+        means = template.MEANS_ODD if odd else means
+        advance = _advance(module, means)
+        body = filled(template.BODY_MANY, **shared, **data_of_many(module), advance=advance)
     if standalone:
         imports, definitions = linked(template.IMPORTS, body)
         lead = "\n" * definitions.startswith(("def ", "class ", "@"))
@@ -86,10 +88,20 @@ def module_text(
     )
 
 
+def _advance(module: KernelModule, means: str) -> str:
+    """How layers follow each other, with means at z alone or at several fields."""
+    if not module.fields:
+        return filled(template.ADVANCE, taken=means)
+    names = dict.fromkeys(field.function for field in module.fields)
+    taken = ", ".join(f'"{name}": taken' for name in names)
+    return filled(template.ADVANCE_FIELDS, taken=means, by_function=f"{{{taken}}}")
+
+
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
     text = template.IMPORTS + {"one": template.BODY_ONE, "many": template.BODY_MANY}[module.inputs]
     text += {"one": template.RECURSION_ONE, "many": template.RECURSION_MANY}[module.inputs]
+    text += (template.ADVANCE_FIELDS + template.COVARIANCE) * bool(module.fields)
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}
     for name in module.names:

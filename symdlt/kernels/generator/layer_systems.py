@@ -1,0 +1,109 @@
+"""Closed systems of the equations of a layer of several streams, as kernels are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import NamedTuple, TypeAlias
+
+from symdlt.algebra import Polynomial
+from symdlt.definitions import Correlator, Layer, Stack
+
+# An address, as an entry point is: what derives the equations of layers runs on kernels.
+DERIVATION = "symdlt.networks.layer_systems:layer_system"
+
+
+class FieldFactor(NamedTuple):
+    """A function of a field at a sample, in a mean.
+
+    Attributes:
+        field: the name of the field.
+        function: the name of the activation.
+        order: which derivative of it.
+        sample: the number of the sample.
+    """
+
+    field: str
+    function: str
+    order: int
+    sample: int
+
+
+class ReadMean(NamedTuple):
+    """A Gaussian mean that is read."""
+
+    factors: tuple[FieldFactor, ...]
+
+
+class ReadTensor(NamedTuple):
+    """An entry of a tensor of the layer below that is read."""
+
+    name: str
+    samples: tuple[int, ...]
+
+
+Read: TypeAlias = ReadMean | ReadTensor
+
+
+@dataclass(frozen=True)
+class SystemEquation:
+    """One equation of a system.
+
+    Attributes:
+        name: of the tensor, or of the field whose covariance it is.
+        samples: the label of the sample on each axis.
+        text: the equation as it is printed.
+        polynomial: the right side.
+        reads: what the symbols of means and tensors stand for, by their names.
+        first: the value at layer 1, with `overlap` for that of the inputs.
+        symmetries: the permutations of its axes that leave it unchanged.
+    """
+
+    name: str
+    samples: tuple[int, ...]
+    text: tuple[str, ...]
+    polynomial: Polynomial
+    reads: Mapping[str, Read]
+    first: Polynomial
+    symmetries: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class LayerSystem:
+    """Equations that need no tensor from outside, for a layer that closes.
+
+    Attributes:
+        layer: the layer.
+        equations: of the tensors, the kernel first.
+        fields: the covariances of the fields inside the layer, in the order of computation.
+    """
+
+    layer: Layer | Stack
+    equations: tuple[SystemEquation, ...]
+    fields: tuple[SystemEquation, ...]
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tensors."""
+        return tuple(one.name for one in self.equations)
+
+    @property
+    def canonical_text(self) -> str:
+        """The equations as text that depends on what they say alone."""
+        lines = [line for one in (*self.fields, *self.equations) for line in one.text]
+        return "\n".join([str(self.layer), *lines])
+
+
+def derive_layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack) -> LayerSystem:
+    """The equations of tensors, and of all that they need.
+
+    Raises:
+        KernelError: for a layer that does not close on its last one.
+        LayerError: for a layer whose equations are not known.
+    """
+    found: LayerSystem = resolve_name(DERIVATION)(tensors, layer)
+    return found

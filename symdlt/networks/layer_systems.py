@@ -1,0 +1,102 @@
+"""The equations of a layer as a closed system, for its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from symdlt.algebra import Polynomial
+from symdlt.definitions import BOOK, Correlator, Layer, Stack, tensor
+from symdlt.errors import KernelError
+from symdlt.kernels.generator.layer_systems import (
+    LayerSystem,
+    ReadTensor,
+    SystemEquation,
+)
+from symdlt.networks.layer_equations import LayerEquation
+from symdlt.networks.response_equations import LayerDerivation, readable_layer
+from symdlt.networks.symbolic_response import symbol_named
+
+OVERLAP = symbol_named("overlap")
+
+
+def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str) -> LayerSystem:
+    """The equations of some tensors, and of all that they need.
+
+    Args:
+        tensors: names or correlators, of the book.
+        layer: a layer that closes on its last one; layer 1 has the biases and the weights of its
+            last statement, which read the input.
+
+    Raises:
+        KernelError: for a layer with a skip, whose tensors need pairs of depths.
+        LayerError: for a layer that `layer_equations` does not take.
+
+    >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
+    ('G', 'H', 'V', 'F')
+    """
+    definition = readable_layer(layer)
+    left = ["G", *(one.name if isinstance(one, Correlator) else one for one in tensors)]
+    found: dict[str, SystemEquation] = {}
+    fields: tuple[SystemEquation, ...] = ()
+    while left:
+        correlator = tensor(left.pop())
+        if correlator.name in found:
+            continue
+        derivation = LayerDerivation(correlator, definition, False)
+        equation, *others = derivation.equations()
+        if others:
+            raise _refused(definition, correlator.name)
+        found[correlator.name] = one = _of_tensor(derivation, equation)
+        left += [read.name for read in one.reads.values() if isinstance(read, ReadTensor)]
+        if correlator.name == "G":
+            fields = tuple(_fields(derivation))
+    ordered = tuple(found[name] for name in BOOK if name in found)
+    return LayerSystem(definition, ordered, fields)
+
+
+def _refused(layer: Layer | Stack, name: str) -> KernelError:
+    return KernelError(
+        f"{name} of the layer {layer} has no kernel file. The layer keeps z on its neurons, which "
+        "are read again at every depth, so that tensors need pairs of depths, at a cost that grows "
+        "with the square of their number; a kernel file reads the last layer alone. `propagate` of "
+        "a `Network` of such layers has all thirteen tensors, and `layer_equations` the equations."
+    )
+
+
+def _of_tensor(derivation: LayerDerivation, equation: LayerEquation) -> SystemEquation:
+    correlator = derivation.correlator
+    first = Polynomial.number(0)
+    if correlator.pairs == 1:
+        top = derivation.program.fields[derivation.top]
+        for branch in (*top.biases, *top.branches):
+            size: Any = branch.rate if correlator.forest.edges else branch.variance
+            first = first + (size if branch.site is None else size * OVERLAP)
+    samples = tuple(map(int, derivation.samples))
+    return _equation(derivation, equation, correlator.name, samples, first, correlator.symmetries)
+
+
+def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
+    """The covariances of the fields inside a layer."""
+    zero, names = Polynomial.number(0), derivation.texts.names
+    samples = tuple(map(int, derivation.samples))
+    for field in derivation.inside:
+        covariance = zero + derivation.means.kernels[field, field][0, 1]
+        ends = " ".join(f"{names[field]}_{sample}" for sample in samples)
+        equation = LayerEquation(f"<{ends}>", covariance)
+        yield _equation(derivation, equation, names[field], samples, zero, ((0, 1), (1, 0)))
+
+
+def _equation(
+    derivation: LayerDerivation,
+    equation: LayerEquation,
+    name: str,
+    samples: tuple[int, ...],
+    first: Polynomial,
+    symmetries: tuple[tuple[int, ...], ...],
+) -> SystemEquation:
+    symbols = [symbol for monomial, _ in equation.polynomial.terms for symbol, _ in monomial]
+    known = derivation.means.read
+    reads = {symbol: known[symbol] for symbol in dict.fromkeys(symbols) if symbol in known}
+    text = tuple(str(equation).splitlines())
+    return SystemEquation(name, samples, text, equation.polynomial, reads, first, symmetries)
