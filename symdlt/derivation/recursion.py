@@ -200,8 +200,8 @@ def check_depth(layer: Layer, at: int | None, correlator: Correlator, piece: int
             f"The recursion of {correlator.name} does not close for the layer {layer}. With a "
             "skip, the neuron of a leg can be one of those that are summed over in every layer "
             "below, so that from the third layer on V and its kin need cumulants of one neuron "
-            "at several depths. Ask for the second layer with at=2, where it is right, or for all "
-            "of the equations with symdlt.layer_equations."
+            "at several depths. Ask for the second layer with at=2, where it is right, for all of "
+            "the equations with symdlt.layer_equations, or for numbers with symdlt.propagate."
         )
 
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import BOOK, Correlator, Layer, Stack, tensor
+from symdlt.definitions import BOOK, Correlator, Layer, Stack
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.layer_systems import (
-    LayerSystem,
-    ReadTensor,
-    SystemEquation,
-)
+from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
 from symdlt.networks.layer_equations import LayerEquation
-from symdlt.networks.response_equations import LayerDerivation, readable_layer
+from symdlt.networks.response_equations import (
+    LayerDerivation,
+    readable_layer,
+    readable_tensor,
+)
 from symdlt.networks.symbolic_response import symbol_named
 
 OVERLAP = symbol_named("overlap")
@@ -36,11 +36,16 @@ def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str
     ('G', 'H', 'V', 'F')
     """
     definition = readable_layer(layer)
-    left = ["G", *(one.name if isinstance(one, Correlator) else one for one in tensors)]
+    left: list[str | Correlator] = ["G", *tensors]
+    if later := [one for one in left if isinstance(one, str) and "." in one]:
+        raise KernelError(
+            f"{' '.join(later)} of the layer {definition} have no kernel file. Those of layers of "
+            "several streams have leading orders. Ask `propagate` for corrections of order 1/n."
+        )
     found: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
     while left:
-        correlator = tensor(left.pop())
+        correlator = readable_tensor(left.pop())
         if correlator.name in found:
             continue
         derivation = LayerDerivation(correlator, definition, False)
@@ -48,11 +53,20 @@ def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str
         if others:
             raise _refused(definition, correlator.name)
         found[correlator.name] = one = _of_tensor(derivation, equation)
-        left += [read.name for read in one.reads.values() if isinstance(read, ReadTensor)]
+        left += sorted(one.needs)
         if correlator.name == "G":
             fields = tuple(_fields(derivation))
-    ordered = tuple(found[name] for name in BOOK if name in found)
-    return LayerSystem(definition, ordered, fields)
+    return LayerSystem(definition, tuple(_in_dependency_order(found)), fields)
+
+
+def _in_dependency_order(found: dict[str, SystemEquation]) -> Iterator[SystemEquation]:
+    """Each equation behind those of the tensors that it needs; else as the book has them."""
+    left, done = [name for name in BOOK if name in found], set[str]()
+    while left:
+        name = next(name for name in left if found[name].needs <= {*done, name})
+        left.remove(name)
+        done.add(name)
+        yield found[name]
 
 
 def _refused(layer: Layer | Stack, name: str) -> KernelError:

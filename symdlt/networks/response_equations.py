@@ -78,17 +78,27 @@ def layer_equations(
       + Y_12[z_3 z_4]
       + Y_34[z_1 z_2]
     """
+    correlator, definition = readable_tensor(name), readable_layer(layer)
+    derived = LayerDerivation(correlator, definition, recorded)
+    glossary = derived.glossary() if recorded else None
+    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
+
+
+def readable_tensor(name: str | Correlator) -> Correlator:
+    """A tensor of one pair or two.
+
+    Raises:
+        UnknownTensorError: if there is no such tensor.
+        OrderError: for a tensor of more than four axes.
+    """
     correlator = name if isinstance(name, Correlator) else tensor(name)
-    definition = readable_layer(layer)
     if correlator.pairs > 2:
         raise OrderError(
             f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
             "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
             "one stream."
         )
-    derived = LayerDerivation(correlator, definition, recorded)
-    glossary = derived.glossary() if recorded else None
-    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
+    return correlator
 
 
 def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import BELOW, ascii_name
+from symdlt.definitions import BELOW, Layer, ascii_name, function_text
+from symdlt.derivation import powers_text
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
@@ -20,6 +21,7 @@ from symdlt.kernels.generator.layer_systems import (
 )
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
 from symdlt.kernels.generator.representation import (
+    METRIC,
     Entry,
     FieldFunction,
     KernelModule,
@@ -29,7 +31,7 @@ from symdlt.kernels.generator.representation import (
 
 
 def lower_layer(system: LayerSystem) -> KernelModule:
-    """The kernel that computes all tensors of a system, for many inputs.
+    """The kernel that computes all tensors of a system, for one input or for many.
 
     Raises:
         KernelError: for means that kernels do not take.
@@ -49,7 +51,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     }
     means = {Mean(orders) for one in (*functions, *covariances) for orders in one.means}
     return KernelModule(
-        "many",
+        system.inputs,
         functions,
         tuple(sorted(means, key=lambda mean: (len(mean.orders), mean))),
         (),
@@ -91,7 +93,9 @@ def _fields_read(system: LayerSystem) -> dict[str, str]:
 
 def _ratios(functions: tuple[TensorFunction, ...]) -> Iterator[Hyperparameter]:
     """The ratios of widths inside the layer that are read."""
-    read = {name for one in functions for name in one.reads if name.startswith("r_")}
+    entries = {entry.name for one in functions for entry in one.entries}
+    names = {name for one in functions for name in one.reads}
+    read = {name for name in names - entries if name.startswith("r_")}
     for name in sorted(read):
         field = name.removeprefix("r_")
         meaning = f"the width of the layer below over that of {field} inside the layer."
@@ -99,32 +103,74 @@ def _ratios(functions: tuple[TensorFunction, ...]) -> Iterator[Hyperparameter]:
 
 
 def _function(system: LayerSystem, one: SystemEquation) -> TensorFunction:
-    """One equation as a polynomial in entries, with common factors taken out."""
-    entries = {symbol: entry_of(read) for symbol, read in one.reads.items()}
+    """One equation as a polynomial in entries, with common factors taken out.
+
+    For one input samples are dropped, and what is linear in the tensor itself is its gain.
+    """
+    single = system.inputs == "one"
+    entries = {symbol: _entry_of(read, single) for symbol, read in one.reads.items()}
     names = {symbol: entry.name for symbol, entry in entries.items()}
-    names["overlap"] = Entry("overlap", one.samples).name
+    names["overlap"] = Entry("overlap", () if single else one.samples).name
+    value, gain = _coefficients(one.polynomial, names), {}
+    if single and one.name != METRIC:
+        own = Entry(one.name, ()).name
+        gain = {_without(own, key): number for key, number in value.items() if own in dict(key)}
+        value = {key: number for key, number in value.items() if own not in dict(key)}
     rank = rank_in(system.layer)
+    every = sorted({*entries.values()}, key=lambda e: (not e.orders, len(e.samples), e))
     return TensorFunction(
         one.name,
-        one.samples,
-        one.text,
-        tuple(sorted(entries.values(), key=lambda e: (not e.orders, len(e.samples), e))),
-        ZERO,
-        factored(_coefficients(one.polynomial, names), rank),
+        () if single else one.samples,
+        _equation(system, one) if single else one.text,
+        tuple(every),
+        factored(gain, rank) if gain else ZERO,
+        factored(value, rank),
         factored(_coefficients(one.first, names), rank),
-        one.symmetries,
+        () if single else one.symmetries,
     )
 
 
-def entry_of(read: Read) -> Entry:
+def _without(own: str, key: Monomial) -> Monomial:
+    """A product without the tensor itself, in which recursions are linear."""
+    powers = dict(key)
+    assert powers.pop(own) == 1, key
+    return monomial(powers)
+
+
+def _entry_of(read: Read, single: bool) -> Entry:
     """The entry of a table that is read; the orders of means ascend."""
     if isinstance(read, ReadTensor):
-        return Entry(read.name, read.samples)
+        return Entry(read.name, () if single else read.samples)
     factors: list[FieldFactor] = sorted(read.factors, key=lambda f: (f.order, f.sample))
     orders = tuple(factor.order for factor in factors)
     field = identifier(factors[0].field)
-    samples = tuple(factor.sample for factor in factors)
+    samples = () if single else tuple(factor.sample for factor in factors)
     return Entry(f"{field}_{Mean(orders).name}", samples, orders, field)
+
+
+def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
+    """An equation for one input as text, one term a line."""
+    shown = {symbol: _shown(system, read) for symbol, read in one.reads.items()}
+    terms, rank = _coefficients(one.polynomial, shown), rank_in(system.layer)
+    field = one.name in {field.name for field in system.fields}
+    lines = [f"<{one.name} {one.name}> =" if field else f"{one.name}[l+1] ="]
+    for key, number in terms.items():
+        parts = [str(abs(number))] * (abs(number) != 1)
+        parts += powers_text(sorted(key, key=lambda factor: rank(factor[0])))
+        lines.append(f"  {'-' if number < 0 else '+'} {' '.join(parts) or '1'}")
+    return tuple(lines)
+
+
+def _shown(system: LayerSystem, read: Read) -> str:
+    """A mean or a tensor without its samples, as it is printed."""
+    if isinstance(read, ReadTensor):
+        return read.name
+    plain = isinstance(system.layer, Layer)
+    factors = sorted(read.factors, key=lambda factor: factor.order)
+    texts = [
+        f"{f.function}{function_text(f.order)[1:]}" + f"({f.field})" * (not plain) for f in factors
+    ]
+    return f"<{' '.join(texts)}>"
 
 
 def _coefficients(polynomial: Polynomial, names: dict[str, str]) -> dict[Monomial, Fraction]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import NamedTuple, TypeAlias
 
@@ -68,6 +68,11 @@ class SystemEquation:
     first: Polynomial
     symmetries: tuple[tuple[int, ...], ...]
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The tensors of the layer below that are read."""
+        return frozenset(r.name for r in self.reads.values() if isinstance(r, ReadTensor))
+
 
 @dataclass(frozen=True)
 class LayerSystem:
@@ -77,11 +82,13 @@ class LayerSystem:
         layer: the layer.
         equations: of the tensors, the kernel first.
         fields: the covariances of the fields inside the layer, in the order of computation.
+        inputs: "one" or "many", that the kernel is for.
     """
 
     layer: Layer | Stack
     equations: tuple[SystemEquation, ...]
     fields: tuple[SystemEquation, ...]
+    inputs: str = "many"
 
     def __len__(self) -> int:
         return len(self.equations)
@@ -95,15 +102,22 @@ class LayerSystem:
     def canonical_text(self) -> str:
         """The equations as text that depends on what they say alone."""
         lines = [line for one in (*self.fields, *self.equations) for line in one.text]
-        return "\n".join([str(self.layer), *lines])
+        return "\n".join([str(self.layer), f"inputs: {self.inputs}", *lines])
 
 
-def derive_layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack) -> LayerSystem:
+def derive_layer_system(
+    tensors: Iterable[str | Correlator], layer: Layer | Stack, inputs: str = "many"
+) -> LayerSystem:
     """The equations of tensors, and of all that they need.
+
+    Args:
+        tensors: names or correlators.
+        layer: a layer that closes.
+        inputs: "one" or "many".
 
     Raises:
         KernelError: for a layer that does not close on its last one.
         LayerError: for a layer whose equations are not known.
     """
     found: LayerSystem = resolve_name(DERIVATION)(tensors, layer)
-    return found
+    return replace(found, inputs=inputs)

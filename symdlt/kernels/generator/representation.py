@@ -251,6 +251,20 @@ class KernelModule:
         """The names of all hyperparameters of its layers."""
         return tuple(one.name for one in self.parameters)
 
+    def means_by(self, function: str) -> dict[str, list[tuple[int, ...]]]:
+        """Of each tensor, and each field by its name, the orders of the means of a function."""
+        over = {field.name for field in self.fields if field.function == function} or {""}
+        listed = {one.tensor: one for one in self.functions}
+        listed |= {f.name: f.covariance for f in self.fields if f.covariance is not None}
+        return {
+            name: [orders for field, orders in one.field_means if field in over]
+            for name, one in listed.items()
+        }
+
+    def has_odd_means(self, function: str) -> bool:
+        """Whether means of an odd number of factors are taken of a function."""
+        return any(len(o) % 2 for means in self.means_by(function).values() for o in means)
+
     @property
     def metric(self) -> TensorFunction:
         """The recursion of the kernel K itself, which is not linear."""

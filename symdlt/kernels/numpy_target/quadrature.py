@@ -197,6 +197,10 @@ class Quadrature:
         order = np.argsort(np.array([row for rows in groups.values() for row in rows]))
         return np.concatenate(parts, axis=1)[:, order]
 
+    def at(self, K: float, layer: int) -> Array:
+        """All means at the K of one layer."""
+        return self._tested(np.array([layer - 1]), np.broadcast_to(K, layer))[:, 0]
+
     def _group(self, rows: NDArray[np.intp], K: Array) -> Array:
         used = self.rule(float(K[rows[0]]), int(rows[0]) + 1)
         count = min(rows.size, -(-rows.size * used.grid[0].size // CHUNK))

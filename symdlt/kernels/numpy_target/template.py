@@ -22,11 +22,12 @@ $body
 IMPORTS = """\
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 import numpy as np
 from symdlt.kernels.numpy_target.checks import (
     PerLayer, checked_depth, checked_functions, checked_layers, refuse_large_variance
 )
+from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_over_layers
 from symdlt.kernels.numpy_target.fields import Field, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.problem import (
@@ -155,7 +156,7 @@ def propagate(
     overlap = checked_overlap_of_one(overlap)
     depth = checked_depth(depth)
     refuse_many_layers(depth, ARRAYS)
-    given = dict(zip(HYPERPARAMETERS, $values, strict=True))
+    $given
     layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
     at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
     refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
@@ -178,6 +179,144 @@ def propagate(
     return result
 '''
 
+BODY_FIELDS_ONE = '''\
+DERIVATIVES = $derivatives
+ARRAYS = $arrays
+HYPERPARAMETERS = $names
+VARIANCES = $variances
+NEEDED = $needed
+
+
+$activation
+$kinks
+
+
+class Hyperparameters(NamedTuple):
+    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
+
+    $fields
+    r: Array
+
+
+$means_tables
+
+
+$first_layer_head
+    """The tensors that do not vanish at layer 1."""
+    return {
+        $first_layer
+    }
+
+
+$recursions
+
+
+FIELDS = {
+    $fields_rows
+}
+
+Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
+
+RECURSIONS: dict[str, Advance] = $table
+
+
+def propagate(
+    activation: Sequence[Function],
+    overlap: float,
+    depth: int,
+    *,
+    $parameters
+    widths: Sequence[float] | Array | None = None,
+) -> dict[str, Array]:
+    """All tensors at the layers 1 … L for one input.
+
+    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
+
+    Args:
+        activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.
+        overlap: x.x/n_0, the mean square of the input.
+        depth: the number of layers L.
+        $meanings
+        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
+
+    Returns:
+        For each tensor an array over the layers.
+
+    Raises:
+        KernelInputError: for input that is not of this form, an activation that is not smooth,
+            and overflow.
+    """
+    activation = checked_functions(activation, DERIVATIVES + 1)
+    overlap = checked_overlap_of_one(overlap)
+    depth = checked_depth(depth)
+    refuse_many_layers(depth, ARRAYS)
+    $given
+    layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
+    at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
+    refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
+    with np.errstate(all="ignore"):
+        first = first_layer(overlap, **at_first)
+        for name, value in first.items():
+            check_finite(name, np.array([value]), np.array([first["G"]]))
+        if depth == 1:
+            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
+        h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
+        functions = {
+            $by_function
+        }
+        K, means = means_over_layers(FIELDS, functions, advance_g, first["G"], h)
+        result, below = {"G": K}, {"G": K[:-1]}
+        for name, advance in RECURSIONS.items():
+            gain, source = advance(h, means, below)
+            result[name] = scan(gain, source, first.get(name, 0.0))
+            check_finite(name, result[name], K)
+            below[name] = result[name][:-1]
+    return result
+'''
+
+MEANS_ONE = '''\
+def means_$field(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
+    """The $count means over the field $field that are integrated, a row for each.
+
+    $listed
+    """
+    $unpacked = s
+    $products
+    $rows
+'''
+
+VARIANCE_ONE = '''\
+def $name(h: Hyperparameters, means: Values, below: Values) -> Any:
+    """$told
+
+    $equation
+    """
+    $entries
+    $value
+'''
+
+RECURSION_FIELDS_ONE = '''\
+$head
+    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
+
+    $equation
+
+    Operations a layer: $multiplications x, $additions +.
+    """
+    $entries
+    $gain
+    $source
+    return gain, source
+'''
+
+ROW_FIELD_ONE = """\
+"$name": FieldMeans(
+    variance_$name,
+    "$function",
+    means_$name,
+    $names
+),"""
+
 RECURSION_ONE = '''\
 $head
     """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
@@ -191,6 +330,14 @@ $head
     $source
     return gain, source
 '''
+
+NOTATION_FIELDS_ONE = """\
+Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), s(u) is that of
+the field u, <…> is the mean over a field of one neuron, whose variance is that of variance_u and,
+of z, K = G. With L layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1); n_u is the
+width of u, and r_u = n_l/n_u. Layer 1 has the biases and the weights of the last statement, which
+read the input. A tensor that starts at order 1/n^m is returned without its factor n_(l-1)^-m.
+"""
 
 NOTATION_MANY = """\
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), <…> is the mean
@@ -300,7 +447,7 @@ def propagate(
         activation,
         overlap,
         depth,
-        dict(zip(HYPERPARAMETERS, $values, strict=True)),
+        $given
         widths,
         tensors,
         samples,
@@ -316,7 +463,9 @@ with np.errstate(all="ignore"):
 
 ADVANCE_FIELDS = """\
 taken = $taken if means is None else means
-by_function = $by_function
+by_function = {
+    $by_function
+}
 named = partial(means_of_fields, problem, FIELDS, by_function, len(problem.activation))
 with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer, named)

@@ -13,11 +13,22 @@ from tokenize import generate_tokens
 from symdlt.activations import Activation
 from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
-from symdlt.kernels.generator.python.layout import COLUMNS, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.layout import (
+    COLUMNS,
+    INSIDE,
+    bracketed,
+    filled,
+    quoted,
+    tuple_behind,
+    tuple_items,
+    tuple_text,
+)
 from symdlt.kernels.generator.python.linking import imported, linked
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
+from symdlt.kernels.numpy_target.named_functions import by_function, named_source
+from symdlt.kernels.numpy_target.one_input_fields_text import data_of_one_with_fields
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
 
 SUFFIX = ".py"
@@ -42,22 +53,28 @@ def module_text(
         standalone: whether the file brings all its definitions along, or imports them.
     """
     _refuse_names(module)
+    variances = quoted(p.name for p in module.parameters if p.role == "variance")
     shared = {
         "derivatives": str(module.derivatives),
-        "names": tuple_text(quoted(module.names)),
-        "variances": tuple_text(quoted(p.name for p in module.parameters if p.role == "variance")),
-        "activation": "" if activation is None else _activation(activation, module.derivatives),
+        "names": tuple_behind("HYPERPARAMETERS = ", quoted(module.names)),
+        "variances": tuple_behind("VARIANCES = ", variances),
+        "activation": named_source(
+            module, "" if activation is None else _activation(activation, module.derivatives)
+        ),
         "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
         "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
-        "values": tuple_text(module.names),
+        "given": _given(module),
     }
-    if module.inputs == "one":
+    if module.inputs == "one" and module.fields:
+        notation = template.NOTATION_FIELDS_ONE
+        body = filled(template.BODY_FIELDS_ONE, **shared, **data_of_one_with_fields(module))
+    elif module.inputs == "one":
         notation = template.NOTATION_ONE
         body = filled(template.BODY_ONE, **shared, **data_of_one(module))
     else:
         notation = template.NOTATION_FIELDS if module.fields else template.NOTATION_MANY
-        odd = any(len(mean.orders) % 2 for mean in module.means)
+        odd = module.has_odd_means("s")
         family = None if activation is None or odd else activation.closed_family()
         means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
         if family is not None:
@@ -88,20 +105,35 @@ def module_text(
     )
 
 
+def _given(module: KernelModule) -> str:
+    """The arguments by the names of hyperparameters; of many inputs as an argument itself."""
+    head, tail, columns = (
+        ("given = ", "", INSIDE) if module.inputs == "one" else ("", ",", INSIDE - 4)
+    )
+    zipped = ["HYPERPARAMETERS", tuple_text(module.names), "strict=True"]
+    if len(line := f"{head}dict(zip({', '.join(zipped)})){tail}") <= columns:
+        return line
+    inner = f"zip({', '.join(zipped)})"
+    if len(inner) > columns - 4:
+        zipped[1] = bracketed("(", tuple_items(module.names), ")", columns - 9)
+        listed = "\n".join(f"{one}," for one in zipped)
+        inner = f"zip(\n{textwrap.indent(listed, '    ')}\n)"
+    return f"{head}dict(\n{textwrap.indent(inner, '    ')}\n){tail}"
+
+
 def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
     if not module.fields:
         return filled(template.ADVANCE, taken=means)
-    names = dict.fromkeys(field.function for field in module.fields)
-    taken = ", ".join(f'"{name}": taken' for name in names)
-    return filled(template.ADVANCE_FIELDS, taken=means, by_function=f"{{{taken}}}")
+    return filled(template.ADVANCE_FIELDS, taken=means, by_function=by_function(module))
 
 
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
     text = template.IMPORTS + {"one": template.BODY_ONE, "many": template.BODY_MANY}[module.inputs]
     text += {"one": template.RECURSION_ONE, "many": template.RECURSION_MANY}[module.inputs]
-    text += (template.ADVANCE_FIELDS + template.COVARIANCE) * bool(module.fields)
+    if module.fields:
+        text += template.ADVANCE_FIELDS + template.COVARIANCE + template.BODY_FIELDS_ONE
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}
     for name in module.names:

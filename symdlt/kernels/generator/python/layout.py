@@ -67,6 +67,11 @@ def tuple_text(items: Iterable[str]) -> str:
     return f"({', '.join(tuple_items(items))})"
 
 
+def tuple_behind(head: str, items: Iterable[str]) -> str:
+    """A tuple that stands behind the head of a line, on as many lines as it needs."""
+    return bracketed(f"{head}(", tuple_items(items), ")").removeprefix(head)
+
+
 def bracketed(opening: str, items: Sequence[str], closing: str, columns: int = COLUMNS) -> str:
     """Items between brackets: on one line, on one line of their own, or one a line.
 

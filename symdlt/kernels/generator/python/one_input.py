@@ -27,7 +27,7 @@ def shared_data(module: KernelModule) -> Data:
         "count": str(len(module.means)),
         "listed": _listed([mean.text for mean in module.means]),
         "unpacked": orders if module.derivatives else f"{orders},",
-        "products": _products(module.means),
+        "products": products_of(module.means),
         "factor_fields": [f"{f.name}: Array  # {f.text}" for f in module.factors],
         "means": _unpacked(module),
         "taylor_means": [
@@ -107,7 +107,7 @@ def _listed(means: list[str]) -> str:
     return textwrap.fill(text, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
 
 
-def _products(means: Iterable[Mean]) -> list[str]:
+def products_of(means: Iterable[Mean]) -> list[str]:
     """Every product of σ's, formed once, from shorter ones."""
     lines: dict[str, None] = {}
 
