@@ -33,7 +33,7 @@ def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
-    ('G', 'H', 'V', 'F')
+    ('G', 'H', 'F')
     """
     definition = readable_layer(layer)
     left: list[str | Correlator] = ["G", *tensors]

@@ -111,8 +111,8 @@ def _check_layer(system: RecursionSystem) -> None:
             raise LayerError(
                 f"A kernel of the layer {layer} needs means of what {' '.join(branch.words)} "
                 "reads. Kernels take means of s(z) and of what differentiation makes of it, with "
-                "the variance of a layer from <s s>. Write the layer in s(z) alone, or evaluate "
-                "the recursions as `derive` gives them."
+                "the variance of a layer from <s s>. Ask `kernel_for`, which takes the equations "
+                "of such layers, or evaluate the recursions as `derive` gives them."
             )
     if not reading:
         raise LayerError(

@@ -1,0 +1,283 @@
+"""Kernels of layers of several streams: values, text that stands alone, and refusals."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from kernel_reference import loaded
+
+from symdlt import BOOK, Network, Stack, propagate
+from symdlt.algebra import uniform
+from symdlt.cli import main
+from symdlt.definitions import Layer
+from symdlt.derivation import derive_system
+from symdlt.errors import KernelError, LayerError, OrderError, UnknownTensorError
+from symdlt.kernels import generate_kernel, kernel_for, many_inputs, numpy_activation, single_input
+from symdlt.networks.layer_systems import layer_system
+
+GATE = "u = U z; v = V z; z' = b + W s(u) v"
+SWIGLU = "u = U z; v = V z; z' = b + W sigmoid(u) s(v)"
+BLOCK = "h = U s(z); z' = b + W s(h)"
+MIXTURE = "h = U z; z' = b + W (s(h) + 1/2 h)"
+BARE = "z' = b + W s(z) + P z"
+DEPTH, WIDTHS, OUTPUTS, INNER = 4, [40, 30, 60], 50, [25, 35, 45]
+DATA = np.array([[1.0, 0.5, -0.3], [0.2, -1.0, 0.4], [-0.6, 0.1, 0.9]])
+
+
+def values_for(names):
+    """A number for each layer, none like another."""
+    rng = np.random.default_rng(7)
+    return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
+
+
+def run(layer, inputs, tensors=BOOK, data=DATA, activation="tanh", **options):
+    """A kernel and what it gives, and the network that it is of."""
+    module = loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own"))
+    values = values_for(module.HYPERPARAMETERS)
+    ratios = [1.0, *(n / inner for n, inner in zip(WIDTHS, INNER, strict=True))]
+    inner = {name: ratios for name in module.HYPERPARAMETERS if name[:2] == "r_"}
+    functions = numpy_activation(activation, module.DERIVATIVES).functions
+    functions = getattr(module, "ACTIVATION", functions)
+    overlap = data @ data.T / data.shape[1]
+    overlap = overlap if inputs == "many" else float(overlap[0, 0])
+    found = module.propagate(functions, overlap, DEPTH, widths=WIDTHS, **values, **inner, **options)
+    definition = Stack(layer) if ";" in layer or "(s" in layer else Layer(layer)
+    last = definition.streams[-1]
+    first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
+    network = Network(
+        activation,
+        WIDTHS,
+        values,
+        [f"z' = {first}", *[layer] * (DEPTH - 1)],
+        n_L=OUTPUTS,
+        inner={name[2:]: [1, *INNER] for name in inner},
+    )
+    return found, network, module
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [GATE, SWIGLU, BLOCK, MIXTURE, BARE, "z' = b + W s'(z)"])
+def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
+    data = DATA if inputs == "many" else DATA[:1]
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found, network, _ = run(layer, inputs, data=data, **options)
+    right = propagate(network, data, list(BOOK), tolerance=1e-12)
+    for name in BOOK:
+        expected = right[name] if inputs == "many" else right[name].ravel()
+        for ours, theirs in zip(found[name], expected, strict=True):
+            assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_a_block_of_two_weights_is_two_dense_layers(inputs):
+    """The committed kernels, derived by Wick contraction, know of no fields inside a layer."""
+    data = DATA if inputs == "many" else DATA[:1]
+    found, _, module = run(BLOCK, inputs, data=data)
+    values = values_for(module.HYPERPARAMETERS)
+    twice = {
+        f"{kind}_{letter}": [
+            values[f"{kind}_{own}"][layer] if own else 0.0
+            for layer in range(DEPTH)
+            for own in ([inside] if layer else []) + [letter]
+        ]
+        for kind in ("C", "lambda")
+        for letter, inside in (("b", ""), ("W", "U"))
+    }
+    widths = [WIDTHS[0]]
+    for inner, width in zip(INNER, [*WIDTHS[1:], OUTPUTS], strict=True):
+        widths += [inner, width]
+    functions = numpy_activation("tanh", 5 if inputs == "many" else 3).functions
+    overlap = data @ data.T / data.shape[1]
+    dense, overlap = (
+        (many_inputs, overlap) if inputs == "many" else (single_input, float(overlap[0, 0]))
+    )
+    options = {"tensors": list(BOOK)} if inputs == "many" else {}
+    right = dense.propagate(
+        functions, overlap, 2 * DEPTH - 1, widths=widths[:-1], **twice, **options
+    )
+    for name in BOOK:
+        # a tensor is without the factor 1/n of the layer below, which is the field inside here
+        below = np.array([1.0, *(a / b for a, b in zip(WIDTHS, INNER, strict=True))])
+        scale = below if BOOK[name].pairs == 2 else np.ones(DEPTH)
+        for layer in range(DEPTH):
+            theirs = right[name][2 * layer] * scale[layer]
+            ours = found[name][layer]
+            assert np.abs(ours - theirs).max() <= 1e-11 * np.abs(theirs).max() + 1e-300, name
+
+
+def test_the_ntk_of_a_gate_by_hand():
+    """K and Θ of one input, by sums at equal steps."""
+    module = loaded(kernel_for(["H"], layer=GATE, inputs="one", name="own"))
+    v = values_for(module.HYPERPARAMETERS)
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    found = module.propagate(functions, 0.7, DEPTH, **v)
+    x = np.linspace(-12.0, 12.0, 2001)
+    w = np.exp(-(x**2) / 2)
+    w /= w.sum()
+    G, H = v["C_b"][0] + v["C_W"][0] * 0.7, v["lambda_b"][0] + v["lambda_W"][0] * 0.7
+    for layer in range(1, DEPTH):
+        C_U, C_V, C_W, C_b = (v[f"C_{name}"][layer] for name in "UVWb")
+        l_U, l_V, l_W, l_b = (v[f"lambda_{name}"][layer] for name in "UVWb")
+        u = np.sqrt(C_U * G) * x
+        ss, dd = np.tanh(u) ** 2 @ w, (1 - np.tanh(u) ** 2) ** 2 @ w
+        theta_u, theta_v = l_U * G + C_U * H, l_V * G + C_V * H
+        H = l_b + l_W * ss * C_V * G + C_W * (dd * theta_u * C_V * G + ss * theta_v)
+        G = C_b + C_W * ss * C_V * G
+        assert found["G"][layer] == pytest.approx(G, rel=1e-13)
+        assert found["H"][layer] == pytest.approx(H, rel=1e-13)
+
+
+@pytest.mark.parametrize("layer", [GATE, MIXTURE])
+def test_some_samples(layer):
+    data = np.vstack([DATA, [0.9, 0.3, 0.2]])
+    some = np.array([[0, 1, 2, 1]])
+    whole, *_ = run(layer, "many", ["V"], data, tolerance=1e-12)
+    part, *_ = run(layer, "many", ["V"], data, tolerance=1e-12, samples=some)
+    assert part["V"][:, 0, 1, 2, 1] == pytest.approx(whole["V"][:, 0, 1, 2, 1], rel=1e-11)
+    assert np.isnan(part["V"][1:, 3]).all()
+
+
+def test_inner_widths_are_those_below_unless_told():
+    module = loaded(kernel_for(["V"], layer=GATE, inputs="one", name="own"))
+    v = values_for(module.HYPERPARAMETERS)
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    plain, told = (
+        module.propagate(functions, 0.7, DEPTH, **v, **ratio)["V"] for ratio in ({}, {"r_u": 1.0})
+    )
+    assert np.array_equal(plain, told)
+    wide = module.propagate(functions, 0.7, DEPTH, r_u=0.5, **v)["V"]
+    assert (wide[1:] < plain[1:]).all()
+
+
+def test_the_activation_may_be_brought_along_or_named_in_the_layer():
+    given, *_ = run(BLOCK, "many", ["V"])
+    ratios = {"r_h": [1.0, *(n / inner for n, inner in zip(WIDTHS, INNER, strict=True))]}
+    values = values_for(("C_U", "C_b", "C_W", "lambda_U", "lambda_b", "lambda_W")) | ratios
+    for layer, activation in (
+        (BLOCK, "tanh"),
+        ("h = U tanh(z); z' = b + W tanh(h)", None),
+    ):
+        module = loaded(kernel_for(["V"], layer=layer, activation=activation, name="own"))
+        overlap = DATA @ DATA.T / 3
+        found = module.propagate(module.ACTIVATION, overlap, DEPTH, widths=WIDTHS, **values)
+        assert found["V"] == pytest.approx(given["V"], rel=1e-9)
+
+
+def test_a_kink():
+    layer = "u = U z; v = V z; z' = b + W relu(u) v"
+    found, network, _ = run(layer, "many", ["V", "B"], tolerance=1e-12)
+    right = propagate(network, DATA, ["V", "B"], tolerance=1e-12)
+    for name in ("V", "B"):
+        assert found[name] == pytest.approx(right[name], rel=1e-10)
+    with pytest.raises(KernelError, match="R of relu cannot be had"):
+        kernel_for(["R"], layer=layer)
+    with pytest.raises(KernelError, match="for one input take smooth"):
+        kernel_for(["V"], layer=layer, inputs="one")
+    with pytest.raises(KernelError, match="odd number of functions"):
+        kernel_for(["V"], layer=MIXTURE, activation="relu")
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_a_file_stands_alone(tmp_path, inputs):
+    text = kernel_for(["V"], layer=SWIGLU, inputs=inputs, name="mine").text
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    overlap = "1.0" if inputs == "one" else "np.eye(2)"
+    program = (
+        "import doctest, sys, numpy as np, mine\n"
+        "s = 2 * [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]\n"
+        f"v = mine.propagate(s[:mine.DERIVATIVES + 1], {overlap}, 3, C_U=1.0, C_V=1.0, C_b=0.0,\n"
+        "                   C_W=1.0, lambda_W=1.0, lambda_b=0.0, lambda_U=1.0, lambda_V=1.0)['V']\n"
+        "assert not {'symdlt', 'sympy', 'mpmath'} & set(sys.modules)\n"
+        "assert doctest.testmod(mine, extraglobs={'np': np}).failed == 0\n"
+        "print(len(v), float(np.ravel(v[0])[0]), float(np.ravel(v[1])[0]) > 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["3 0.0 True"], done.stderr
+    lines = text.splitlines()
+    assert all(len(line) <= 100 for line in lines if "--layer" not in line)
+    imported = {
+        line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))
+    }
+    assert imported - set(sys.stdlib_module_names) == {"numpy"}
+
+
+def test_text_does_not_depend_on_the_hash_seed():
+    program = (
+        "from symdlt.kernels import kernel_for\n"
+        f"print(kernel_for(['A'], layer={SWIGLU!r}))\n"
+        f"print(kernel_for(['A'], layer={MIXTURE!r}, inputs='one'))\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+
+
+def test_the_text_is_that_of_the_equations():
+    text = kernel_for(["H"], layer=GATE, name="own").text
+    assert f"Layer:      {GATE}\n" in text
+    assert "      + C_V C_W <s(u)_1 s(u)_2> H_12\n" in text
+    assert "lambda_U: learning rate of the weights U times the width below" in text
+    assert "    <u_1 u_2> =\n      + C_U G_12\n" in text
+    one = kernel_for(["H"], layer=GATE, inputs="one", name="own").text
+    assert "      + C_V C_W <s(u) s(u)> H\n" in one
+    system = layer_system(["F"], GATE)
+    assert (system.names, len(system)) == (("G", "H", "F"), 3)
+
+
+def test_symmetric_laws_enter_by_their_variance():
+    drawn = Stack(GATE, laws={"W": uniform})
+    one, other = (kernel_for(["V"], layer=layer, name="own") for layer in (GATE, drawn))
+    assert one.text.partition('"""\n\nfrom')[2] == other.text.partition('"""\n\nfrom')[2]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "layer", "options", "error", "reason"),
+    [
+        (["V"], "h = U s(z); z' = z + W s(h)", {}, KernelError, "`propagate` of a `Network`"),
+        (["G.1"], BLOCK, {}, KernelError, "corrections of order 1/n"),
+        (["X6"], BLOCK, {}, OrderError, "3 pairs of axes"),
+        (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
+        (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, LayerError, "normalises"),
+        (["V"], "z' = b + W (s(z) + tanh(z))", {}, KernelError, "s and tanh"),
+        (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),
+        (["V"], "u = U z; z' = W tanh(u)", {"activation": "tanh"}, KernelError, "reads no s"),
+        (["V"], BLOCK, {"target": "jax"}, KernelError, "Choose the target numpy"),
+        (["V"], "u = U z; z' = means W s(u)", {}, KernelError, "The symbol means"),
+    ],
+)
+def test_what_has_no_kernel_is_refused(tensors, layer, options, error, reason):
+    with pytest.raises(error, match=reason):
+        kernel_for(tensors, layer=layer, **options)
+
+
+def test_recursions_of_such_a_layer_are_no_system_for_a_kernel():
+    with pytest.raises(LayerError, match="needs means of what P z reads"):
+        generate_kernel(derive_system(["V"], layer=BARE), name="own")
+
+
+def test_kernel_and_ntk_of_a_skip_are_there():
+    found = kernel_for(["H"], layer="h = U s(z); z' = z + W s(h)", name="own")
+    assert found.tensors == ("G", "H")
+
+
+def test_command(tmp_path, capsys):
+    path = tmp_path / "gate.py"
+    assert main(["kernel", "V", "--layer", GATE, "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == kernel_for(["V"], layer=GATE, name="gate").text
+    assert main(["kernel", "V", "--layer", "h = U s(z); z' = z + W s(h)"]) == 1
+    assert "reads the last layer alone" in capsys.readouterr().err
