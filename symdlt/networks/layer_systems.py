@@ -113,4 +113,5 @@ def _equation(
     known = derivation.means.read
     reads = {symbol: known[symbol] for symbol in dict.fromkeys(symbols) if symbol in known}
     text = tuple(str(equation).splitlines())
-    return SystemEquation(name, samples, text, equation.polynomial, reads, first, symmetries)
+    terms = tuple(product.terms[0] for product in equation.products)
+    return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)

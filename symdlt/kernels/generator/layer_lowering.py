@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from symdlt.algebra import Polynomial
 from symdlt.definitions import BELOW, Layer, ascii_name, function_text
 from symdlt.derivation import powers_text
 from symdlt.errors import KernelError
@@ -111,7 +110,7 @@ def _function(system: LayerSystem, one: SystemEquation) -> TensorFunction:
     entries = {symbol: _entry_of(read, single) for symbol, read in one.reads.items()}
     names = {symbol: entry.name for symbol, entry in entries.items()}
     names["overlap"] = Entry("overlap", () if single else one.samples).name
-    value, gain = _coefficients(one.polynomial, names), {}
+    value, gain = _coefficients(one.terms, names), {}
     if single and one.name != METRIC:
         own = Entry(one.name, ()).name
         gain = {_without(own, key): number for key, number in value.items() if own in dict(key)}
@@ -151,7 +150,7 @@ def _entry_of(read: Read, single: bool) -> Entry:
 def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
     """An equation for one input as text, one term a line."""
     shown = {symbol: _shown(system, read) for symbol, read in one.reads.items()}
-    terms, rank = _coefficients(one.polynomial, shown), rank_in(system.layer)
+    terms, rank = _coefficients(one.terms, shown), rank_in(system.layer)
     field = one.name in {field.name for field in system.fields}
     lines = [f"<{one.name} {one.name}> =" if field else f"{one.name}[l+1] ="]
     for key, number in terms.items():
@@ -173,10 +172,12 @@ def _shown(system: LayerSystem, read: Read) -> str:
     return f"<{' '.join(texts)}>"
 
 
-def _coefficients(polynomial: Polynomial, names: dict[str, str]) -> dict[Monomial, Fraction]:
-    """A polynomial in the names of entries, of hyperparameters, and of ratios of widths."""
+def _coefficients(
+    terms: Iterable[tuple[Monomial, Fraction | int]], names: dict[str, str]
+) -> dict[Monomial, Fraction]:
+    """Terms in the names of entries, of hyperparameters, and of ratios of widths."""
     found: dict[Monomial, Fraction] = {}
-    for product, number in polynomial.terms:
+    for product, number in terms:
         powers: Counter[str] = Counter()
         above = 0
         for symbol, power in product:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pkgutil import resolve_name
 from typing import NamedTuple, TypeAlias
 
-from symdlt.algebra import Polynomial
+from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Correlator, Layer, Stack
 
 # An address, as an entry point is: what derives the equations of layers runs on kernels.
@@ -54,7 +55,7 @@ class SystemEquation:
         name: of the tensor, or of the field whose covariance it is.
         samples: the label of the sample on each axis.
         text: the equation as it is printed.
-        polynomial: the right side.
+        terms: those of the right side, products of symbols with their numbers, as printed.
         reads: what the symbols of means and tensors stand for, by their names.
         first: the value at layer 1, with `overlap` for that of the inputs.
         symmetries: the permutations of its axes that leave it unchanged.
@@ -63,9 +64,9 @@ class SystemEquation:
     name: str
     samples: tuple[int, ...]
     text: tuple[str, ...]
-    polynomial: Polynomial
+    terms: tuple[tuple[Monomial, Fraction | int], ...]
     reads: Mapping[str, Read]
-    first: Polynomial
+    first: tuple[tuple[Monomial, Fraction | int], ...]
     symmetries: tuple[tuple[int, ...], ...]
 
     @property
