@@ -344,15 +344,26 @@ def _latex_symbol(name: str) -> str:
 
 def _latex_function(text: str) -> str:
     """Products of functions of fields, and sums of them."""
-    return " + ".join(
-        r" \,".join(map(_latex_factor, summand.split())) for summand in text.split(" + ")
+    summands = re.split(r"( [+-] )", text)
+    return "".join(
+        one if place % 2 else r" \,".join(map(_latex_factor, one.split()))
+        for place, one in enumerate(summands)
     )
 
 
+def _latex_constant(word: str) -> str:
+    """A number or a symbol, with its power."""
+    power = _POWER.match(word)
+    if power is None:
+        return _latex_symbol(word)
+    return f"{_latex_symbol(power['base'])}^{power['power']}"
+
+
 def _latex_factor(word: str) -> str:
-    """A function of a field at a sample, or the field itself."""
+    """A function of a field at a sample, the field itself, or a constant in front."""
     match = _FACTOR.match(word)
-    assert match is not None, word
+    if match is None:
+        return _latex_constant(word)
     name, order, field, at = match["name"], match["order"], match["field"], match["at"]
     letter = r"\sigma" if name == "s" else name if len(name) == 1 else rf"\mathrm{{{name}}}"
     order = f"^{{{order[1:]}}}" if order[:1] == "^" else order

@@ -66,11 +66,14 @@ class ReasonTexts:
 
     def function(self, terms: Terms) -> str:
         """A sum of products of functions, with their numbers."""
-        parts = []
+        text = ""
         for (factors, _), number in terms.items():
-            front = "" if number == 1 else f"{number_text(number)} "
-            parts.append(front + " ".join(map(self.factor, factors)))
-        return " + ".join(parts)
+            front = number_text(number)
+            sign = "-" if front[0] == "-" else "+"
+            front = front.removeprefix("-")
+            words = [front] * (front != "1") + [*map(self.factor, factors)]
+            text += f" {sign} {' '.join(words)}"
+        return text.removeprefix(" + ").removeprefix(" ")
 
     def neurons(self, average: SiteAverage) -> str:
         """The neurons that are averaged over, by the fields that are read of them."""

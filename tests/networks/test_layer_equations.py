@@ -98,6 +98,24 @@ def test_latex():
     assert r"\mathrm{tanh}'(h_{1})" in named
 
 
+def test_functions_that_differ_by_their_constants_have_noises_of_their_own():
+    found = layer_equations("V", "z' = xi z + W (s(z) + 1/2 z) + U (s(z) - alpha z)")
+    noises = [equation.name for equation in found.equations if equation.name[0] == "Y"]
+    assert noises == [
+        "Y_12[s(z^m)_3 s(z^m)_4 + 1/2 s(z^m)_3 z^m_4 + 1/2 z^m_3 s(z^m)_4 + 1/4 z^m_3 z^m_4][l+1]",
+        "Y_12[s(z^m)_3 s(z^m)_4 - alpha s(z^m)_3 z^m_4 - alpha z^m_3 s(z^m)_4"
+        " + alpha^2 z^m_3 z^m_4][l+1]",
+        "Y_12[z^m_3 z^m_4][l+1]",
+    ]
+    latex = found.to_latex()
+    assert r"- \alpha \,\sigma(z^{(m)}_{3}) \,z^{(m)}_{4}" in latex
+    assert r"+ \alpha^2 \,z^{(m)}_{3} \,z^{(m)}_{4}]" in latex
+    assert r"+ \tfrac{1}{2} \,\sigma(z^{(m)}_{3})" in latex
+    # at one vertex more the two differ in what they make of the same neuron
+    one, other = (found[k].polynomial for k in (1, 2))
+    assert one != other
+
+
 def test_commands(capsys):
     assert main(["derive", "H", "--layer", GATE]) == 0
     assert capsys.readouterr().out == f"{layer_equations('H', GATE)}\n"
