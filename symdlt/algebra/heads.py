@@ -61,7 +61,8 @@ class Head:
         symmetry: permutations of the slots that leave it unchanged or change its sign.
         order: how often an activation is differentiated.
         law: how a weight or bias is distributed.
-        members: the functions inside an average ⟨…⟩.
+        members: the functions inside an average ⟨…⟩; the field that an activation is of, unless
+            that is z.
         moments: the mean and covariance of a Gaussian vector.
     """
 

@@ -99,22 +99,24 @@ def check_law(law: Law, of: str) -> Law:
 
 
 def preactivations(
-    layer: Layer, size: Width | None = None, *, single_input: bool = False
+    layer: Layer, size: Width | None = None, *, single_input: bool = False, name: str = "z"
 ) -> Letter:
-    r"""Make the preactivations $z^{(\ell)}_{i;\delta}$ of one layer.
+    r"""Make the preactivations $z^{(\ell)}_{i;\delta}$ of one layer, or another field of it.
 
     Args:
         layer: a number or a symbol such as 'ℓ'.
         size: how many neurons the layer has; $n_\ell$ unless told.
         single_input: leave the sample index out.
+        name: of the field, such as u for one inside a layer of several streams.
 
     >>> preactivations("ℓ").rank
     2
     """
+    check_name(name, "`preactivations`")
     layer = shift_layer(layer, 0)
     neuron = Slot(Species.NEURON, width_of(layer) if size is None else size)
     slots = (neuron,) if single_input else (neuron, Slot(Species.SAMPLE))
-    return Letter(Kind.PREACTIVATION, "z", slots, layer)
+    return Letter(Kind.PREACTIVATION, name, slots, layer)
 
 
 def activation(name: str, of: Head) -> Letter:
@@ -145,7 +147,8 @@ def activation(name: str, of: Head) -> Letter:
             f"That is {of.kind.noun}. "
             "Give the preactivations it acts on, as in activation('σ', preactivations(1))."
         )
-    return Letter(Kind.ACTIVATION, name, of.slots, of.layer)
+    members = () if of.name == "z" else (of,)
+    return Letter(Kind.ACTIVATION, name, of.slots, of.layer, members=members)
 
 
 def constant(name: str, *slots: Slot | Index, symmetry: Symmetry = NO_SYMMETRY) -> Letter:

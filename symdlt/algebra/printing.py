@@ -116,7 +116,8 @@ class Writer:
             return self.letter("δ", 0, None, factor.indices)
         head = factor.head
         if head.kind is not Kind.AVERAGE:
-            return self.letter(head.name, head.order, head.layer, factor.indices)
+            of = argument(head)
+            return self.letter(head.name, head.order, head.layer, factor.indices, of=of)
         legs = iter(factor.indices)
         inside = [
             self.letter(m.name, m.order, None, tuple(next(legs) for _ in m.slots[1:]))
@@ -146,10 +147,11 @@ class Writer:
         layer: Layer | None,
         indices: tuple[Index, ...],
         transposed: bool = False,
+        of: str = "",
     ) -> str:
-        """Write a name with its derivative, its layer and its indices."""
+        """Write a name with its derivative, its field, its layer and its indices."""
         foot = f"_{braced(subscript(indices))}" if indices else ""
-        return f"{name}{primes(order)}{layer_text(layer)}{foot}{'ᵀ' if transposed else ''}"
+        return f"{name}{primes(order)}{of}{layer_text(layer)}{foot}{'ᵀ' if transposed else ''}"
 
     def bracket(self, inside: str, layer: Layer | None) -> str:
         """Write an average with its layer."""
@@ -188,6 +190,7 @@ class LatexWriter(Writer):
         layer: Layer | None,
         indices: tuple[Index, ...],
         transposed: bool = False,
+        of: str = "",
     ) -> str:
         """Write a name with its derivative and layer raised, and its indices lowered."""
         above = r"\prime" * order if order <= _MOST_PRIMES else primes(order)
@@ -195,7 +198,7 @@ class LatexWriter(Writer):
         above += r"\top" if transposed else ""
         stem = f"{{{name_latex(name)}}}" if "_" in name or "'" in name else name_latex(name)
         foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
-        return stem + (f"^{{{above}}}" if above else "") + foot
+        return stem + (f"^{{{above}}}" if above else "") + of + foot
 
     def bracket(self, inside: str, layer: Layer | None) -> str:
         """Write an average with its layer."""
@@ -222,7 +225,12 @@ def head_label(head: Head) -> str:
     if head.kind is Kind.AVERAGE:
         inside = " ".join(m.name + primes(m.order) for m in head.members)
         return f"⟨{inside}⟩{layer_text(head.layer)}"
-    return head.name + primes(head.order) + layer_text(head.layer)
+    return head.name + primes(head.order) + argument(head) + layer_text(head.layer)
+
+
+def argument(head: Head) -> str:
+    """Write the field that an activation is of, unless that is z."""
+    return f"({head.members[0].name})" if head.kind is Kind.ACTIVATION and head.members else ""
 
 
 def layer_text(layer: Layer | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from symdlt.algebra import (
     Expression,
+    Head,
     Index,
     Kind,
     Law,
@@ -271,6 +272,8 @@ def _branch(term: Term, row: Index, rates: Mapping[str, Polynomial]) -> Branch:
     if len(drawn) + len(functions) != len(term.factors) or len(drawn) > 1 or len(functions) > 1:
         raise _refused(term, "has other factors than one random tensor and one function of z")
     function = functions[0].head if functions else None
+    if function is not None and _reads_other(function):
+        raise _refused(term, "reads another field than z. Fields of their own are for symdlt.Stack")
     if not drawn:
         if function is None or term.sums or functions[0].indices[0] != row:
             raise _refused(term, "has no random tensor and does not stay on its neuron")
@@ -288,6 +291,13 @@ def _branch(term: Term, row: Index, rates: Mapping[str, Polynomial]) -> Branch:
     scale = symbol(WIDTH) if function is not None else Polynomial.number(1)
     default = symbol(f"λ_{head.name}") / scale
     return Branch(head, function, term.coefficient, rates.get(head.name, default))
+
+
+def _reads_other(function: Head) -> bool:
+    """Whether a function is of another field than z."""
+    if function.kind is Kind.PREACTIVATION:
+        return function.name != BELOW
+    return bool(function.members)
 
 
 def _refused(term: Term, why: str) -> LayerError:

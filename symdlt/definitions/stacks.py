@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from reprlib import repr as short_repr
+from typing import TYPE_CHECKING
 
 from symdlt.activations import activation
-from symdlt.algebra import Head, Law, Polynomial, biases, symbol, weights
+from symdlt.algebra import Expression, Head, Law, Polynomial, biases, symbol, weights
 from symdlt.definitions.branches import ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, greek
 from symdlt.definitions.statements import (
@@ -29,7 +30,10 @@ from symdlt.definitions.streams import (
     functions_in,
 )
 from symdlt.definitions.windows import Window
+from symdlt.definitions.written_fields import read_field
 from symdlt.errors import ActivationError, LayerError
+
+_NAME = re.compile(r"[^\W\dA-Z]\w*'?")  # of a field
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,8 @@ class Stack:
         text: statements with ``;`` between them; the last one is that of z'. The field of the
             layer below is z, or x. In front of fields capital letters are weights, a small name
             without a field is a bias, other names are constants; s is the activation of the
-            network, and others stand by their name.
+            network, and others stand by their name. Or what this is the short form of: of each
+            field its expression in the index language, by its name.
         rates: the learning rate of each random tensor by its name; λ_b for biases b, and λ_W over
             the width that is summed over for weights W, unless told.
         laws: what makes the law of weights of their variance, by their names, such as `uniform` or
@@ -66,13 +71,27 @@ class Stack:
     rates: Mapping[str, Polynomial] | None = None
     laws: Mapping[str, Callable[[Polynomial], Law]] | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            text: str | Mapping[str, Expression],
+            rates: Mapping[str, Polynomial] | None = None,
+            laws: Mapping[str, Callable[[Polynomial], Law]] | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rates", dict(self.rates or {}))
+        if isinstance(self.text, Mapping):
+            written = [read_field(name, one) for name, one in self.text.items()]
+            object.__setattr__(self, "text", "; ".join(field.text for field in written))
+            streams = tuple(field.stream(self.rates or {}) for field in written)
+            self.__dict__["streams"] = streams  # as they are written, with laws of their own
         if not isinstance(self.text, str):
             raise LayerError(
                 f"{self.text!r} is no stack of streams. It was given as the text of a layer. "
                 'Give one such as "h = U s(z); z\' = z + W s(h)".'
             )
-        object.__setattr__(self, "rates", dict(self.rates or {}))
         laws = self.laws or {}
         if not isinstance(laws, Mapping) or not all(map(callable, laws.values())):
             raise LayerError(
@@ -91,7 +110,7 @@ class Stack:
         for statement in statements:
             name, equals, body = statement.partition("=")
             name = name.strip()
-            if not equals or not re.fullmatch(r"[^\W\dA-Z]\w*'?", name) or name in known:
+            if not equals or not _NAME.fullmatch(name) or name in known:
                 raise self._refused(
                     f"has the statement {statement.strip()!r}, which makes no field"
                 )
@@ -233,11 +252,26 @@ class Stack:
                     activation(name)
                 except ActivationError as reason:
                     raise self._refused(f"has the function {name}. {reason}") from reason
+        self._check_order()
         read = {field for each in self.drawn if each.function for field in each.function.fields}
         read |= {factor.field for stream in self.streams for _, factor in stream.kept}
         idle = [s.name for s in self.streams[:-1] if s.name not in read]
         if idle:
             raise self._refused(f"computes {', '.join(idle)}, which nothing reads")
+
+    def _check_order(self) -> None:
+        """Refuse fields that are read before they are made, and names that are none."""
+        known = {BELOW}
+        for stream in self.streams:
+            if stream.name in known or not (stream.norm or _NAME.fullmatch(stream.name)):
+                raise self._refused(f"makes {stream.name}, which is no name or made before")
+            read = {factor.field for _, factor in stream.kept}
+            read |= {f for d in stream.drawn if d.function for f in d.function.fields}
+            if late := sorted(read - known):
+                raise self._refused(f"reads {', '.join(late)} before it is made")
+            known.add(stream.name)
+        if self.streams[-1].name != ABOVE:
+            raise self._refused("does not end with the statement of z'")
 
     def _refused(self, why: str) -> LayerError:
         return LayerError(

@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.display import Explanation
-from symdlt.errors import OrderError, require
+from symdlt.errors import OrderError, SchemaError, require
 from symdlt.networks.accounts import Way
 from symdlt.networks.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.reason_texts import number_text
+from symdlt.networks.response_equations import layer_equations
 
 COLUMNS = 90  # a convention: it fits beside a margin
 
@@ -20,15 +21,24 @@ def explain_equations(equations: LayerEquations, term: int | None = None) -> Exp
     """The account of one term, or of all terms.
 
     Args:
-        equations: of a layer, whose accounts were recorded.
+        equations: of a layer; where no accounts were recorded, they are derived again.
         term: its number, from 1 over all equations as they are printed; all if left out.
 
     Raises:
         OrderError: if there is no term of that number.
+        SchemaError: for equations that are not those of their layer.
     """
-    glossary = equations.glossary
+    glossary, recorded = equations.glossary, equations
+    if glossary is None:
+        recorded = layer_equations(equations.correlator, equations.layer, recorded=True)
+        glossary = recorded.glossary
     assert glossary is not None
-    told = [one for equation in equations.equations for one in _terms(equation)]
+    if recorded != equations:
+        raise SchemaError(
+            f"{equations!r} are not the equations that follow from the layer. An account is of "
+            "what is derived. Derive them with `layer_equations`."
+        )
+    told = [one for equation in recorded.equations for one in _terms(equation)]
     chosen = range(1, len(told) + 1)
     if term is not None:
         require(term, int, "the number of a term", "Count the terms from 1.")

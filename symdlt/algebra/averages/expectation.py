@@ -53,6 +53,7 @@ def expectation(expression: Expression | Polynomial | Number, over: Over = "all"
     """
     result = as_expression(expression)
     result = Expression(tuple(contract_term(term) for term in result.terms))
+    check_fields(result.terms)
     for head in random_heads(result, over):
         check_independence(result.terms, head)
         if head.kind is not Kind.PREACTIVATION:
@@ -176,6 +177,19 @@ def heads_in(terms: Iterable[Term]) -> set[Head]:
         elif head.kind in RANDOM:
             heads.add(head)
     return heads
+
+
+def check_fields(terms: Iterable[Term]) -> None:
+    """Refuse fields inside a layer: averages of one neuron are over z alone."""
+    tensors = (f.head for term in terms for f in term.factors if isinstance(f, Tensor))
+    for head in tensors:
+        field = head.members[0] if head.kind is Kind.ACTIVATION and head.members else head
+        if field.kind is Kind.PREACTIVATION and field.name != "z":
+            raise ExpectationError(
+                f"Cannot average what reads the field {field.name}. Expectations know the "
+                "preactivations z of each layer. For layers of several fields, give them to "
+                "symdlt.Stack and ask `layer_equations`."
+            )
 
 
 def _averaging_order(head: Head) -> tuple[object, ...]:

@@ -1,0 +1,167 @@
+"""Fields of a stack that are written in the index language, and their short form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symdlt.algebra import Expression, Head, Polynomial, Species, Tensor, Term, symbol
+from symdlt.algebra import biases as biases_of
+from symdlt.algebra import weights as weights_of
+from symdlt.algebra.heads import Kind
+from symdlt.definitions.branches import ascii_name
+from symdlt.definitions.short_form import WIDTH
+from symdlt.definitions.streams import Drawn, Factor, SiteFunction, Stream
+from symdlt.errors import LayerError
+
+FUNCTIONS = (Kind.ACTIVATION, Kind.PREACTIVATION)
+DRAWN = (Kind.WEIGHT, Kind.BIAS)
+UNIT = Polynomial.number(1)
+NETWORK = "σ"  # the activation of the network, s in the short form
+
+
+@dataclass(frozen=True)
+class WrittenSummand:
+    """One summand of a field: a constant, a random tensor if any, and functions at one neuron."""
+
+    constant: Polynomial
+    tensor: Head | None
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class WrittenField:
+    """One field, as it was written."""
+
+    name: str
+    summands: tuple[WrittenSummand, ...]
+
+    def stream(self, rates: Mapping[str, Polynomial]) -> Stream:
+        """The field as a stream."""
+        kept = tuple((one.constant, one.factors[0]) for one in self.summands if not one.tensor)
+        drawn = []
+        for head, listed in self._drawn().items():
+            function = SiteFunction(tuple((one.constant, one.factors) for one in listed))
+            reads = head.kind is Kind.WEIGHT
+            default = symbol(f"λ_{head.name}") / (symbol(WIDTH) if reads else 1)
+            rate = rates.get(head.name, default)
+            coefficient = UNIT if reads else listed[0].constant
+            drawn.append(Drawn(head, rate, function if reads else None, coefficient))
+        return Stream(self.name, kept, tuple(drawn))
+
+    @property
+    def text(self) -> str:
+        """The statement that makes the field."""
+        told = [_product(one.constant, [str(f) for f in one.factors]) for one in self._kept()]
+        for head, listed in self._drawn().items():
+            letter = ascii_name(head.name)
+            sums = [_product(one.constant, [*map(str, one.factors)]) for one in listed]
+            if head.kind is Kind.BIAS:
+                told.append(_product(listed[0].constant, [letter]))
+            elif len(listed) > 1:
+                told.append(f"{letter} ({_sum(sums)})")
+            else:
+                told.append(_product(listed[0].constant, [letter, *map(str, listed[0].factors)]))
+        return f"{self.name} = {_sum(told)}"
+
+    def _kept(self) -> list[WrittenSummand]:
+        return [one for one in self.summands if one.tensor is None]
+
+    def _drawn(self) -> dict[Head, list[WrittenSummand]]:
+        """The summands of each random tensor."""
+        found: dict[Head, list[WrittenSummand]] = {}
+        for one in self.summands:
+            if one.tensor is not None:
+                found.setdefault(one.tensor, []).append(one)
+        return found
+
+
+def read_field(name: str, expression: Expression) -> WrittenField:
+    """Read the expression of one field.
+
+    Raises:
+        LayerError: if it is no sum of fields that are kept, biases, and weights times functions
+            of fields at one neuron, and why.
+    """
+    if not isinstance(name, str) or not isinstance(expression, Expression):
+        raise LayerError(
+            f"{expression!r} is no field {name!r}. Fields are given by their names, each as an "
+            "expression of the index language. Write one such as (U(k, j) * z(j, δ)).sum(j)."
+        )
+    rows = [i for i in expression.free_indices if i.species is Species.NEURON]
+    if len(rows) != 1:
+        raise _refused(name, expression, "has not one free neuron")
+    return WrittenField(name, tuple(_summand(name, term, rows[0]) for term in expression.terms))
+
+
+def _summand(name: str, term: Term, row: object) -> WrittenSummand:
+    shown = Expression((term,))
+    tensors = [one for one in term.factors if isinstance(one, Tensor)]
+    drawn = [one for one in tensors if one.head.kind in DRAWN]
+    functions = [one for one in tensors if one.head.kind in FUNCTIONS]
+    if len(drawn) + len(functions) < len(term.factors) or len(drawn) > 1:
+        raise _refused(name, shown, "has other factors than one random tensor and functions")
+    neurons = {one.indices[0] for one in functions}
+    factors = tuple(sorted(map(_factor, functions), key=str))
+    if not drawn:
+        if term.sums or neurons != {row} or len(factors) > 1 or factors[0].function:
+            raise _refused(name, shown, "keeps what is no field on its neuron")
+        return WrittenSummand(term.coefficient, None, factors)
+    tensor = drawn[0]
+    if tensor.head.kind is Kind.BIAS:
+        if term.sums or functions or tensor.indices != (row,):
+            raise _refused(name, shown, "has biases that are not those of its own neuron")
+        head = biases_of("ℓ+1", name=tensor.head.name, law=tensor.head.law)
+        return WrittenSummand(term.coefficient, head, ())
+    if len(term.sums) != 1 or neurons != {*term.sums} or tensor.indices != (row, *term.sums):
+        raise _refused(name, shown, "has weights without a sum over the one neuron they read")
+    return WrittenSummand(term.coefficient, _scaled(tensor.head), factors)
+
+
+def _factor(tensor: Tensor) -> Factor:
+    """A function of a field."""
+    head = tensor.head
+    if head.kind is Kind.PREACTIVATION:
+        return Factor(head.name)
+    field = head.members[0].name if head.members else "z"
+    return Factor(field, "s" if head.name == NETWORK else head.name, head.order)
+
+
+def _scaled(head: Head) -> Head:
+    """Weights whose law goes by the number of neurons that are summed over."""
+    columns = head.slots[1].size
+    assert head.law is not None
+    law = head.law.substitute({columns: symbol(WIDTH)}) if isinstance(columns, str) else head.law
+    return weights_of("ℓ+1", name=head.name, law=law)
+
+
+def _product(constant: Polynomial, words: list[str]) -> str:
+    """A product in the short form, its constant first.
+
+    Raises:
+        LayerError: for a constant that is no number times symbols.
+    """
+    terms = constant.terms
+    if len(terms) != 1 or any(power < 0 for _, power in terms[0][0]):
+        raise LayerError(
+            f"The constant {constant} of a layer is no product of a number and of symbols. It "
+            f"stands in front of {' '.join(words)}. Give the whole a name of its own."
+        )
+    ((monomial, number),) = terms
+    named = [ascii_name(name) for name, power in monomial for _ in range(power)]
+    front = [] if abs(number) == 1 else [str(abs(Fraction(number)))]
+    return "-" * (number < 0) + " ".join([*front, *named, *words])
+
+
+def _sum(products: list[str]) -> str:
+    text = " + ".join(products)
+    return text.replace("+ -", "- ")
+
+
+def _refused(name: str, expression: Expression, why: str) -> LayerError:
+    return LayerError(
+        f"The field {name} of a layer {why}: {expression!r}. A field is a sum of fields on its "
+        "neuron, of biases such as b(i), and of weights times functions of the fields at one "
+        "neuron, such as (W(i, k) * σ(k, δ) * v(k, δ)).sum(k). Write it so."
+    )

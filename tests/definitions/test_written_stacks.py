@@ -1,0 +1,140 @@
+"""Stacks in the index language: what they are, what they print, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from symdlt import Network, Stack, layer_equations, propagate
+from symdlt.algebra import (
+    activation,
+    as_expression,
+    biases,
+    neurons,
+    orthogonal,
+    preactivations,
+    sample,
+    symbol,
+    uniform,
+    weights,
+)
+from symdlt.algebra.averages import expectation
+from symdlt.definitions import Layer
+from symdlt.errors import ExpectationError, LayerError
+
+(i,), (k,), (j,), δ = (
+    neurons("i", "n_{ℓ+1}"),
+    neurons("k", "n_u"),
+    neurons("j", "n_ℓ"),
+    sample("δ"),
+)
+z = preactivations("ℓ")
+u, v = (preactivations("ℓ+1", "n_u", name=name) for name in "uv")
+U, V = (weights("ℓ+1", "n_u", "n_ℓ", name=name) for name in "UV")
+W, b = weights("ℓ+1", columns="n_u"), biases("ℓ+1")
+σ = activation("σ", u)
+GATE = {
+    "u": (U(k, j) * z(j, δ)).sum(j),
+    "v": (V(k, j) * z(j, δ)).sum(j),
+    "z'": b(i) + (W(i, k) * σ(k, δ) * v(k, δ)).sum(k),
+}
+
+
+def block():
+    """A residual block with constants, a derivative, and a function by its name."""
+    (m,), (row,), ξ = neurons("m", "n_h"), neurons("i", "n_ℓ"), symbol("ξ")
+    h = preactivations("ℓ+1", "n_h", name="h")
+    inner, outer = weights("ℓ+1", "n_h", "n_ℓ", name="U"), weights("ℓ+1", "n_ℓ", "n_h")
+    own = biases("ℓ+1", "n_h", name="a")
+    slope = activation("tanh", h).derivative()
+    read = (outer(row, m) * slope(m, δ)).sum(m) * 2 - (outer(row, m) * h(m, δ)).sum(m) * ξ**2
+    return {
+        "h": own(m) * 3 + (inner(m, j) * activation("σ", z)(j, δ)).sum(j),
+        "z'": z(row, δ) * ξ / 2 + read,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (GATE, "u = U z; v = V z; z' = b + W s(u) v"),
+        (block(), "h = 3 a + U s(z); z' = 1/2 xi z + W (2 tanh'(h) - xi xi h)"),
+    ],
+)
+def test_each_prints_as_what_reads_back_as_it(fields, text):
+    stack = Stack(fields)
+    assert str(stack) == text
+    assert repr(stack) == f"Stack({text!r})"
+    assert stack == Stack(text)
+    assert (hash(stack), stack.sites) == (hash(Stack(text)), Stack(text).sites)
+    assert stack.symbols == Stack(text).symbols
+    assert pickle.loads(pickle.dumps(stack)) == stack
+
+
+def test_equations_and_tensors_are_those_of_the_text():
+    stack = Stack(GATE)
+    assert layer_equations("P", stack) == layer_equations("P", str(stack))
+    values = {"C_U": 1.0, "C_V": 0.8, "C_W": 1.2, "C_b": 0.1}
+    found = [
+        propagate(Network("tanh", [8, 8], values, ["z' = b + W z", gate, gate]), [[1.0, 0.5]], "V")
+        for gate in (stack, str(stack))
+    ]
+    assert np.array_equal(found[0]["V"], found[1]["V"])
+    assert found[0]["V"][-1].item() > 0
+
+
+def test_laws_and_rates_of_ones_own():
+    drawn = weights("ℓ+1", columns="n_u", law=uniform(symbol("c") / symbol("n_u")))
+    fields = GATE | {"z'": b(i) + (drawn(i, k) * σ(k, δ) * v(k, δ)).sum(k)}
+    stack = Stack(fields, rates={"U": symbol("η") / symbol("n_ℓ")})
+    assert stack.symbols == ("C_U", "C_V", "C_b", "c", "η", "λ_V", "λ_b", "λ_W")
+    assert stack != Stack(GATE)
+    text = Stack(str(stack), laws={"W": uniform})
+    assert [d.tensor.law.name for d in stack.drawn] == [d.tensor.law.name for d in text.drawn]
+    kept = weights("ℓ+1", columns="n_u", law=orthogonal(symbol("C_W") / symbol("n_u")))
+    haar = Stack(GATE | {"z'": b(i) + (kept(i, k) * σ(k, δ) * v(k, δ)).sum(k)})
+    assert haar == Stack(str(haar), laws={"W": orthogonal})
+
+
+def test_functions_of_fields_print_their_field():
+    slope = σ.derivative()
+    assert str(slope(k, δ)) == "σ'(u)^(ℓ+1)_{k;δ}"
+    assert slope(k, δ).latex() == r"\sigma^{\prime(\ell+1)}(u)_{k;\delta}"
+    assert σ != activation("σ", preactivations("ℓ+1", "n_u"))
+    assert σ.derivative(2).derivative() == σ.derivative(3)
+    assert str(activation("σ", z)(j, δ)) == "σ^(ℓ)_{j;δ}"
+    with pytest.raises(ExpectationError, match="Cannot average what reads the field u"):
+        expectation(slope(k, δ) * slope(k, δ))
+
+
+TWO = neurons("p", "n_u")[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"z'": GATE["z'"], "u": GATE["u"], "v": GATE["v"]}, "reads u, v before it is made"),
+        ({"u": GATE["u"], "z'": GATE["z'"]}, "reads v before it is made"),
+        ({"u": GATE["u"], "v": GATE["v"]}, "does not end with the statement of z'"),
+        (GATE | {"w": GATE["u"]}, "U twice"),
+        ({"U": GATE["u"]}, "makes U, which is no name"),
+        ({"u": "U z"}, "is no field 'u'"),
+        ({"u": as_expression(1)}, "has not one free neuron"),
+        ({"u": (U(k, j) * z(j, δ)).sum(j) * 1 + v(k, δ) * u(k, δ)}, "keeps what is no field"),
+        ({"u": σ(k, δ) + b(i).relabel({}) * 0}, "keeps what is no field"),
+        ({"z'": (W(i, k) * v(TWO, δ) * u(k, δ)).sum(k, TWO)}, "a sum over the one neuron"),
+        ({"z'": (W(i, k) * u(k, δ)).sum(k) * b(i)}, "other factors than one random tensor"),
+        ({"z'": (W(i, k) * u(k, δ)).sum(k) / symbol("c")}, "no product of a number and of symbols"),
+    ],
+)
+def test_what_is_no_stack_is_refused(fields, reason):
+    with pytest.raises(LayerError, match=reason):
+        Stack(fields)
+
+
+def test_a_layer_of_one_stream_reads_z_alone():
+    with pytest.raises(LayerError, match="reads another field than z"):
+        Layer(b(i) + (weights("ℓ+1")(i, j) * preactivations("ℓ", name="u")(j, δ)).sum(j))
+    other = activation("σ", preactivations("ℓ", name="u"))
+    with pytest.raises(LayerError, match="reads another field than z"):
+        Layer((weights("ℓ+1")(i, j) * other(j, δ)).sum(j))
