@@ -22,6 +22,7 @@ SWIGLU = "u = U z; v = V z; z' = b + W sigmoid(u) s(v)"
 BLOCK = "h = U s(z); z' = b + W s(h)"
 MIXTURE = "h = U z; z' = b + W (s(h) + 1/2 h)"
 BARE = "z' = b + W s(z) + P z"
+BILINEAR = "u = U z; v = V z; z' = b + W u v"
 DEPTH, WIDTHS, OUTPUTS, INNER = 4, [40, 30, 60], 50, [25, 35, 45]
 DATA = np.array([[1.0, 0.5, -0.3], [0.2, -1.0, 0.4], [-0.6, 0.1, 0.9]])
 
@@ -58,7 +59,9 @@ def run(layer, inputs, tensors=BOOK, data=DATA, activation="tanh", **options):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [GATE, SWIGLU, BLOCK, MIXTURE, BARE, "z' = b + W s'(z)"])
+@pytest.mark.parametrize(
+    "layer", [GATE, SWIGLU, BLOCK, MIXTURE, BARE, BILINEAR, "z' = b + W s'(z)"]
+)
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     options = {"tolerance": 1e-12} if inputs == "many" else {}

@@ -58,6 +58,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         parameters,
         tuple(one.name for one in parameters if one.name in used),
         tuple(fields),
+        several=True,
     )
 
 

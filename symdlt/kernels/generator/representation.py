@@ -231,6 +231,7 @@ class KernelModule:
         parameters: their hyperparameters.
         hyperparameters: the names of those that occur.
         fields: of a layer of several streams those that means are taken of, in their order.
+        several: whether it is one of several streams, or of equations like theirs.
     """
 
     inputs: str
@@ -241,6 +242,7 @@ class KernelModule:
     parameters: tuple[Hyperparameter, ...]
     hyperparameters: tuple[str, ...]
     fields: tuple[FieldFunction, ...] = ()
+    several: bool = False
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""

@@ -43,7 +43,7 @@ def module_text(
         KernelError: for symbols that its code uses otherwise, and means that it does not have.
         ActivationError: for an activation that is not finite.
     """
-    if module.fields:
+    if module.several:
         raise KernelError(
             f"A kernel of the layer {module.layer} takes means at several fields. Those in JAX are "
             "of layers of one stream. Choose the target numpy."

@@ -331,14 +331,6 @@ $head
     return gain, source
 '''
 
-NOTATION_FIELDS_ONE = """\
-Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), s(u) is that of
-the field u, <…> is the mean over a field of one neuron, whose variance is that of variance_u and,
-of z, K = G. With L layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1); n_u is the
-width of u, and r_u = n_l/n_u. Layer 1 has the biases and the weights of the last statement, which
-read the input. A tensor that starts at order 1/n^m is returned without its factor n_(l-1)^-m.
-"""
-
 NOTATION_MANY = """\
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), <…> is the mean
 over z of covariance K = G, the numbers 1, 2, … stand for the samples x1, x2, …, and n/n' is
@@ -346,14 +338,13 @@ r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1). A tensor that starts at 
 returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
-NOTATION_FIELDS = """\
-Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), s(u) is that of
-the field u, <…> is the mean over the fields of one neuron, whose covariances are those of
-covariance_u and, of z, K = G; the numbers 1, 2, … stand for the samples x1, x2, …, and n/n' is
-r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1); n_u is the width of u, and n/n_u is r_u.
-Layer 1 has the biases and the weights of the last statement, which read the input. A tensor that
-starts at order 1/n^m is returned without its factor n_(l-1)^-m.
-"""
+NOTATION_FIELDS = (
+    "Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers)$functions, "
+    "<…> is the mean over the fields of one neuron$given$samples. With L layers the hidden widths "
+    "are n_1 … n_(L-1), and $ratios. Layer 1 has the biases and the weights of the last statement, "
+    "which read the input. A tensor that starts at order 1/n^m is returned without its factor "
+    "n_(l-1)^-m."
+)
 
 EXAMPLE_MANY = """\
 $sine

@@ -11,6 +11,7 @@ from token import NAME
 from tokenize import generate_tokens
 
 from symdlt.activations import Activation
+from symdlt.definitions import Stack
 from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
 from symdlt.kernels.generator.python.layout import (
@@ -27,7 +28,10 @@ from symdlt.kernels.generator.python.linking import imported, linked
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
-from symdlt.kernels.numpy_target.named_functions import by_function, named_source
+from symdlt.kernels.numpy_target.named_functions import (
+    by_function,
+    named_source,
+)
 from symdlt.kernels.numpy_target.one_input_fields_text import data_of_one_with_fields
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
 
@@ -66,14 +70,14 @@ def module_text(
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
         "given": _given(module),
     }
-    if module.inputs == "one" and module.fields:
-        notation = template.NOTATION_FIELDS_ONE
+    if module.inputs == "one" and module.several:
+        notation = _notation(module)
         body = filled(template.BODY_FIELDS_ONE, **shared, **data_of_one_with_fields(module))
     elif module.inputs == "one":
         notation = template.NOTATION_ONE
         body = filled(template.BODY_ONE, **shared, **data_of_one(module))
     else:
-        notation = template.NOTATION_FIELDS if module.fields else template.NOTATION_MANY
+        notation = _notation(module) if module.several else template.NOTATION_MANY
         odd = module.has_odd_means("s")
         family = None if activation is None or odd else activation.closed_family()
         means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
@@ -103,6 +107,32 @@ def module_text(
         )
         + "\n"
     )
+
+
+def _notation(module: KernelModule) -> str:
+    """What the symbols are of a layer that takes means over several fields."""
+    many = module.inputs == "many"
+    kind = "covariance" if many else "variance"
+    functions = ""
+    if isinstance(module.layer, Stack) and module.fields:
+        field = module.fields[-1].name
+        functions = f", s({field}) is that of the field {field}"
+    inside = [f"{kind}_{one.name}" for one in module.fields if one.covariance is not None]
+    given = f", of the {kind} K = G of z" + f" and of {', '.join(inside)}" * bool(inside)
+    samples = ", and the numbers 1, 2, … stand for the samples x1, x2, …" * many
+    widths = [one.name.removeprefix("r_") for one in module.parameters if one.role == "ratio"]
+    told = "n/n' is r = n_l/n_(l-1)", "n/n_{0} is r_{0}, n_{0} being the width of {0} in layer l+1"
+    if not many:
+        told = "r = n_l/n_(l-1)", "r_{0} = n_l/n_{0}, n_{0} being the width of {0} in layer l+1"
+    ratios = [told[0], *map(told[1].format, widths)]
+    text = filled(
+        template.NOTATION_FIELDS,
+        functions=functions,
+        given=given,
+        samples=samples,
+        ratios=", and ".join(ratios),
+    )
+    return textwrap.fill(text, COLUMNS, break_on_hyphens=False) + "\n"
 
 
 def _given(module: KernelModule) -> str:
