@@ -60,7 +60,16 @@ def run(layer, inputs, tensors=BOOK, data=DATA, activation="tanh", **options):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [GATE, SWIGLU, BLOCK, MIXTURE, BARE, BILINEAR, "z' = b + W s'(z)"]
+    "layer",
+    [
+        GATE,
+        pytest.param(SWIGLU, marks=pytest.mark.slow),
+        BLOCK,
+        MIXTURE,
+        BARE,
+        BILINEAR,
+        "z' = b + W s'(z)",
+    ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]

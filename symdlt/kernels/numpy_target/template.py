@@ -211,7 +211,7 @@ $first_layer_head
 $recursions
 
 
-FIELDS = {
+FIELDS: dict[str, FieldMeans] = {
     $fields_rows
 }
 
@@ -261,7 +261,7 @@ def propagate(
         if depth == 1:
             return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
         h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
-        functions = {
+        functions: dict[str, Sequence[Function]] = {
             $by_function
         }
         K, means = means_over_layers(FIELDS, functions, advance_g, first["G"], h)
@@ -454,7 +454,7 @@ with np.errstate(all="ignore"):
 
 ADVANCE_FIELDS = """\
 taken = $taken if means is None else means
-by_function = {
+by_function: dict[str, LayerMeans] = {
     $by_function
 }
 named = partial(means_of_fields, problem, FIELDS, by_function, len(problem.activation))
@@ -463,7 +463,7 @@ with np.errstate(all="ignore"):
 """
 
 FIELDS = """\
-FIELDS = {
+FIELDS: dict[str, Field] = {
     $rows
 }"""
 
