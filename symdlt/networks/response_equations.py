@@ -231,7 +231,8 @@ class LayerDerivation:
             if BASE < f < self.top and known[0, 1]:
                 found = known[0, 1].value if self.means.recorded else known[0, 1]
                 ends = " and ".join(map(self.texts.leg, ((f, first), (g, second))))
-                yield f"{ends} have the covariance {number_text(found)}"
+                terms = " + ".join(number_text(Polynomial((term,))) for term in found.terms)
+                yield f"{ends} have the covariance {terms}"
 
     def _alike(self) -> bool:
         """Whether the two pairs of the tensor can be exchanged."""

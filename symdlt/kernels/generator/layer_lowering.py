@@ -82,9 +82,10 @@ def _fields_read(system: LayerSystem) -> dict[str, str]:
             names = {factor.function for factor in read.factors}
             names |= {found.setdefault(field, min(names)) for field in fields}
             if len(fields) > 1 or len(names) > 1 or len(read.factors) > max(MEAN_SIZES):
+                joined = "the fields " if len(fields) > 1 else "at the field "
                 raise KernelError(
                     f"A kernel of the layer {system.layer} needs means of "
-                    f"{' and '.join(sorted(names))} that join the fields {', '.join(fields)}. "
+                    f"{' and '.join(sorted(names))} that join {joined}{', '.join(fields)}. "
                     "Kernel files take means of one function of each field, at four samples at "
                     "most. `propagate` of a `Network` of such layers takes them."
                 )
