@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from symdlt.definitions import BELOW, Layer, ascii_name, function_text
 from symdlt.derivation import powers_text
 from symdlt.errors import KernelError
+from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.layer_systems import (
-    FieldFactor,
     LayerSystem,
     Read,
+    ReadMean,
     ReadTensor,
     SystemEquation,
 )
@@ -28,6 +30,8 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 
+GIVEN = "s"  # the activation of the network, in the text of layers
+
 
 def lower_layer(system: LayerSystem) -> KernelModule:
     """The kernel that computes all tensors of a system, for one input or for many.
@@ -35,12 +39,13 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     Raises:
         KernelError: for means that kernels do not take.
     """
-    functions = tuple(_function(system, one) for one in system.equations)
-    read = _fields_read(system)
+    read, stride = _fields_read(system), _stride(system)
+    tables = _Tables(system.inputs == "one", read, stride)
+    functions = tuple(_function(system, one, tables) for one in system.equations)
     fields = [FieldFunction(BELOW, None, read[BELOW])] if BELOW in read else []
     for one in system.fields:
         if one.name in read:
-            covariance = _function(system, one)
+            covariance = _function(system, one, tables)
             fields.append(FieldFunction(identifier(one.name), covariance, read[one.name]))
     parameters = (*hyperparameters_of(system.layer), *_ratios(functions))
     covariances = [field.covariance for field in fields if field.covariance is not None]
@@ -48,7 +53,8 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     used = {
         name for one in (*functions, *covariances) for name in (*one.reads, *symbols(one.first))
     }
-    means = {Mean(orders) for one in (*functions, *covariances) for orders in one.means}
+    read_of = (entry for one in (*functions, *covariances) for entry in one.entries)
+    means = {entry.mean for entry in read_of if entry.orders}
     return KernelModule(
         system.inputs,
         functions,
@@ -59,6 +65,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         tuple(one.name for one in parameters if one.name in used),
         tuple(fields),
         several=True,
+        stride=stride,
     )
 
 
@@ -67,29 +74,39 @@ def identifier(field: str) -> str:
     return ascii_name(field).replace("'", "_above")
 
 
-def _fields_read(system: LayerSystem) -> dict[str, str]:
-    """The fields that means are taken of, and of each its function.
+def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
+    """The fields that means are taken of, and of each its functions, that which is given first.
 
     Raises:
-        KernelError: for means that join several fields, or several functions.
+        KernelError: for means that join several fields, or too many factors.
     """
-    found: dict[str, str] = {}
+    found: dict[str, set[str]] = {}
+    for read in _means_read(system):
+        fields = sorted({factor.field for factor in read.factors})
+        if len(fields) > 1 or len(read.factors) > max(MEAN_SIZES):
+            raise KernelError(
+                f"A kernel of the layer {system.layer} needs means of {len(read.factors)} factors "
+                f"that join the fields {', '.join(fields)}. Kernel files take means over one field "
+                "at a time, at four samples at most. `propagate` of a `Network` of such layers "
+                "takes them."
+            )
+        found.setdefault(fields[0], set()).update(factor.function for factor in read.factors)
+    return {
+        field: tuple(sorted(names, key=lambda name: (name != GIVEN, name)))
+        for field, names in found.items()
+    }
+
+
+def _means_read(system: LayerSystem) -> Iterator[ReadMean]:
+    """All means of a system."""
     for one in (*system.fields, *system.equations):
-        for read in one.reads.values():
-            if isinstance(read, ReadTensor):
-                continue
-            fields = sorted({factor.field for factor in read.factors})
-            names = {factor.function for factor in read.factors}
-            names |= {found.setdefault(field, min(names)) for field in fields}
-            if len(fields) > 1 or len(names) > 1 or len(read.factors) > max(MEAN_SIZES):
-                joined = "the fields " if len(fields) > 1 else "at the field "
-                raise KernelError(
-                    f"A kernel of the layer {system.layer} needs means of "
-                    f"{' and '.join(sorted(names))} that join {joined}{', '.join(fields)}. "
-                    "Kernel files take means of one function of each field, at four samples at "
-                    "most. `propagate` of a `Network` of such layers takes them."
-                )
-    return found
+        yield from (read for read in one.reads.values() if isinstance(read, ReadMean))
+
+
+def _stride(system: LayerSystem) -> int:
+    """How far apart functions are numbered: with one between them, which nobody asks for."""
+    orders = [factor.order for read in _means_read(system) for factor in read.factors]
+    return max(orders, default=0) + 2
 
 
 def _ratios(functions: tuple[TensorFunction, ...]) -> Iterator[Hyperparameter]:
@@ -103,27 +120,56 @@ def _ratios(functions: tuple[TensorFunction, ...]) -> Iterator[Hyperparameter]:
         yield Hyperparameter(name, meaning, "ratio", 1.0)
 
 
-def _function(system: LayerSystem, one: SystemEquation) -> TensorFunction:
+@dataclass(frozen=True)
+class _Tables:
+    """How entries are named.
+
+    Attributes:
+        single: for one input, without samples.
+        functions: of each field.
+        stride: how far apart several functions are numbered.
+    """
+
+    single: bool
+    functions: dict[str, tuple[str, ...]]
+    stride: int
+
+    def entry(self, read: Read) -> Entry:
+        """The entry of a table that is read; the orders of means ascend."""
+        if isinstance(read, ReadTensor):
+            return Entry(read.name, () if self.single else read.samples)
+        field = read.factors[0].field
+        start = {name: k * self.stride for k, name in enumerate(self.functions[field])}
+        numbered = sorted((start[f.function] + f.order, f.sample) for f in read.factors)
+        orders, samples = tuple(o for o, _ in numbered), tuple(at for _, at in numbered)
+        name = f"{identifier(field)}_{Mean(orders).name}"
+        return Entry(name, () if self.single else samples, orders, identifier(field))
+
+
+def _function(system: LayerSystem, one: SystemEquation, tables: _Tables) -> TensorFunction:
     """One equation as a polynomial in entries, with common factors taken out.
 
     For one input samples are dropped, and what is linear in the tensor itself is its gain.
     """
     single = system.inputs == "one"
-    entries = {symbol: _entry_of(read, single) for symbol, read in one.reads.items()}
+    entries = {symbol: tables.entry(read) for symbol, read in one.reads.items()}
     names = {symbol: entry.name for symbol, entry in entries.items()}
     names["overlap"] = Entry("overlap", () if single else one.samples).name
     value, gain = _coefficients(one.terms, names), {}
+    every = {entry.name: entry for entry in entries.values()}
+    if single:
+        value, every = _centred(value, every)
     if single and one.name != METRIC:
         own = Entry(one.name, ()).name
         gain = {_without(own, key): number for key, number in value.items() if own in dict(key)}
         value = {key: number for key, number in value.items() if own not in dict(key)}
     rank = rank_in(system.layer)
-    every = sorted({*entries.values()}, key=lambda e: (not e.orders, len(e.samples), e))
+    listed = sorted(every.values(), key=lambda e: (not e.orders, len(e.samples), e))
     return TensorFunction(
         one.name,
         () if single else one.samples,
         _equation(system, one) if single else one.text,
-        tuple(every),
+        tuple(listed),
         factored(gain, rank) if gain else ZERO,
         factored(value, rank),
         factored(_coefficients(one.first, names), rank),
@@ -131,22 +177,37 @@ def _function(system: LayerSystem, one: SystemEquation) -> TensorFunction:
     )
 
 
+def _centred(
+    terms: dict[Monomial, Fraction], entries: dict[str, Entry]
+) -> tuple[dict[Monomial, Fraction], dict[str, Entry]]:
+    """Central moments in place of differences of means over one field that nearly cancel."""
+    found = dict(entries)
+    for field in sorted({entry.field for entry in entries.values() if entry.orders}):
+        groups: dict[Monomial, dict[tuple[Mean, ...], Fraction]] = {}
+        for key, number in terms.items():
+            own = [(n, p) for n, p in key if n in found and found[n].field == field]
+            rest = monomial({n: p for n, p in key if (n, p) not in own})
+            means = tuple(sorted(found[n].mean for n, p in own for _ in range(p)))
+            groups.setdefault(rest, {})[means] = number
+        terms = {}
+        for rest, listed in groups.items():
+            for means, number in centred(listed).items():
+                powers = Counter(dict(rest))
+                for mean in means:
+                    entry = Entry(f"{field}_{mean.name}", (), mean.orders, field, mean.groups)
+                    found[entry.name] = entry
+                    powers[entry.name] += 1
+                key = monomial(powers)
+                terms[key] = terms.get(key, Fraction(0)) + number
+    read = {name for key in terms for name, _ in key}
+    return terms, {name: entry for name, entry in found.items() if name in read}
+
+
 def _without(own: str, key: Monomial) -> Monomial:
     """A product without the tensor itself, in which recursions are linear."""
     powers = dict(key)
     assert powers.pop(own) == 1, key
     return monomial(powers)
-
-
-def _entry_of(read: Read, single: bool) -> Entry:
-    """The entry of a table that is read; the orders of means ascend."""
-    if isinstance(read, ReadTensor):
-        return Entry(read.name, () if single else read.samples)
-    factors: list[FieldFactor] = sorted(read.factors, key=lambda f: (f.order, f.sample))
-    orders = tuple(factor.order for factor in factors)
-    field = identifier(factors[0].field)
-    samples = () if single else tuple(factor.sample for factor in factors)
-    return Entry(f"{field}_{Mean(orders).name}", samples, orders, field)
 
 
 def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:

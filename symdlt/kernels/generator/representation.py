@@ -96,6 +96,7 @@ class Entry:
         samples: the sample on each axis, as the recursion labels them; none for one input.
         orders: of a table of means, the derivative order on each axis, ascending.
         field: of a table of means, the field of a layer of several that is averaged over.
+        groups: of a central moment the groups of orders, as of `Mean`.
 
     >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
     ('g_1_12', 's0_s2_21', 'V')
@@ -105,6 +106,12 @@ class Entry:
     samples: tuple[int, ...]
     orders: tuple[int, ...] = ()
     field: str = ""
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def mean(self) -> Mean:
+        """What a table of means has."""
+        return Mean(self.orders, 0, self.groups)
 
     @property
     def name(self) -> str:
@@ -205,17 +212,22 @@ def by_size(orders: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class FieldFunction:
-    """A field of a layer of several, and the function of it that means are taken of.
+    """A field of a layer of several, and the functions of it that means are taken of.
 
     Attributes:
         name: its identifier.
         covariance: how its covariance follows; none for that of the layer below.
-        function: the name of the activation, s for that which is given.
+        functions: the names of the activations, s for that which is given.
     """
 
     name: str
     covariance: TensorFunction | None
-    function: str
+    functions: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What its functions are known by together."""
+        return " ".join(self.functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +244,7 @@ class KernelModule:
         hyperparameters: the names of those that occur.
         fields: of a layer of several streams those that means are taken of, in their order.
         several: whether it is one of several streams, or of equations like theirs.
+        stride: there how far apart several functions of one field are numbered.
     """
 
     inputs: str
@@ -243,6 +256,7 @@ class KernelModule:
     hyperparameters: tuple[str, ...]
     fields: tuple[FieldFunction, ...] = ()
     several: bool = False
+    stride: int = 0
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""
@@ -253,9 +267,20 @@ class KernelModule:
         """The names of all hyperparameters of its layers."""
         return tuple(one.name for one in self.parameters)
 
-    def means_by(self, function: str) -> dict[str, list[tuple[int, ...]]]:
-        """Of each tensor, and each field by its name, the orders of the means of a function."""
-        over = {field.name for field in self.fields if field.function == function} or {""}
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The functions of fields, those of one field together."""
+        return tuple(dict.fromkeys(field.key for field in self.fields))
+
+    @property
+    def function_names(self) -> tuple[str, ...]:
+        """The names of all functions."""
+        names = dict.fromkeys(name for field in self.fields for name in field.functions)
+        return tuple(names) or ("s",)
+
+    def means_by(self, key: str) -> dict[str, list[tuple[int, ...]]]:
+        """Of each tensor, and each field by its name, the orders of the means of functions."""
+        over = {field.name for field in self.fields if field.key == key} or {""}
         listed = {one.tensor: one for one in self.functions}
         listed |= {f.name: f.covariance for f in self.fields if f.covariance is not None}
         return {
@@ -263,9 +288,13 @@ class KernelModule:
             for name, one in listed.items()
         }
 
-    def has_odd_means(self, function: str) -> bool:
-        """Whether means of an odd number of factors are taken of a function."""
-        return any(len(o) % 2 for means in self.means_by(function).values() for o in means)
+    def has_odd_means(self, key: str) -> bool:
+        """Whether means of an odd number of factors are taken of functions."""
+        return any(len(o) % 2 for means in self.means_by(key).values() for o in means)
+
+    def plain(self, orders: tuple[int, ...]) -> tuple[int, ...]:
+        """The derivative orders of a mean, whichever function each is of."""
+        return tuple(sorted(o % self.stride if self.stride else o for o in orders))
 
     @property
     def metric(self) -> TensorFunction:
@@ -275,4 +304,4 @@ class KernelModule:
     @property
     def derivatives(self) -> int:
         """How many derivatives of σ are needed."""
-        return max((order for mean in self.means for order in mean.orders), default=0)
+        return max((order for mean in self.means for order in self.plain(mean.orders)), default=0)

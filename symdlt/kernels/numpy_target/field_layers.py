@@ -21,7 +21,7 @@ class FieldMeans(NamedTuple):
     """
 
     variance: Callable[[Any, Values, Values], Any]
-    function: str
+    functions: str
     table: MeanTable
     names: tuple[str, ...]
 
@@ -37,12 +37,12 @@ def means_over_layers(
 
     Args:
         fields: in the order of their computation.
-        functions: of each function the derivatives.
+        functions: of each list of functions these and their derivatives.
         advance: K of layer l+1.
         first: that of layer 1.
         h: the hyperparameters, one value a layer.
     """
-    quadratures = {n: Quadrature(functions[f.function], f.table) for n, f in fields.items()}
+    quadratures = {n: Quadrature(functions[f.functions], f.table) for n, f in fields.items()}
     K = [first]
     rows: list[dict[str, float]] = []
     for layer, values in enumerate(zip(*h, strict=True), 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,14 @@ PAIRED = {1: "aa->a", 3: "abcc->abc"}  # an odd mean is that of one more factor,
 
 
 class Field(NamedTuple):
-    """A Gaussian field of a layer: its covariance from means of earlier fields, and its function.
+    """A Gaussian field of a layer: its covariance, and the functions that means are taken of.
 
-    The means and fields are those that its covariance reads.
+    Its covariance reads means of earlier fields, each with the numbers of its functions.
     """
 
     covariance: Callable[[Any, Tables, Tables, Samples], Array]
-    function: str
-    means: tuple[tuple[int, ...], ...]
-    fields: tuple[str, ...]
+    functions: str
+    reads: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def with_constant(activation: tuple[Function, ...]) -> tuple[Function, ...]:
@@ -31,28 +30,38 @@ def with_constant(activation: tuple[Function, ...]) -> tuple[Function, ...]:
     return (*activation, Unrelated(np.ones_like))
 
 
+def joined(stride: int, count: int, *activations: Sequence[Function]) -> tuple[Function, ...]:
+    """Several activations in one list, so many functions of each, a stride apart."""
+    found: list[Function] = []
+    for first, *others in activations:
+        own: list[Function] = [Unrelated(first), *others[: count - 1]]
+        found += own
+        found += [Unrelated(np.zeros_like)] * (stride - len(own))
+    return tuple(found)
+
+
 def means_of_fields(
     problem: Problem,
     fields: Mapping[str, Field],
     means: Mapping[str, LayerMeans],
-    one: int,
+    ones: Mapping[str, int],
     h: Any,
     below: Tables,
 ) -> Tables:
-    """All means that the recursions read, by the names of their fields and orders.
+    """All means that the recursions read, by the names of their fields and functions.
 
     Args:
         problem: what is computed.
         fields: in the order of their computation.
-        means: how those of each function are taken.
-        one: the number of the constant one among derivatives.
+        means: how those of each list of functions are taken.
+        ones: the number of the constant one behind each list.
         h: the hyperparameters of the layer.
         below: the tensors of the layer below.
     """
-    wanted = {(f, order) for r in problem.recursions.values() for f, order in read_by(r)}
+    wanted = {read for one in problem.recursions.values() for read in one.fields}
     for name in reversed([*fields]):
         if any(field == name for field, _ in wanted):
-            wanted |= {*read_by(fields[name])}
+            wanted |= {*fields[name].reads}
     pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
     named: dict[str, Array] = {}
     for name, field in fields.items():
@@ -60,18 +69,14 @@ def means_of_fields(
         if not orders:
             continue
         K = field.covariance(h, named, below, pairs)
+        one = ones[field.functions]
         even = [(*order, one)[: len(order) + len(order) % 2] for order in orders]
         asked = problem._replace(means=tuple(sorted({*even})))
         tables = dict(
-            zip(asked.means, tables_of_means(asked, means[field.function], K), strict=True)
+            zip(asked.means, tables_of_means(asked, means[field.functions], K), strict=True)
         )
         for order, full in zip(orders, even, strict=True):
             table = tables[full]
             odd = PAIRED.get(len(order))
             named[f"{name}_{table_name(order)}"] = np.einsum(odd, table) if odd else table
     return named
-
-
-def read_by(one: Any) -> list[tuple[str, tuple[int, ...]]]:
-    """The means that a recursion or a covariance reads, with their fields."""
-    return [*zip(one.fields, one.means, strict=True)]

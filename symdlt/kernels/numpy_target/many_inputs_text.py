@@ -54,15 +54,16 @@ def _fields_table(module: KernelModule) -> str:
     """The fields of a layer of several streams, if it is one."""
     rows = []
     for field in module.fields:
-        read = [] if field.covariance is None else field.covariance.field_means
-        parts = {"means": [str(orders) for _, orders in read], "fields": quoted(f for f, _ in read)}
-        lines = {
-            name: bracketed("(", tuple_items(items), "),", COLUMNS - 8)
-            for name, items in parts.items()
-        }
-        names = {"name": field.name, "function": field.function}
-        rows.append(filled(template.ROW_FIELD, **names, **lines))
+        read = () if field.covariance is None else field.covariance.field_means
+        reads = bracketed("(", tuple_items(_quoted(read)), "),", COLUMNS - 8)
+        names = {"name": field.name, "functions": field.key}
+        rows.append(filled(template.ROW_FIELD, **names, reads=reads))
     return filled(template.FIELDS, rows=rows) if rows else ""
+
+
+def _quoted(read: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
+    """Means over fields as code."""
+    return [f'("{field}", {orders})' for field, orders in read]
 
 
 def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
@@ -136,7 +137,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
     needs |= {METRIC} if fields else set()  # covariances are made of it
     rows = {
         "needs": quoted(sorted(needs)),
-        "means": [str(orders) for _, orders in function.field_means],
+        "means": list(dict.fromkeys(str(module.plain(o)) for _, o in function.field_means)),
         "hyperparameters": quoted(name for name in module.names if name in used),
         "symmetries": map(str, function.symmetries),
     }
@@ -144,7 +145,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         name: bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
         for name, items in rows.items()
     }
-    over = tuple_items(quoted(field for field, _ in function.field_means))
+    over = tuple_items(_quoted(function.field_means))
     return filled(
         template.ROW_MANY,
         tensor=function.tensor,

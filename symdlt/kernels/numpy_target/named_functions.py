@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 
 from symdlt.activations import activation
-from symdlt.kernels.generator.python.layout import tuple_text
+from symdlt.kernels.generator.layer_lowering import GIVEN
+from symdlt.kernels.generator.python.layout import COLUMNS, bracketed, tuple_text
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.numpy_target.activations import activation_source
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
+
+INNER = COLUMNS - 30  # behind a name, inside a table
 
 
 def named_source(module: KernelModule, before: str) -> str:
@@ -35,29 +38,46 @@ def named_source(module: KernelModule, before: str) -> str:
 
 def named_functions(module: KernelModule) -> list[str]:
     """The names of these functions."""
-    return [name for name in functions_of(module) if name != "s"]
+    return [name for name in module.function_names if name != GIVEN]
 
 
-def functions_of(module: KernelModule) -> list[str]:
-    """The names of all functions that means are taken of."""
-    return list(dict.fromkeys(field.function for field in module.fields))
+def means_text(module: KernelModule, key: str) -> str:
+    """How the means of functions are taken, if not as those of the given one."""
+    functions = listed(module, key, "problem.activation", "len(problem.activation)")
+    kinks = kinks_of(activation(key)) if " " not in key else ()
+    if module.has_odd_means(key):
+        functions = f"with_constant({functions})"
+    elif kinks:
+        return bracketed("KinkedMeans(", [functions, repr(kinks), "tolerance"], ")", INNER)
+    return bracketed("SmoothMeans(", [functions, "tolerance"], ")", INNER)
 
 
-def means_text(module: KernelModule, name: str) -> str:
-    """How the means of a named function are taken."""
-    functions = f"{constant(name)}[: len(problem.activation)]"
-    if module.has_odd_means(name):
-        return f"SmoothMeans(with_constant({functions}), tolerance)"
-    kinks = kinks_of(activation(name))
-    if kinks:
-        return f"KinkedMeans({functions}, {kinks!r}, tolerance)"
-    return f"SmoothMeans({functions}, tolerance)"
+def listed(module: KernelModule, key: str, given: str, count: str) -> str:
+    """The functions of a field with their derivatives, in one list.
+
+    Args:
+        module: of the kernel.
+        key: the functions.
+        given: the code of the given activation.
+        count: the code of the number of functions that are used of each.
+    """
+    parts = [given if name == GIVEN else constant(name) for name in key.split()]
+    if len(parts) > 1:
+        return f"joined({module.stride}, {count}, {', '.join(parts)})"
+    return given if key == GIVEN else f"{parts[0]}[: {count}]"
 
 
 def by_function(module: KernelModule) -> Sequence[str]:
     """The rows of a table of means by the names of functions."""
-    given = {name: means_text(module, name) for name in named_functions(module)} | {"s": "taken"}
-    return [f'"{name}": {given[name]},' for name in functions_of(module)]
+    return [
+        f'"{key}": {"taken" if key == GIVEN else means_text(module, key)},' for key in module.keys
+    ]
+
+
+def constant_places(module: KernelModule) -> Sequence[str]:
+    """The rows of a table of where the constant one stands behind functions."""
+    places = {key: f"{len(key.split()) * module.stride}" for key in module.keys if " " in key}
+    return [f'"{key}": {places.get(key, "len(problem.activation)")},' for key in module.keys]
 
 
 def constant(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import Formula, symbols
 from symdlt.kernels.generator.lowering import ZERO
 from symdlt.kernels.generator.python.layout import (
@@ -22,10 +23,9 @@ from symdlt.kernels.generator.representation import (
     KernelModule,
     Mean,
     TensorFunction,
-    by_size,
 )
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.named_functions import constant, functions_of
+from symdlt.kernels.numpy_target.named_functions import listed
 
 _EQUATION = textwrap.TextWrapper(INSIDE - 4, subsequent_indent=" " * 6, break_on_hyphens=False)
 
@@ -35,8 +35,7 @@ def data_of_one_with_fields(module: KernelModule) -> Data:
     arguments = [f"{name}: float" for name in ("overlap", *module.names)]
     linear = [function for function in module.functions if function is not module.metric]
     table = [f'"{one.tensor}": advance_{one.variable.lower()},' for one in linear]
-    given = {name: f"{constant(name)}[: DERIVATIVES + 1]" for name in functions_of(module)}
-    given |= {"s": "activation"}
+    given = {key: listed(module, key, "activation", "DERIVATIVES + 1") for key in module.keys}
     told = f"The variance {METRIC} of layer l+1."
     return {
         "needed": tuple_behind("NEEDED = ", quoted(module.hyperparameters)),
@@ -58,35 +57,52 @@ def data_of_one_with_fields(module: KernelModule) -> Data:
         ),
         "fields_rows": [_row(module, field) for field in module.fields],
         "table": ["{", *(f"    {row}" for row in table), "}"] if table else ["{}"],
-        "by_function": [f'"{name}": {given[name]},' for name in functions_of(module)],
+        "by_function": [f'"{key}": {code},' for key, code in given.items()],
     }
 
 
 def _listed(module: KernelModule) -> dict[str, list[Mean]]:
     """Of each field the means that are integrated, few factors first."""
     every = [*module.functions, *(f.covariance for f in module.fields if f.covariance is not None)]
-    read = {mean for one in every for mean in one.field_means}
-    return {
-        field.name: [Mean(o) for o in sorted((o for f, o in read if f == field.name), key=by_size)]
-        for field in module.fields
-    }
+    read = {(e.field, e.mean) for one in every for e in one.entries if e.orders}
+    ordered = sorted(read, key=lambda each: (each[0], len(each[1].orders), each[1]))
+    return {field.name: [m for of, m in ordered if of == field.name] for field in module.fields}
 
 
 def _means(module: KernelModule, field: FieldFunction) -> str:
     """The integrands of one field."""
     means = _listed(module)[field.name]
-    orders = ", ".join(f"s{order}" for order in range(module.derivatives + 1))
-    listed = ", ".join(mean.text.replace(" ", "\0") for mean in means) + "."
-    wrapped = textwrap.fill(listed, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
+    count = module.derivatives + 1
+    if len(field.functions) > 1:
+        count = len(field.functions) * module.stride
+    orders = ", ".join(f"s{order}" for order in range(count))
+    texts = ", ".join(_shown(module, field, mean).replace(" ", "\0") for mean in means) + "."
+    wrapped = textwrap.fill(texts, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
     return filled(
         template.MEANS_ONE,
         field=field.name,
         count=str(len(means)),
         listed=wrapped,
-        unpacked=orders if module.derivatives else f"{orders},",
+        unpacked=orders if count > 1 else f"{orders},",
         products=products_of(means),
+        centred=[
+            f"c_{name} = {name} - centre * ({name} @ weights)[..., None]"
+            for name in sorted({Mean(group).name for mean in means for group in mean.groups})
+        ],
         rows=stacked(means, "np"),
     )
+
+
+def _shown(module: KernelModule, field: FieldFunction, mean: Mean) -> str:
+    """A mean as it is printed, by the names of its functions where there are several."""
+    if len(field.functions) == 1:
+        return mean.text
+    groups = []
+    for group in mean.groups or (mean.orders,):
+        numbered = [divmod(order, module.stride) for order in group]
+        texts = [f"{field.functions[k]}{function_text(order)[1:]}" for k, order in numbered]
+        groups.append(" ".join(texts))
+    return f"<{'; '.join(groups)}>"
 
 
 def _entries(one: TensorFunction) -> list[str]:
@@ -159,6 +175,6 @@ def _row(module: KernelModule, field: FieldFunction) -> str:
     return filled(
         template.ROW_FIELD_ONE,
         name=field.name,
-        function=field.function,
+        functions=field.key,
         names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
     )

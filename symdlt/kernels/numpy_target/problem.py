@@ -33,7 +33,7 @@ class TensorRecursion(NamedTuple):
 
     Its first argument is the kernel's named tuple of the hyperparameters of layer l+1 and r.
     It is local if it is symmetric, and reads symmetric tables at its own pair of samples alone.
-    In a layer of several fields each mean is over one of these.
+    In a layer of several fields each mean is over one of these, with the numbers of functions.
     """
 
     advance: Callable[[Any, Tables, Tables, Samples], Array]
@@ -42,7 +42,7 @@ class TensorRecursion(NamedTuple):
     hyperparameters: tuple[str, ...]
     symmetries: tuple[tuple[int, ...], ...]
     local: bool
-    fields: tuple[str, ...] = ()
+    fields: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     @property
     def axes(self) -> int:

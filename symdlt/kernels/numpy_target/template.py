@@ -28,7 +28,7 @@ from symdlt.kernels.numpy_target.checks import (
     PerLayer, checked_depth, checked_functions, checked_layers, refuse_large_variance
 )
 from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_over_layers
-from symdlt.kernels.numpy_target.fields import Field, means_of_fields, with_constant
+from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
@@ -282,6 +282,7 @@ def means_$field(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Arr
     """
     $unpacked = s
     $products
+    $centred
     $rows
 '''
 
@@ -312,7 +313,7 @@ $head
 ROW_FIELD_ONE = """\
 "$name": FieldMeans(
     variance_$name,
-    "$function",
+    "$functions",
     means_$name,
     $names
 ),"""
@@ -457,7 +458,10 @@ taken = $taken if means is None else means
 by_function: dict[str, LayerMeans] = {
     $by_function
 }
-named = partial(means_of_fields, problem, FIELDS, by_function, len(problem.activation))
+ones = {
+    $ones
+}
+named = partial(means_of_fields, problem, FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer, named)
 """
@@ -470,9 +474,8 @@ FIELDS: dict[str, Field] = {
 ROW_FIELD = """\
 "$name": Field(
     covariance_$name,
-    "$function",
-    $means
-    $fields
+    "$functions",
+    $reads
 ),"""
 
 COVARIANCE = '''\

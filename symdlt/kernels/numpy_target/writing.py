@@ -30,6 +30,7 @@ from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
 from symdlt.kernels.numpy_target.named_functions import (
     by_function,
+    constant_places,
     named_source,
 )
 from symdlt.kernels.numpy_target.one_input_fields_text import data_of_one_with_fields
@@ -117,8 +118,16 @@ def _notation(module: KernelModule) -> str:
     if isinstance(module.layer, Stack) and module.fields:
         field = module.fields[-1].name
         functions = f", s({field}) is that of the field {field}"
+    for one in module.fields:
+        for place, name in enumerate(one.functions[1:], 1):
+            number = place * module.stride
+            functions += (
+                f", s{number}, s{number + 1}, … over {one.name} are {name} and its derivatives"
+            )
     inside = [f"{kind}_{one.name}" for one in module.fields if one.covariance is not None]
     given = f", of the {kind} K = G of z" + f" and of {', '.join(inside)}" * bool(inside)
+    if not many:
+        given += ", and <A; B> = <(A - <A>)(B - <B>)>"
     samples = ", and the numbers 1, 2, … stand for the samples x1, x2, …" * many
     widths = [one.name.removeprefix("r_") for one in module.parameters if one.role == "ratio"]
     told = "n/n' is r = n_l/n_(l-1)", "n/n_{0} is r_{0}, n_{0} being the width of {0} in layer l+1"
@@ -155,7 +164,12 @@ def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
     if not module.fields:
         return filled(template.ADVANCE, taken=means)
-    return filled(template.ADVANCE_FIELDS, taken=means, by_function=by_function(module))
+    return filled(
+        template.ADVANCE_FIELDS,
+        taken=means,
+        by_function=by_function(module),
+        ones=constant_places(module),
+    )
 
 
 def _refuse_names(module: KernelModule) -> None:
