@@ -31,6 +31,7 @@ from symdlt.means.pairs import pair_means
 from symdlt.means.quadruples import asked_for, quadruple_means
 from symdlt.means.relu_quadruples import relu_quadruple_means
 from symdlt.means.triangle import Indices, PairTables, Triangle, packed_tables, triangle
+from symdlt.means.two_planes import Planes, pairs_of, plane_means, plane_step, planes
 
 __all__ = [
     "AGREEMENT",
@@ -49,6 +50,7 @@ __all__ = [
     "KinkedMeans",
     "LayerMeans",
     "PairTables",
+    "Planes",
     "SmoothMeans",
     "Triangle",
     "Unrelated",
@@ -67,6 +69,10 @@ __all__ = [
     "moved_grid",
     "packed_tables",
     "pair_means",
+    "pairs_of",
+    "plane_means",
+    "plane_step",
+    "planes",
     "quadruple_means",
     "relu_quadruple_means",
     "rescaled_step",

@@ -70,7 +70,7 @@ class SmoothMeans:
         self, K: Array, orders: Sequence[Orders], samples: Indices | None = None
     ) -> list[Array]:
         """The tables of means of some orders, N×N for two and N×N×N×N for four."""
-        if self._is_narrow(largest_variance(K)):
+        if self.is_narrow(largest_variance(K)):
             return self._panels(K, orders, samples)
         pairs, fours = two_and_four(orders)
         known: dict[Orders, Array] = {}
@@ -95,7 +95,7 @@ class SmoothMeans:
         self, K: Array, orders: Sequence[Orders], samples: Indices, half: int
     ) -> list[Array]:
         """Means of four, the first two at samples before half and the others from it on."""
-        if self._is_narrow(largest_variance(K)):
+        if self.is_narrow(largest_variance(K)):
             return self._panels(K, orders, samples)
         return quadruple_means(
             self.activation, K, orders, samples, self.tolerance, self.together, half
@@ -112,13 +112,13 @@ class SmoothMeans:
         general = packed_tables(lambda K: self(K, orders))
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
-            return (general if self._is_narrow(float(K.take(corner.diagonal).max())) else smooth)(
+            return (general if self.is_narrow(float(K.take(corner.diagonal).max())) else smooth)(
                 K, corner
             )
 
         return tables
 
-    def _is_narrow(self, variance: float) -> bool:
+    def is_narrow(self, variance: float) -> bool:
         """Whether panels are taken, by the largest variance."""
         if not hasattr(self.activation[0], "ends"):
             return False
@@ -192,7 +192,7 @@ class KinkedMeans:
         pairs, fours = two_and_four(orders)
         check_orders(len(self.activation), pairs)
         refuse_lost_digits(self.kinks, K, pairs)
-        if self.slopes is None or not self._is_straight(largest_variance(K)):
+        if self.slopes is None or not self.is_straight(largest_variance(K)):
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
             if fours:
                 tables += kinked_quadruple_means(
@@ -216,12 +216,12 @@ class KinkedMeans:
 
         def tables(K: Array, corner: Triangle) -> list[Array]:
             usual = not self.zero_slopes or bool(K.take(corner.diagonal).all())
-            usual = usual and self._is_straight(float(K.take(corner.diagonal).max()))
+            usual = usual and self.is_straight(float(K.take(corner.diagonal).max()))
             return closed(K, corner) if usual else general(K, corner)
 
         return tables
 
-    def _is_straight(self, variance: float) -> bool:
+    def is_straight(self, variance: float) -> bool:
         """Whether the text, if known, has nothing between the places where slopes were taken."""
         if not hasattr(self.activation[0], "ends"):
             return True

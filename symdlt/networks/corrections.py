@@ -33,19 +33,19 @@ class Corrections:
     def correction(self, correlator: Correlator, field: int) -> Array:
         r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
         pair = (field, Vertex(0)), (field, Vertex(1))
-        found = self._shift(pair, frozenset(correlator.forest.edges))
+        found = self.shift(pair, frozenset(correlator.forest.edges))
         samples, positions = self.response.samples, prod(self.response.program.fields[field].grid)
         shape = (samples, samples, *ONE.shape[2:LEGS], positions, 1)
         whole: Array = np.broadcast_to(found, shape)[:, :, 0, 0, :, 0].mean(axis=-1)
         return whole
 
-    def _shift(self, pair: Pair, edges: Edges) -> Array:
+    def shift(self, pair: Pair, edges: Edges) -> Array:
         """The mean of a conditional covariance δQ at order 1/n."""
         pair = later_first(pair)
         key = pair, edges
         known = self.response.known
         if key not in known:
-            known[key] = self.response.parts(pair, edges, self._shift, self._curvature)
+            known[key] = self.response.parts(pair, edges, self.shift, self._curvature)
         return known[key]
 
     def _curvature(self, average: SiteAverage, edges: Edges) -> Array:
@@ -91,8 +91,8 @@ class Corrections:
         for field, one in enumerate(self.response.program.fields):
             for branch in one.branches:
                 legs = [(leg, self.streams[leg[0]].get(field, 0)) for leg in read]
-                legs = [(leg, factor) for leg, factor in legs if factor]
-                if branch.site == INPUT or branch.entry_fourth == 0 or not legs:
+                legs = [(leg, factor) for leg, factor in legs if np.any(factor)]
+                if branch.site == INPUT or np.all(branch.entry_fourth == 0) or not legs:
                     continue
                 if branch.entry_fourth is None:
                     raise LayerError(

@@ -20,7 +20,8 @@ fields $K + ε_uε_vΘ$, and each tensor is the coefficient of its edges in V.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
@@ -96,11 +97,12 @@ class Fluctuations:
             found.append(own)
         return found
 
-    def plan(self, ask: Callable[[], None]) -> None:
-        """Find all means that are asked for."""
+    @contextmanager
+    def planned(self) -> Iterator[None]:
+        """Note all means that are asked for inside, and find them at its end."""
         known, self.known = self.known, _Planned(self.known)
         self.means.planning = True
-        ask()
+        yield
         self.means.planning = False
         self.known = known
         self.means.settle()
@@ -116,12 +118,12 @@ class Fluctuations:
             ((field, Vertex(u, side)), (field, Vertex(v, side)))
             for side, (u, v) in enumerate((first, second))
         )
-        found = self._observed(left, right, frozenset(correlator.forest.edges))
+        found = self.observed(left, right, frozenset(correlator.forest.edges))
         positions = prod(self.program.fields[field].grid)
         whole = np.broadcast_to(found, (self.samples,) * LEGS + (positions,) * SIDES)
         return whole.mean(axis=(LEGS, LEGS + 1)) if positions > 1 else whole[..., 0, 0]
 
-    def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
+    def observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of z z at two pairs of legs of one field, with other neurons."""
         averages = [
             SiteAverage((pair[0][0], OUTPUT), (pair[0][1], pair[1][1])) for pair in (left, right)
@@ -166,7 +168,7 @@ class Fluctuations:
                         self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
                         for ends, moved in zip(pairs, inside, strict=True)
                     )
-                    yield -1 / max(branch.shape), one * other, None
+                    yield -1 / np.maximum(branch.shape[0], branch.shape[1]), one * other, None
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
@@ -174,7 +176,7 @@ class Fluctuations:
         key = average, pair, edges
         if key not in self.known:
             ((field, u), (other, v)) = pair
-            if self.function(average)[1] not in self.reached[field] | self.reached[other]:
+            if not self.meets(average, field) and not self.meets(average, other):
                 self.known[key] = ZERO
                 return ZERO
             below = [later_first(((t, u), (t, v))) for t in self.program.tops if t < other]
@@ -188,6 +190,10 @@ class Fluctuations:
                 lambda other, rest: self._one_neuron(average, other, rest),
             )
         return self.known[key]
+
+    def meets(self, average: SiteAverage, field: int) -> bool:
+        """Whether a field is made of neurons whose noise is that of an average."""
+        return self.function(average)[1] in self.reached[field]
 
     def parts(
         self,
@@ -318,7 +324,10 @@ class Fluctuations:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self.function(left), self.function(right)
         ours, theirs = ({end.leg for end in one.vertices} for one in (left, right))
-        if site is None or site != other or any(not {*edge} <= ours | theirs for edge in edges):
+        if site is None or other is None or any(not {*edge} <= ours | theirs for edge in edges):
+            return ZERO
+        shared = self.shared(site, other)
+        if shared is ZERO:
             return ZERO
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
@@ -330,8 +339,14 @@ class Fluctuations:
                     apart = self.means.mean(with_edges(first, sorted(chosen)))
                     apart = apart * self.means.mean(with_edges(second, sorted(rest)))
                     parts.append((-1, apart, SameNeuron(left, right, True)))
-            self.known[key] = self.means.total(parts) / self.widths[site]
+            whole = self.means.total(parts)
+            whole = whole if shared is ONE else shared * whole
+            self.known[key] = whole / self.widths[site]
         return self.known[key]
+
+    def shared(self, site: int, other: int) -> Array:
+        """One where the neurons of two sites are the same; `ZERO` itself if they never are."""
+        return ONE if site == other else ZERO
 
     def function(self, average: SiteAverage) -> tuple[Terms, int | None]:
         """The product at two vertices that is averaged, and its site."""

@@ -211,11 +211,8 @@ class _LayerResponse:
         for ends, of_same in (((u, u), 1), ((u, v), 0)):
             of_pair = self._following(response, of_same)
             pair = (top, ends[0]), (top, ends[1])
-
-            def ask(pair: Pair = pair, of_pair: Callable[[Pair, Edges], Array] = of_pair) -> None:
+            with response.planned():
                 of_pair(pair, frozenset())
-
-            response.plan(ask)
             slope = float(np.max(of_pair(pair, frozenset())))
             found.append(slope if abs(slope) > AT_REST else 0.0)
         return found[0], found[1]

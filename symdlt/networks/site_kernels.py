@@ -49,7 +49,8 @@ class SiteKernels:
             variances = np.diagonal(means.kernel(below, below), axis1=-2, axis2=-1)
             self.scales[field] = self._scale(one, variances)
             kept = [(self.scales[field][..., None], below)]
-        for g in (g for g in range(field) if fields[g].site == one.site and kept):
+        earlier = range(self.first_asked(field), field)
+        for g in (g for g in earlier if fields[g].site == one.site and kept):
             passed = [(c, means.kernel(k, g), KernelOf(field, KEPT, False)) for c, k in kept]
             moved = [(c, means.ntk(k, g), KernelOf(field, KEPT, True)) for c, k in kept]
             means.kernels[field, g] = self._total(field, passed)
@@ -85,6 +86,11 @@ class SiteKernels:
         """A symmetric matrix that rounding has made uneven."""
         even: Array = self.half * (covariance + _turned(covariance))
         return even
+
+    def first_asked(self, field: int) -> int:
+        """The first of the fields whose covariance with a later one is asked for."""
+        del field
+        return 0
 
     def _filled(self, field: int, number: Any) -> Array:
         """One number for all samples and positions of a field."""

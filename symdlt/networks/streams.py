@@ -15,6 +15,7 @@ from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.corrections import Corrections
+from symdlt.networks.depths import depth_tensors, reads_many_depths
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import (
     functions_of,
@@ -123,6 +124,8 @@ def stream_tensors(
     samples = len(overlap) // prod(program.grid)
     _check_room(program, samples, names)
     site = site_means(network, program, samples, tolerance)
+    if response is Fluctuations and reads_many_depths(program, names):
+        return depth_tensors(network, program, overlap, site, names, progress)
     kernels = SiteKernels(program, overlap, site)
     fluctuations = response(kernels)
     corrections = Corrections(fluctuations)
@@ -139,14 +142,12 @@ def stream_tensors(
             continue
         layer = tops[field]
 
-        def ask(top: int = field) -> None:
+        with fluctuations.planned():
             for base, later in bases:
                 if later:
-                    corrections.correction(BOOK[base], top)
+                    corrections.correction(BOOK[base], field)
                 elif BOOK[base].pairs == 2:
-                    fluctuations.tensor(BOOK[base], top)
-
-        fluctuations.plan(ask)
+                    fluctuations.tensor(BOOK[base], field)
         scale = program.below[layer] if layer else 1.0
         for name, (base, later) in zip(names, bases, strict=True):
             correlator = BOOK[base]

@@ -53,7 +53,8 @@ class LastLayerAlone(Fluctuations):
             return ZERO
         return super().noise(average, pair, edges)
 
-    def _observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
+    def observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        """The covariance of z z at two pairs of legs, which is that of two δQ here."""
         return self.both(left, right, edges)
 
 
