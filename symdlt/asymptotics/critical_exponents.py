@@ -15,9 +15,9 @@ from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics.kept_kernels import grown
 from symdlt.asymptotics.power_laws import dense_exponents
 from symdlt.asymptotics.skip_growth import skip_growth
-from symdlt.asymptotics.skips import inserted, skip_of, slowed
+from symdlt.asymptotics.skips import inserted, keeps_nothing, skip_of, slowed
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer, layer_of_one_stream
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points import CriticalPoint, criticality
 from symdlt.fixed_points.kernel_map import KernelMap
@@ -51,7 +51,7 @@ def exponents(
             says, in place of one that comes to it.
         layer: the dense one, or one of one weight with a skip, such as "z' = xi z + b + W s(z)".
             Noise of all depths is counted; what that leaves unsolved stands in `unsolved`.
-        values: numbers for its other symbols, such as {"xi": 0.8}.
+        values: numbers for its other symbols, such as {"xi": 0.8}; with ξ = 0 it is the dense one.
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
@@ -84,9 +84,8 @@ def exponents(
         )
     require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
-    written = Layer(layer) if isinstance(layer, str) else layer
-    require(written, Layer, "a layer", 'Give one such as "z\' = xi z + b + W s(z)".')
-    if written == DENSE and not values:
+    written = layer_of_one_stream(layer)
+    if (written == DENSE and not values) or keeps_nothing(written, values):
         return dense_exponents(activation, wanted, rates, at_fixed_point=at_fixed_point)
     maps = skip_of(written, values)
     answer = criticality(activation, layer=written, values=values)

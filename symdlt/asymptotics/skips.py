@@ -48,8 +48,7 @@ def skip_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> Kern
     """
     maps = maps_of(layer, values)
     _, kept, drawn = maps.parts(0, 1)
-    variances = [name for name in maps.layer.symbols if name.startswith("C_")]
-    weights = len(variances) - (maps.bias is not None)
+    weights = _weights(maps)
     if weights != 1 or drawn != 1 or not 0 < kept < 1:
         raise SolutionError(
             f"The layer {maps.layer} keeps {float(kept):.6g} of the kernel, and has {weights} "
@@ -58,6 +57,18 @@ def skip_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> Kern
             "\"z' = xi z + b + W s(z)\" with values={'xi': 0.8}."
         )
     return maps
+
+
+def keeps_nothing(layer: Layer, values: Mapping[str, NumberLike] | None) -> bool:
+    """Whether a layer is the dense one once its symbols have their values, as with ξ = 0."""
+    maps = maps_of(layer, values)
+    _, kept, drawn = maps.parts(0, 1)
+    return maps.bias is not None and (kept, drawn, _weights(maps)) == (0, 1, 1)
+
+
+def _weights(maps: KernelMap) -> int:
+    variances = [name for name in maps.layer.symbols if name.startswith("C_")]
+    return len(variances) - (maps.bias is not None)
 
 
 def slowed(

@@ -23,7 +23,10 @@ from symdlt.definitions.layers import RESIDUAL as RESIDUAL
 from symdlt.definitions.layers import Layer as Layer
 from symdlt.definitions.layers import dense_layer as dense_layer
 from symdlt.definitions.layers import function_text as function_text
+from symdlt.definitions.layers import layer_of_one_stream as layer_of_one_stream
 from symdlt.definitions.layers import primes as primes
+from symdlt.definitions.masks import MASK as MASK
+from symdlt.definitions.masks import Mask as Mask
 from symdlt.definitions.names import correlator_from as correlator_from
 from symdlt.definitions.names import parse_pairs as parse_pairs
 from symdlt.definitions.names import split_subleading as split_subleading

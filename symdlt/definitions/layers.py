@@ -29,9 +29,9 @@ from symdlt.algebra import (
 )
 from symdlt.definitions.branches import FIELD, Branch, Way, ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, read_layer
-from symdlt.definitions.stacks import is_stack
+from symdlt.definitions.stacks import Stack, is_stack
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
-from symdlt.errors import LayerError
+from symdlt.errors import LayerError, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,7 @@ class Layer:
 
     def __post_init__(self) -> None:
         if is_stack(self.expression):
-            raise LayerError(
-                f"{self.expression!r} is a layer of several streams, or with functions of several "
-                "fields. A Layer is a sum of branches that read z alone. Give it to "
-                "symdlt.Stack(…), which `layer_equations`, `Network`, `propagate` and `check` take."
-            )
+            raise _of_several(self.expression)
         if isinstance(self.expression, str):
             object.__setattr__(self, "expression", read_layer(self.expression))
         if not isinstance(self.expression, Expression):
@@ -325,3 +321,26 @@ def dense_layer(law: Law | None = None) -> Layer:
 DENSE = dense_layer()
 # The text of the layer with a skip that networks are given unless told.
 RESIDUAL = "z' = xi z + b + W s(z)"
+
+
+def layer_of_one_stream(layer: Layer | Stack | str) -> Layer:
+    """A layer, or its text, whose recursions are derived.
+
+    Raises:
+        LayerError: if it has several streams, or cannot be read.
+        InputError: if it is no layer.
+    """
+    if isinstance(layer, Stack):
+        raise _of_several(str(layer))
+    read = Layer(layer) if isinstance(layer, str) else layer
+    require(read, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    return read
+
+
+def _of_several(text: object) -> LayerError:
+    return LayerError(
+        f"{text!r} is a layer of several streams, or with functions of several fields. A Layer is "
+        "a sum of branches that read z alone. Give it to symdlt.Stack(…), which `layer_equations`, "
+        "`Network`, `propagate` and `check` take; `layer_phase` and `critical_value` tell where "
+        "its kernel goes, and what makes it critical."
+    )

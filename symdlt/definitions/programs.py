@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from symdlt.algebra import ORTHOGONAL, Head
+from symdlt.definitions.masks import MASK, Mask
 from symdlt.definitions.network import Network
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
 from symdlt.definitions.windows import Grid, Sources
@@ -77,6 +78,7 @@ class ProgramField:
         branches: fresh weights and what they read.
         norm: how what is kept is normalised over the neurons, if it is.
         grid: of the positions, at which it has the same neurons.
+        mask: of a field of random factors of zero or one.
     """
 
     site: int
@@ -86,6 +88,7 @@ class ProgramField:
     branches: tuple[ProgramBranch, ...]
     norm: str | None = None
     grid: Grid = ()
+    mask: Mask | None = None
 
     @property
     def drawn(self) -> tuple[ProgramBranch, ...]:
@@ -120,7 +123,7 @@ class Program:
     @property
     def names(self) -> tuple[str, ...]:
         """The activations that it reads, s for that of the network, in alphabetical order."""
-        return tuple(sorted({name for _, name, _ in self.factors if name}))
+        return tuple(sorted({name for _, name, _ in self.factors if name and name != MASK}))
 
 
 def program_of(network: Network, learning: bool = True) -> Program:
@@ -189,7 +192,7 @@ class _Maker:
                 "normalise the data before."
             )
         grid = self._grid(stream, site, branches)
-        return ProgramField(site, width, kept, biases, branches, stream.norm, grid)
+        return ProgramField(site, width, kept, biases, branches, stream.norm, grid, stream.mask)
 
     def _grid(self, stream: Stream, site: int, branches: Sequence[ProgramBranch]) -> Grid:
         """The positions of a field, which are those of all that it is made of."""
@@ -252,4 +255,5 @@ class _Maker:
         return ((self.network.number(read.terms[0][0], self.layer), ((INPUT, None, 0),)),)
 
     def _placed(self, factor: Factor) -> tuple[int, str | None, int]:
-        return self.place[factor.field], factor.function, factor.order
+        place = self.place[factor.field]
+        return place, MASK if self.fields[place].mask else factor.function, factor.order

@@ -23,7 +23,9 @@ from symdlt.errors import LayerError
 WIDTH = "n_ℓ"
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")
-_WORD = re.compile(rf"\s*({_FIELD.pattern}|\d+(?:/\d+)?|[^\W\d]\w*)")
+# Fractions, and decimals, which are read as the fractions that they write.
+NUMBER = r"(?:\d+/0*[1-9]\d*|\d+(?:\.\d*)?|\.\d+)(?![.\d])"
+_WORD = re.compile(rf"\s*({_FIELD.pattern}|{NUMBER}|[^\W\d]\w*)")
 
 
 def read_layer(text: str) -> Expression:
@@ -115,9 +117,14 @@ def _summand(text: str, words: list[str], rows: str) -> Expression:
 
 def constant_named(word: str) -> Polynomial:
     """A number, or a symbol."""
-    if word[0].isdigit():
+    if is_number(word):
         return Polynomial.number(Fraction(word))
     return symbol(greek(word))
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number."""
+    return word[0].isdigit() or word[0] == "."
 
 
 def greek(word: str) -> str:

@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from itertools import chain, count
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING
 
 from symdlt.activations import activation
-from symdlt.algebra import Expression, Head, Law, Polynomial, biases, symbol, weights
+from symdlt.algebra import (
+    ORTHOGONAL,
+    Expression,
+    Head,
+    Law,
+    Polynomial,
+    biases,
+    symbol,
+    weights,
+)
 from symdlt.definitions.branches import ascii_name, names_in
+from symdlt.definitions.masks import PRUNE, Mask
 from symdlt.definitions.short_form import WIDTH, greek
 from symdlt.definitions.statements import (
     StatementProduct,
@@ -50,12 +62,13 @@ class Stack:
         text: statements with ``;`` between them; the last one is that of z'. The field of the
             layer below is z, or x. In front of fields capital letters are weights, a small name
             without a field is a bias, other names are constants; s is the activation of the
-            network, and others stand by their name. Or what this is the short form of: of each
-            field its expression in the index language, by its name.
+            network, and others stand by their name. dropout(0.1) and prune(0.1) are masks. Or what
+            this is the short form of: of each field its expression in the index language, by its
+            name.
         rates: the learning rate of each random tensor by its name; λ_b for biases b, and λ_W over
             the width that is summed over for weights W, unless told.
-        laws: what makes the law of weights of their variance, by their names, such as `uniform` or
-            `orthogonal`; Gaussian unless told.
+        laws: what makes the law of weights or biases of their variance, by their names, such as
+            `uniform` or `orthogonal`; Gaussian unless told.
 
     Raises:
         LayerError: if it cannot be read, or is no feed-forward layer, and why.
@@ -178,8 +191,16 @@ class Stack:
                 made.append(Stream(own, (kept,), (), norm))
             return own
 
-        summands = StatementReader(body, known, self._refused, make).summands()
-        if made and made[-1].norm and field_of(summands) == made[-1].name:
+        def mask(kind: str, rate: Fraction) -> str:
+            taken = known | {stream.name for stream in made}
+            names = (f"{kind}({rate}){mark}" for mark in chain([""], count(2)))
+            own = next(each for each in names if each not in taken)
+            made.append(Stream(own, (), (), mask=Mask(rate, kind == PRUNE)))
+            return own
+
+        summands = StatementReader(body, known, self._refused, make, mask).summands()
+        alone = made and (made[-1].norm or made[-1].mask)
+        if alone and field_of(summands) == made[-1].name:
             return made[:-1], replace(made[-1], name=name)
         return made, self._stream(name, summands)
 
@@ -198,7 +219,9 @@ class Stack:
                 raise self._refused(f"has a summand of {name} that is not random")
             else:
                 *names, bias = products[0].names
-                head = biases("ℓ+1", name=greek(bias))
+                head = biases(
+                    "ℓ+1", name=greek(bias), law=self._law(bias, symbol(f"C_{greek(bias)}"))
+                )
                 constant = constant_of(StatementProduct(products[0].number, tuple(names)))
                 drawn.append(Drawn(head, self._rate(head, Polynomial.number(1)), None, constant))
         return Stream(name, tuple(kept), tuple(drawn))
@@ -216,10 +239,8 @@ class Stack:
         name, bracket, window = word.partition("[")
         if not all(one.factors for one in products):
             raise self._refused(f"has the weights {name} without a field that they read")
-        head = weights("ℓ+1", name=greek(name))
-        if make := (self.laws or {}).get(name):
-            assert head.law is not None
-            head = weights("ℓ+1", name=greek(name), law=make(head.law.cumulant(2)))
+        variance = symbol(f"C_{greek(name)}") / symbol(WIDTH)
+        head = weights("ℓ+1", name=greek(name), law=self._law(name, variance))
         terms = tuple(
             (
                 constant_of(replace(one, names=tuple(n for n in one.names if n != word))),
@@ -230,6 +251,14 @@ class Stack:
         rate = self._rate(head, symbol(WIDTH))
         read = Window.read(window.rstrip("]")) if bracket else None
         return Drawn(head, rate, SiteFunction(terms), window=read)
+
+    def _law(self, name: str, variance: Polynomial) -> Law | None:
+        """The law of a random tensor, if one is given."""
+        make = (self.laws or {}).get(name)
+        law = None if make is None else make(variance)
+        if law is not None and law.name == ORTHOGONAL and not name[0].isupper():
+            raise self._refused(f"has orthogonal biases {name}. Matrices of weights can be so")
+        return law
 
     def _rate(self, head: Head, width: Polynomial) -> Polynomial:
         assert self.rates is not None
@@ -246,6 +275,7 @@ class Stack:
         unknown = sorted({*(self.laws or {})} - {*drawn})
         if unknown:
             raise self._refused(f"has no weights {', '.join(unknown)}, whose law was given")
+        self._check_masks()
         for name in self.functions:
             if name != "s":
                 try:
@@ -272,6 +302,23 @@ class Stack:
             known.add(stream.name)
         if self.streams[-1].name != ABOVE:
             raise self._refused("does not end with the statement of z'")
+
+    def _check_masks(self) -> None:
+        """Refuse masks that do not multiply a function of fields that weights read."""
+        masks = {stream.name for stream in self.streams if stream.mask}
+        kept = {factor.field for stream in self.streams for _, factor in stream.kept} & masks
+        if kept or self.streams[-1].mask:
+            raise self._refused(
+                f"adds {', '.join(sorted(kept)) or 'a mask'} to what its neurons hold. What is "
+                "added to a field without weights has to be Gaussian; a mask multiplies what "
+                "weights read, as in W dropout(0.1) s(z)"
+            )
+        for read in (each.function for each in self.drawn if each.function and masks):
+            for _, factors in read.terms:
+                if any(one.field in masks and one.function for one in factors):
+                    raise self._refused("has a function of a mask. It is zero or one number")
+                if all(one.field in masks for one in factors):
+                    raise self._refused("has weights that read a mask alone")
 
     def _refused(self, why: str) -> LayerError:
         return LayerError(

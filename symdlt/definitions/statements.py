@@ -9,12 +9,13 @@ from fractions import Fraction
 from itertools import chain, count
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions.short_form import constant_named
+from symdlt.definitions.masks import MASKS
+from symdlt.definitions.short_form import NUMBER, constant_named, is_number
 from symdlt.definitions.streams import BELOW, NORMS, Factor
 from symdlt.errors import LayerError
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>\d+(?:/\d+)?)|(?P<mark>[()+-]))"
+    rf"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>{NUMBER})|(?P<mark>[()+-]))"
 )
 _ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
 
@@ -42,8 +43,9 @@ class StatementReader:
         known: set[str],
         refused: Callable[[str], LayerError],
         make: Callable[[list[list[StatementProduct]], str | None], str],
+        mask: Callable[[str, Fraction], str],
     ) -> None:
-        self.known, self.refused, self.make = known, refused, make
+        self.known, self.refused, self.make, self.mask = known, refused, make, mask
         self.tokens: list[str] = []
         place = 0
         while place < len(body.rstrip()):
@@ -95,9 +97,11 @@ class StatementReader:
             inner = [one for summand in self._sum() for one in summand]
             self._close()
             return inner
-        if word[0].isdigit():
+        if is_number(word):
             return [StatementProduct(Fraction(word))]
         name = word.rstrip("'")
+        if word in MASKS:
+            return [StatementProduct(Fraction(1), (), (Factor(self._masked(word)),))]
         if self._next == "(" and not name[0].isupper():
             self._take()
             inside = [] if self._next in ("", ")") else self._sum()
@@ -118,6 +122,17 @@ class StatementReader:
         if word != name or ("[" in word and not word[0].isupper()):
             raise self.refused(f"has {word}, which is no field that was made before")
         return [StatementProduct(Fraction(1), (word,))]
+
+    def _masked(self, name: str) -> str:
+        """The field of a mask, whose rate stands in brackets."""
+        bracket, rate = self._take() if self._next else "", self._take() if self._next else ""
+        if bracket != "(" or not rate or not is_number(rate) or not 0 <= Fraction(rate) < 1:
+            raise self.refused(
+                f"has {name} without the part of the neurons that is dropped, a number from 0 up "
+                f"to below 1, as in {name}(0.1) s(z)"
+            )
+        self._close()
+        return self.mask(name, Fraction(rate))
 
     def _unknown(self, word: str) -> LayerError:
         return self.refused(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symdlt.algebra import Head, Polynomial
+from symdlt.algebra import ORTHOGONAL, Head, Polynomial
+from symdlt.definitions.masks import Mask
 from symdlt.definitions.windows import Window
 from symdlt.errors import IndexStructureError
 
@@ -76,6 +77,11 @@ class Drawn:
         return self.tensor.law.cumulant(2)
 
     @property
+    def orthogonal(self) -> bool:
+        """Whether the weights are an orthogonal matrix."""
+        return self.tensor.law is not None and self.tensor.law.name == ORTHOGONAL
+
+    @property
     def fourth(self) -> Polynomial | None:
         """The fourth cumulant of its entries, None if the law does not tell."""
         assert self.tensor.law is not None
@@ -98,12 +104,14 @@ class Stream:
         drawn: the fresh weights and biases.
         norm: of a field that is another one over its length: $z/\sqrt{\frac1n\sum_j z_j^2}$, or
             with the mean over the neurons taken away before.
+        mask: of a field that is no function of others, but zero or one at random.
     """
 
     name: str
     kept: tuple[tuple[Polynomial, Factor], ...]
     drawn: tuple[Drawn, ...]
     norm: str | None = None
+    mask: Mask | None = None
 
 
 def functions_in(stream: Stream) -> tuple[str, ...]:

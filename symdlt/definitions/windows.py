@@ -43,6 +43,11 @@ class Window:
     pool: int = 1
     whole: str = ""
 
+    @property
+    def pools(self) -> bool:
+        """Whether it reads means over several positions."""
+        return self.pool > 1 or self.whole == MEAN_OF_ALL
+
     @classmethod
     def read(cls, text: str) -> Window:
         """Read what stands in the brackets.

@@ -10,7 +10,15 @@ from functools import lru_cache
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING
 
-from symdlt.definitions import DENSE, FIELD, Correlator, Layer, split_subleading, tensor
+from symdlt.definitions import (
+    DENSE,
+    FIELD,
+    Correlator,
+    Layer,
+    layer_of_one_stream,
+    split_subleading,
+    tensor,
+)
 from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
@@ -176,8 +184,7 @@ def derive(
             f"The piece {short_repr(number)} is not a whole number. Tensor: {correlator.name}. "
             "Pieces are counted 0, 1, 2, …, the leading one first."
         )
-    definition = Layer(layer) if isinstance(layer, str) else layer
-    require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    definition = layer_of_one_stream(layer)
     check_depth(definition, at, correlator, number)
     return _derive(correlator, number, inputs, form, definition, at)
 

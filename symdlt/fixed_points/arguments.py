@@ -13,7 +13,7 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.activations.finiteness import check_growth, check_poles
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
-from symdlt.definitions import Layer, ascii_name
+from symdlt.definitions import Layer, ascii_name, layer_of_one_stream
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
 from symdlt.precision import NumberLike
@@ -65,8 +65,7 @@ def maps_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> Kern
         SolutionError: for values that are none, or unknown or missing symbols.
     """
     require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 0.25}.')
-    written = Layer(layer) if isinstance(layer, str) else layer
-    require(written, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
+    written = layer_of_one_stream(layer)
     symbols = [ascii_name(name) for name in written.symbols]
     for name in values or {}:
         if name not in symbols:

@@ -21,7 +21,7 @@ from operator import add
 
 import sympy as sp
 
-from symdlt.definitions import DENSE, FIELD, Layer
+from symdlt.definitions import DENSE, FIELD, Layer, layer_of_one_stream
 from symdlt.derivation import Recursion, RecursionTerm, derive
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.precision import AnyPrecision, number
@@ -199,8 +199,7 @@ def kernel_map(
     >>> kernel_map("z' = b + 1/2 V s(z)").weight
     'C_V'
     """
-    read = Layer(layer) if isinstance(layer, str) else layer
-    return _kernel_map(read, tuple(sorted((values or {}).items())))
+    return _kernel_map(layer_of_one_stream(layer), tuple(sorted((values or {}).items())))
 
 
 @lru_cache(maxsize=32)

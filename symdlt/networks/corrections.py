@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from itertools import combinations_with_replacement
 from math import factorial, prod
-from typing import Any
 
 import numpy as np
 
 from symdlt.definitions import INPUT, Correlator
-from symdlt.errors import LayerError
 from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first, subsets
-from symdlt.networks.site_functions import Vertex, at_vertex, fields_at, product_of, with_edges
+from symdlt.networks.lengths import Lengths
+from symdlt.networks.moves import at_one_position
+from symdlt.networks.site_averages import (
+    OUTPUT,
+    Edges,
+    Leg,
+    Pair,
+    Read,
+    SiteAverage,
+    later_first,
+    subsets,
+)
+from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import LEGS, ONE, ZERO, Array, Part
 
 
@@ -28,12 +37,15 @@ class Corrections:
 
     def __init__(self, response: Fluctuations) -> None:
         self.response = response
-        self.streams = self._streams()
+        self.lengths = Lengths(response)
 
     def correction(self, correlator: Correlator, field: int) -> Array:
         r"""The correction of order 1/n of the kernel, or with an edge of the NTK."""
         pair = (field, Vertex(0)), (field, Vertex(1))
-        found = self.shift(pair, frozenset(correlator.forest.edges))
+        edges = frozenset(correlator.forest.edges)
+        top = SiteAverage((field, OUTPUT), (pair[0][1], pair[1][1]))
+        shift = (1, self.shift(pair, edges), None)
+        found = self.response.means.total([shift, *self.lengths.of_average(top, edges)])
         samples, positions = self.response.samples, prod(self.response.program.fields[field].grid)
         shape = (samples, samples, *ONE.shape[2:LEGS], positions, 1)
         whole: Array = np.broadcast_to(found, shape)[:, :, 0, 0, :, 0].mean(axis=-1)
@@ -45,7 +57,9 @@ class Corrections:
         key = pair, edges
         known = self.response.known
         if key not in known:
-            known[key] = self.response.parts(pair, edges, self.shift, self._curvature)
+            found = self.response.parts(pair, edges, self.shift, self._curvature)
+            parts = [(1, found, None), *self.lengths.of_pair(pair, edges)]
+            known[key] = self.response.means.total(parts)
         return known[key]
 
     def _curvature(self, average: SiteAverage, edges: Edges) -> Array:
@@ -56,11 +70,11 @@ class Corrections:
         own ways over the positions, so that one is on the other side until both are known.
         """
         response, pairs = self.response, self.response.pairs(average)
-        parts = []
+        parts: list[Part] = []
         for pair, c in pairs:
             own = partial(response.noise, average.along(*pair))
             met = response.moves.of_pair(_on_other_side(pair), edges, own)
-            parts.append((c, _at_one_position(met), None))
+            parts.append((c, at_one_position(met), None))
         for first, c in pairs:
             for second, d in pairs:
                 twice, _ = response.function(average.along(*first, *second))
@@ -70,7 +84,9 @@ class Corrections:
                     if both is not ZERO:
                         factor = response.half * c * d
                         parts.append((factor, response.means.mean(changed) * both, None))
-        return response.means.total([*parts, *self._blocks(average, edges)])
+        return response.means.total(
+            [*parts, *self._blocks(average, edges), *self.lengths.of_average(average, edges)]
+        )
 
     def _both(self, first: Pair, second: Pair, edges: Edges) -> Array:
         """The covariance of two δQ of neurons at the same position."""
@@ -82,74 +98,46 @@ class Corrections:
                 _on_other_side(second), rest, lambda other, last: both(one, other, last)
             ),
         )
-        return _at_one_position(found)
+        return at_one_position(found)
 
     def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[Part]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
-        terms, _ = self.response.function(average)
-        read = [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
+        read = [(leg, self.lengths.made_of(*leg)) for leg in self.response.legs(average)]
         for field, one in enumerate(self.response.program.fields):
-            for branch in one.branches:
-                legs = [(leg, self.streams[leg[0]].get(field, 0)) for leg in read]
-                legs = [(leg, factor) for leg, factor in legs if np.any(factor)]
-                if branch.site == INPUT or np.all(branch.entry_fourth == 0) or not legs:
-                    continue
-                if branch.entry_fourth is None:
-                    raise LayerError(
-                        f"The law of the weights {branch.tensor.name} has no fourth cumulant. It "
-                        "enters G.1 and H.1. Give it one, or ask for leading orders."
-                    )
-                if branch.sources is not None:
-                    raise LayerError(
-                        f"The weights {branch.tensor.name} read a window, and have a fourth "
-                        "cumulant. Of these G.1 and H.1 are not known. Make them Gaussian, or ask "
-                        "for leading orders."
-                    )
+            for number, branch in enumerate(one.branches):
+                legs = [(leg, made[field]) for leg, made in read if field in made]
+                fourth = branch.entry_fourth
+                if branch.site == INPUT or fourth is None or np.all(fourth == 0) or not legs:
+                    continue  # orthogonal weights have none: `both` is that of one neuron as well
                 for chosen in combinations_with_replacement(legs, LEGS):
-                    factor = branch.entry_fourth * branch.shape[1]
-                    for _, number in chosen:
-                        factor = factor * number
-                    for count in Counter(chosen).values():
+                    four = [leg for leg, _ in chosen]
+                    factor = fourth * branch.shape[1]
+                    for _, multiple in chosen:
+                        factor = factor * multiple
+                    for count in Counter(four).values():
                         factor = factor / factorial(count)
-                    fourth, _ = self.response.function(average.along(*(leg for leg, _ in chosen)))
-                    block = at_vertex(branch.function, chosen[0][0][1])
-                    for (_, vertex), _ in chosen[1:]:
-                        block = product_of(block, at_vertex(branch.function, vertex))
-                    for inside in subsets(edges):
-                        slope, size = (
-                            with_edges(fourth, sorted(inside)),
-                            with_edges(block, sorted(edges - inside)),
-                        )
-                        if slope and size:
-                            yield (
-                                factor,
-                                self.response.means.mean(slope) * self.response.means.mean(size),
-                                None,
-                            )
+                    for part in self._block(average, (field, number), four, edges):
+                        yield factor, part, None
 
-    def _streams(self) -> list[dict[int, float]]:
-        """Of each field the multiples of drawn parts that it is the sum of."""
-        found: list[dict[int, float]] = []
-        for field, kept in enumerate(self.response.kept):
-            own: dict[int, Any] = {field: 1}
-            for number, earlier in kept:
-                for stream, factor in found[earlier].items():
-                    own[stream] = own.get(stream, 0) + number * factor
-            found.append(own)
-        return found
+    def _block(
+        self, average: SiteAverage, branch: Read, four: Sequence[Leg], edges: Edges
+    ) -> Iterator[Array]:
+        """$⟨∂^4F⟩⟨φφφφ⟩$ of four legs, at one or two vertices, with edges in either mean."""
+        response, (field, number) = self.response, branch
+        fourth, _ = response.function(average.along(*four))
+        function = response.program.fields[field].branches[number].function
+        ends = min(vertex for _, vertex in four), max(vertex for _, vertex in four)
+        for below, window in response.moves.averages(field, number, ends):
+            moved = dict(zip(ends, below.vertices, strict=True))
+            parts = (at_vertex(function, moved[vertex]) for _, vertex in four)
+            block = reduce(product_of, parts)
+            for inside in subsets(edges):
+                slope, size = with_edges(fourth, inside), with_edges(block, edges - inside)
+                if slope and size:
+                    yield response.means.mean(slope) * window(response.means.mean(size))
 
 
 def _on_other_side(pair: Pair) -> Pair:
     """A pair with a position of its own."""
     (f, u), (g, v) = pair
     return (f, u._replace(side=1)), (g, v._replace(side=1))
-
-
-def _at_one_position(found: Array) -> Array:
-    """What is known for two positions, where they are the same."""
-    if found is ZERO or found.shape[LEGS + 1] == 1:
-        return found
-    if found.shape[LEGS] == 1:
-        return found.swapaxes(LEGS, LEGS + 1)
-    together: Array = np.einsum("abcdpp->abcdp", found)[..., None]
-    return together

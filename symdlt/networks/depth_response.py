@@ -133,7 +133,8 @@ class DepthResponse(Fluctuations):
         same = here[:, None] == there
         return same * ONE if same.any() else ZERO
 
-    def _scale(self, field: int, vertex: Vertex) -> Array:
+    def scale_at(self, field: int, vertex: Vertex) -> Array:
+        """The factor of a normalised field, at each depth."""
         return self.depth_means.on_axis(self.scales[field][:, None], vertex)
 
     def form(self, state: State) -> LinearForm:

@@ -41,9 +41,10 @@ def reads_many_depths(program: Program, names: Sequence[str]) -> bool:
     tops = [program.fields[top].site for top in program.tops]
     again = max(tops.count(site) for site in {*tops}) >= MANY
     fourths = any(branch.entry_fourth != 0 for field in program.fields for branch in field.branches)
+    norms = any(field.norm for field in program.fields)
     corrected = any("." in name for name in names)
-    positions = any(field.grid for field in program.fields)
-    return again and not positions and not (corrected and fourths)
+    labelled = any(field.grid or field.mask for field in program.fields)
+    return again and not labelled and not (corrected and (fourths or norms))
 
 
 class _LayerKernels(SiteKernels):

@@ -162,13 +162,15 @@ class Fluctuations:
             return
         for number, branch in enumerate(self.program.fields[field].branches):
             for pairs in (((u, x), (v, y)), ((u, y), (v, x))) if branch.orthogonal else ():
-                inside = [joining(*ends) & edges for ends in pairs]
-                if edges == inside[0] | inside[1]:
-                    one, other = (
-                        self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
-                        for ends, moved in zip(pairs, inside, strict=True)
-                    )
-                    yield -1 / np.maximum(branch.shape[0], branch.shape[1]), one * other, None
+                known = [joining(*ends) for ends in pairs]
+                for chosen in subsets(edges & known[0]):
+                    rest = edges - chosen
+                    if rest <= known[1]:
+                        one, other = (
+                            self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
+                            for ends, moved in zip(pairs, (chosen, rest), strict=True)
+                        )
+                        yield -1 / np.maximum(branch.shape[0], branch.shape[1]), one * other, None
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
@@ -187,7 +189,7 @@ class Fluctuations:
                 pair,
                 edges,
                 lambda lower, rest: self.noise(average, lower, rest),
-                lambda other, rest: self._one_neuron(average, other, rest),
+                lambda other, rest: self.one_neuron(average, other, rest),
             )
         return self.known[key]
 
@@ -204,10 +206,10 @@ class Fluctuations:
     ) -> Array:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
-        one, kept = self.program.fields[field], self._kept(field, u)
+        one, kept = self.program.fields[field], self.kept_at(field, u)
         lower = [(c, ((k, u), (other, v))) for c, k in kept]
         if field == other:
-            again = self._kept(field, v)
+            again = self.kept_at(field, v)
             lower = [(c * d, ((k, u), (m, v))) for c, k in kept for d, m in again]
         parts: list[Part] = [
             (c, of_pair(below, edges), KeptPair(pair, below)) for c, below in lower
@@ -219,21 +221,22 @@ class Fluctuations:
             if branch.site == INPUT:
                 continue
             for average, read in self.moves.averages(field, number, (u, v)):
-                change = self._change(average, edges, of_pair, of_noise)
+                change = self.change(average, edges, of_pair, of_noise)
                 reason = ReadAverage(pair, number, average, False)
                 parts.append((branch.variance, read(change), reason))
                 if edge <= edges and edge:
-                    change = self._change(average, edges - edge, of_pair, of_noise)
+                    change = self.change(average, edges - edge, of_pair, of_noise)
                     parts.append((branch.rate, read(change), reason._replace(fresh=True)))
         return self.means.total(parts)
 
-    def _kept(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
+    def kept_at(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         """The fields that a field keeps, and their factors at a vertex."""
         if field not in self.scales:
             return self.kept[field]
-        return [(self._scale(field, vertex), below) for _, below in self.kept[field]]
+        return [(self.scale_at(field, vertex), below) for _, below in self.kept[field]]
 
-    def _scale(self, field: int, vertex: Vertex) -> Array:
+    def scale_at(self, field: int, vertex: Vertex) -> Array:
+        """What a normalised field is multiplied with, at a vertex."""
         return self.means.on_axes(np.diag(self.scales[field]), vertex, vertex, field)
 
     def _rescaled(
@@ -247,21 +250,21 @@ class Fluctuations:
         for inside in subsets(joining(u, v) & edges):
             known = self.means.ntk if inside else self.means.kernel
             joint = self.means.on_axes(known(below, other), u, v, field)
-            factor = self._scale(field, u) ** 3 * joint
+            factor = self.scale_at(field, u) ** 3 * joint
             length = SiteAverage((below, OUTPUT), (u, u))
-            change = self._change(length, edges - inside, of_pair, of_noise)
+            change = self.change(length, edges - inside, of_pair, of_noise)
             yield -self.half * factor, change, None
 
-    def _shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
+    def shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
         if not self.centred:
             return []
         if self.program.fields[field].norm == LAYER_NORM:
-            return [(-c, below) for c, below in self._kept(field, vertex)]
-        kept = self._kept(field, vertex)
-        return [(c * d, far) for c, below in kept for d, far in self._shifts(below, vertex)]
+            return [(-c, below) for c, below in self.kept_at(field, vertex)]
+        kept = self.kept_at(field, vertex)
+        return [(c * d, far) for c, below in kept for d, far in self.shifts(below, vertex)]
 
-    def _change(
+    def change(
         self, average: SiteAverage, edges: Edges, of_pair: OfPair, of_noise: OfNoise
     ) -> Array:
         """The covariance of δM with something: of its noise, and of its response."""
@@ -269,9 +272,8 @@ class Fluctuations:
             (1, self.moves.at_base(average, edges, of_noise), OwnNoise(average)),
             (1, self._response(average, edges, of_pair), None),
         ]
-        terms, _ = self.function(average)
-        for leg in self._legs(average, terms):
-            for factor, below in self._shifts(*leg):
+        for leg in self.legs(average):
+            for factor, below in self.shifts(*leg):
                 slope, _ = self.function(average.along(leg))
                 for inside in subsets(average.inside & edges):
                     mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
@@ -313,14 +315,15 @@ class Fluctuations:
 
     def pairs(self, average: SiteAverage) -> list[tuple[Pair, float]]:
         """The pairs of legs that an average has second derivatives along, and ½ for one twice."""
-        terms, _ = self.function(average)
-        pairs = list(combinations_with_replacement(self._legs(average, terms), 2))
+        pairs = list(combinations_with_replacement(self.legs(average), 2))
         return [(pair, self.half if pair[0] == pair[1] else 1) for pair in pairs]
 
-    def _legs(self, average: SiteAverage, terms: Terms) -> list[Leg]:
+    def legs(self, average: SiteAverage) -> list[Leg]:
+        """The fields that an average reads at its vertices."""
+        terms, _ = self.function(average)
         return [(f, a) for a in sorted({*average.vertices}) for f in fields_at(terms, a)]
 
-    def _one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
+    def one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self.function(left), self.function(right)
         ours, theirs = ({end.leg for end in one.vertices} for one in (left, right))

@@ -193,6 +193,13 @@ class _LayerResponse:
         below = f"z' = {weights[0]} z"
         self.network = Network(activation, [1], values, [below, definition], n_0=1)
         check_streams(self.network, ["G"])
+        masks = [stream.mask for stream in definition.streams if stream.mask]
+        if not all(mask.shared for mask in masks):
+            raise LayerError(
+                f"The layer {definition} has dropout. Inputs that are nearly the same have masks "
+                "of their own, and do not meet. Ask `propagate` for the kernel of two samples, or "
+                "take prune(…), one mask for all."
+            )
         given = self.network.activation
         self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
         self.program = program_of(self.network, learning=False)

@@ -78,6 +78,16 @@ class Moves:
         return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
 
 
+def at_one_position(found: Array) -> Array:
+    """What is known for two positions, where they are the same."""
+    if found is ZERO or found.shape[LEGS + 1] == 1:
+        return found
+    if found.shape[LEGS] == 1:
+        return found.swapaxes(LEGS, LEGS + 1)
+    together: Array = np.einsum("abcdpp->abcdp", found)[..., None]
+    return together
+
+
 def _unchanged(array: Array) -> Array:
     return array
 

@@ -111,12 +111,12 @@ def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
     require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
     drawn = [one for stream in definition.streams for one in stream.drawn]
     orthogonal = any(one.tensor.law and one.tensor.law.name == ORTHOGONAL for one in drawn)
-    norms = any(stream.norm for stream in definition.streams)
+    norms = any(stream.norm or stream.mask for stream in definition.streams)
     if norms or orthogonal or any(one.window for one in drawn):
         raise LayerError(
             f"The layer {str(definition)!r} normalises a field, reads several positions, or has "
-            "orthogonal weights. Equations in symbols are of layers without. Ask `propagate` for "
-            "the numbers."
+            "masks or orthogonal weights. Equations in symbols are of layers without. Ask "
+            "`propagate` for the numbers."
         )
     return definition
 

@@ -28,12 +28,13 @@ MEAN = -2  # alike, for the mean of a field at the first vertex
 class SiteAverage:
     """The product of a branch's function at two vertices, or of a field, averaged over a site.
 
-    With legs, the derivative of the product along them.
+    With legs, the derivative of the product along them, times other fields of the neuron.
     """
 
     read: Read
     vertices: tuple[Vertex, Vertex]
     legs: tuple[Leg, ...] = ()
+    times: tuple[Leg, ...] = ()
 
     def along(self, *legs: Leg) -> SiteAverage:
         """A derivative of it."""
@@ -89,4 +90,6 @@ def function_of(program: Program, average: SiteAverage) -> tuple[Terms, int | No
         terms = product_of(terms, at_vertex(function, v))
     for of, vertex in average.legs:
         terms = derivative(terms, vertex, of)
+    for of, vertex in average.times:
+        terms = product_of(terms, at_vertex(((1, ((of, None, 0),)),), vertex))
     return terms, site

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from symdlt.definitions import Function
+from symdlt.definitions import MASK, Function
 
 
 class Vertex(NamedTuple):
@@ -68,8 +68,10 @@ def derivative(terms: Terms, vertex: Vertex, field: int) -> Terms:
 
 
 def fields_at(terms: Terms, vertex: Vertex) -> list[int]:
-    """The fields that are read at a vertex."""
-    return sorted({of for factors, _ in terms for at, of, _, _ in factors if at == vertex})
+    """The fields that are read at a vertex, but for masks, which do not respond."""
+    return sorted(
+        {of for factors, _ in terms for at, of, name, _ in factors if at == vertex and name != MASK}
+    )
 
 
 def vertices_of(terms: Terms, leg: int) -> list[Vertex]:

@@ -1,10 +1,10 @@
 """Gaussian means of functions of the fields at one neuron, as arrays over the samples.
 
-Factors that are a field itself are taken away by Stein's lemma (C. Stein, 1972): ⟨z F⟩ is a sum of
-covariances times ⟨∂F⟩. What is left is split into independent groups, and each group, activations
-at two or four samples of one or several fields, is a mean over pairs or quadruples of one joint
-covariance. An odd group is joined by an activation of an independent Gaussian, and divided by its
-mean.
+Masks are taken away first, with moments of their own, and factors that are a field itself by
+Stein's lemma (C. Stein, 1972): ⟨z F⟩ is a sum of covariances times ⟨∂F⟩. What is left is split
+into independent groups, and each group, activations at two or four samples of one or several
+fields, is a mean over pairs or quadruples of one joint covariance. An odd group is joined by an
+activation of an independent Gaussian, and divided by its mean.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.definitions import Grid
+from symdlt.definitions import MASK, Grid, Mask
 from symdlt.errors import LayerError
 from symdlt.means import Function, LayerMeans, SmoothMeans
 from symdlt.networks.positions import sums
@@ -66,9 +66,11 @@ class SiteMeans:
         means: Callable[[Names, int], LayerMeans],
         functions: Callable[[str, int], Sequence[Function]],
         grids: Sequence[Grid],
+        masks: Mapping[int, Mask] | None = None,
     ) -> None:
         self.samples = samples
         self.grids = grids
+        self.masks = masks or {}
         self.means = means
         self.functions = functions
         self.kernels: dict[tuple[int, int], Array] = {}
@@ -184,12 +186,32 @@ class SiteMeans:
         return self.products[factors]
 
     def _taken_apart(self, factors: tuple[VertexFactor, ...]) -> Array:
+        if masked := [factor for factor in factors if factor[2] == MASK]:
+            rest = tuple(factor for factor in factors if factor[2] != MASK)
+            return self._of_masks(masked) * self._product(rest)
         for place, (vertex, field, name, _) in enumerate(factors):
             if name is None:
                 return self._by_parts(vertex, field, factors[:place] + factors[place + 1 :])
         value = ONE
         for group in self._independent(factors):
             value = value * self._group(group)
+        return value
+
+    def _of_masks(self, masked: Sequence[VertexFactor]) -> Array:
+        """The mean of a product of masks, $q^{d - k}$ of k factors, d of them different draws."""
+        value: Array = 1.0 * ONE
+        for field in sorted({of for _, of, _, _ in masked}):
+            legs = [vertex.leg for vertex, of, _, _ in masked if of == field]
+            mask = self.masks[field]
+            draws: Array = ONE
+            for place, leg in enumerate(legs[1:] if not mask.shared else (), 1):
+                new: Array = ONE
+                for other in legs[:place]:
+                    shape = _shape({leg: self.samples, other: self.samples})
+                    same = np.eye(self.samples, dtype=int).reshape(shape) if leg != other else ONE
+                    new = new * (1 - same)
+                draws = draws + new
+            value = value * float(mask.kept) ** (draws - len(legs))
         return value
 
     def _by_parts(self, vertex: Vertex, field: int, rest: tuple[VertexFactor, ...]) -> Array:

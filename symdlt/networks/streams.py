@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
-from symdlt.algebra import ORTHOGONAL
 from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
@@ -55,32 +54,39 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
-            f"{' '.join(later)} cannot be had: {reason}. They were asked of {network!r}. Ask for "
-            "leading orders."
+            f"{' '.join(later)} cannot be had: {reason}. Fourth cumulants of weights enter them. "
+            f"They were asked of {network!r}. Make the weights Gaussian, or ask for leading orders."
         )
     for function in sorted({function for stream in streams for function in functions_in(stream)}):
         _check_kinks(named_activation(network, function), names)
     for number, layer in enumerate(network.layers, 1):
-        for drawn in (one for stream in layer.streams for one in stream.drawn):
-            fixed = drawn.function is None or number == 1
+        *_, outputs = layer.streams
+        for stream, drawn in ((s, one) for s in layer.streams for one in s.drawn):
+            at_end = number == network.depth and stream == outputs
+            fixed = number == 1 or (drawn.function is None and not at_end)
             if fixed and (drawn.fourth is None or drawn.fourth):
                 raise LayerError(
                     f"{drawn.tensor.name} of layer {number} has no Gaussian law. Summed over no "
                     "neurons, or over the inputs alone, it leaves preactivations that are not "
-                    "Gaussian even at infinite width. Make it Gaussian; weights that are summed "
-                    "over many neurons may have any symmetric law."
+                    "Gaussian even at infinite width, and means of functions of them are others. "
+                    "Make it Gaussian; weights that are summed over many neurons, and biases of "
+                    "the outputs, may have any symmetric law."
                 )
 
 
 def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
-    streams = [stream for layer in network.layers for stream in layer.streams]
-    norms = sorted({stream.norm for stream in streams if stream.norm})
-    if norms:
-        return f"lengths of {norms[0]} are expanded to first order, and corrections need the second"
-    hidden = [drawn for layer in network.layers[1:-1] for s in layer.streams for drawn in s.drawn]
-    if any(drawn.tensor.law and drawn.tensor.law.name == ORTHOGONAL for drawn in hidden):
-        return "the entries of orthogonal weights are not independent"
+    read = [s for layer in network.layers for s in layer.streams]
+    for drawn in (one for stream in read[:-1] for one in stream.drawn):
+        if drawn.function is None or drawn.orthogonal:
+            continue
+        if drawn.fourth is None:
+            return f"the law of the weights {drawn.tensor.name} has no fourth cumulant"
+        if drawn.window and drawn.window.pools and drawn.fourth:
+            return (
+                f"the weights {drawn.tensor.name} read means over positions, whose fourth moments "
+                "join as many positions as there are legs"
+            )
     return ""
 
 
@@ -176,7 +182,8 @@ def site_means(
         return functions_of(functions[name], derivatives)
 
     grids = [field.grid if positions else () for field in program.fields]
-    return SiteMeans(samples, means, chain, grids)
+    masks = {place: field.mask for place, field in enumerate(program.fields) if field.mask}
+    return SiteMeans(samples, means, chain, grids, masks)
 
 
 def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:

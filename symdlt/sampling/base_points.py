@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Function
-from symdlt.definitions import INPUT, Program, ProgramBranch, ProgramField
+from symdlt.definitions import INPUT, MASK, Program, ProgramBranch, ProgramField
 from symdlt.sampling.differentiation import BasePoint, SampledBranch
 from symdlt.sampling.ensemble import NetworkParameters
 from symdlt.sampling.labelled import (
@@ -66,13 +66,18 @@ def base_point(
     inputs = Labelled(data.swapaxes(0, 1)[None], (SAMPLE, POSITION)[: data.ndim - 1])
     values: list[Labelled] = []
     derivatives: list[Mapping[str, tuple[Labelled, ...]]] = []
+    masks = iter(parameters.masks)
     for place, branches in enumerate(fields):
         total: Array = np.zeros(())
         labels = (SAMPLE, POSITION) if program.fields[place].grid else (SAMPLE,)
+        if program.fields[place].mask:  # the same at all positions
+            drawn = next(masks)
+            total = drawn.reshape(*drawn.shape, *(1,) * (len(labels) - 1))
         for one in branches:
             total = total + _value(one, inputs, values, derivatives, len(labels))
         values.append(Labelled(total, labels))
         read = sorted({name for of, name, _ in program.factors if of == place and name})
+        read = [name for name in read if name != MASK]
         chains = {name: activations[name][: order + 1] for name in read}
         derivatives.append(
             {
@@ -103,7 +108,8 @@ def _value(
         term: Array = np.full((), number)
         for of, name, order in factors:
             at = inputs if of == INPUT else values[of]
-            term = term * (at if name is None else derivatives[of][name][order]).values
+            plain = name is None or name == MASK
+            term = term * (at if plain else derivatives[of][str(name)][order]).values
         read = read + term
     signal = Labelled(read, (SAMPLE, POSITION)[: read.ndim - 2])
     if branch.norm:

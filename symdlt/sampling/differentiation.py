@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from symdlt.definitions import INPUT, Function
+from symdlt.definitions import INPUT, MASK, Function
 from symdlt.sampling.labelled import (
     Labelled,
     WindowRead,
@@ -107,7 +107,7 @@ class _Moved:
         of, name, order = key
         if of == INPUT:
             return {0: self.base.inputs}
-        if name is None:
+        if name is None or name == MASK:
             return self.values[of]
         if key not in self.composed:
             chain = self.base.derivatives[of][name][order:]
@@ -232,7 +232,7 @@ def _propagate(base: BasePoint, directions: Directions) -> tuple[_Moved, list[li
         branches = base.fields[place]
         read = [{} if one.biases is not None else moved.read(one) for one in branches]
         value = {0: at_base}
-        norm = branches[0].norm
+        norm = branches[0].norm if branches else None
         if norm:
             value = normalised(norm, read[0], moved.top)
         for mask in range(1, moved.top + 1) if norm is None else ():
@@ -280,7 +280,7 @@ def _pull_back(
             through = {mask: branch.window.spread(one) for mask, one in through.items()}
     for number, factors in branch.function:
         for place, (of, name, order) in enumerate(factors):
-            if of == INPUT:
+            if of == INPUT or name == MASK:
                 continue
             term = {mask: scaled(number, one) for mask, one in through.items()}
             slopes = [] if name is None else [(of, name, order + 1)]

@@ -21,7 +21,7 @@ from symdlt.algebra import (
     truncated_normal,
     uniform,
 )
-from symdlt.definitions import WIDTH, Network, ProgramBranch, dense_layer, program_of
+from symdlt.definitions import WIDTH, Mask, Network, ProgramBranch, dense_layer, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, SamplingError, require
 from symdlt.sampling.checks import check_generator, check_memory, whole_number
@@ -101,11 +101,13 @@ class NetworkEnsemble(Network):
 class NetworkParameters(EqualByFields):
     """Weights and biases of many networks, with networks along the first axis.
 
-    There is one array for each random tensor of each layer, so one a layer if they are dense.
+    There is one array for each random tensor of each layer, so one a layer if they are dense. Masks
+    have the shape (networks, neurons, samples).
     """
 
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
+    masks: tuple[Array, ...] = ()
 
     @property
     def count(self) -> int:
@@ -128,11 +130,19 @@ def count_parameters(network: Network) -> int:
     return sum(math.prod(branch.shape) for branch in random_branches(network))
 
 
-def draw_parameters(ensemble: Network, count: int, rng: np.random.Generator) -> NetworkParameters:
+def draw_parameters(
+    ensemble: Network, count: int, rng: np.random.Generator, samples: int = 1
+) -> NetworkParameters:
     r"""Draw the parameters of `count` independent networks.
 
     Of dense layers, $W_{ij} = \sqrt{C_W / n_{ℓ-1}}\, ω$ and $b_i = \sqrt{C_b}\, ω'$ with ω, ω' of
     mean zero, variance one, and the law of the layer's tensor.
+
+    Args:
+        ensemble: the network.
+        count: how many.
+        rng: source of all randomness.
+        samples: for how many samples masks are drawn, if there are any.
 
     Raises:
         SamplingError: if the count is no positive whole number, for too many parameters, or for a
@@ -154,7 +164,18 @@ def draw_parameters(ensemble: Network, count: int, rng: np.random.Generator) -> 
         shape = (count, *branch.shape)
         drawn = math.sqrt(branch.entry_variance) * _draw_standard(branch.tensor.law, shape, rng)
         (biases if branch.site is None else weights).append(drawn)
-    return NetworkParameters(tuple(weights), tuple(biases))
+    masks = (
+        _draw_mask(field.mask, (count, field.width, samples), rng)
+        for field in program_of(ensemble, learning=False).fields
+        if field.mask
+    )
+    return NetworkParameters(tuple(weights), tuple(biases), tuple(masks))
+
+
+def _draw_mask(mask: Mask, shape: tuple[int, int, int], rng: np.random.Generator) -> Array:
+    """Masks of many networks for all samples, which may share one draw."""
+    drawn = rng.random((*shape[:2], 1) if mask.shared else shape) >= float(mask.rate)
+    return np.broadcast_to(drawn / float(mask.kept), shape)
 
 
 def _draw_standard(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Array:

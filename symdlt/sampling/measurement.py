@@ -158,7 +158,7 @@ def measure(
     ) as counted:
         for done in counted:
             for part in split_count(size, batch):
-                parameters = draw_parameters(ensemble, part, rng)
+                parameters = draw_parameters(ensemble, part, rng, len(samples))
                 values = evaluate_trees(parameters, ensemble, functions, samples, trees)
                 _add_products(sums, patterns, values, ensemble.n_L, done)
             if goal and done in LOOKS and _is_reached(goal, measured()):

@@ -116,7 +116,7 @@ def sample_networks(
     batch = choose_batch(ensemble, len(samples), trees)
     parts = []
     for size in split_count(count, batch):
-        parameters = draw_parameters(ensemble, size, rng)
+        parameters = draw_parameters(ensemble, size, rng, len(samples))
         parts.append(evaluate_trees(parameters, ensemble, functions, samples, trees))
     sampled = {
         entry: np.concatenate([part[tree] for part in parts])
@@ -151,7 +151,7 @@ def evaluate_networks(
         Arrays as in `sample_networks`.
     """
     ensemble, samples = check_inputs(inputs, ensemble)
-    check_parameters(parameters, ensemble)
+    check_parameters(parameters, ensemble, len(samples))
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
     functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
@@ -202,15 +202,18 @@ def checked_activations(
     return {name: check_activation(given[name], order, network.depth) for name in names}
 
 
-def check_parameters(parameters: NetworkParameters, ensemble: Network) -> None:
+def check_parameters(parameters: NetworkParameters, ensemble: Network, samples: int) -> None:
     """Raise an error unless the parameters are those of networks of the ensemble's widths."""
     require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
     fitting = sorted(branch.shape for branch in random_branches(ensemble))
     given = (*parameters.weights, *parameters.biases)
-    if sorted(array.shape[1:] for array in given) != fitting:
+    fields = program_of(ensemble, learning=False).fields
+    masks = [(field.width, samples) for field in fields if field.mask]
+    fits = sorted(array.shape[1:] for array in given) == fitting
+    if not fits or [mask.shape[1:] for mask in parameters.masks] != masks:
         raise SamplingError(
             f"Parameters do not fit the ensemble: {parameters!r}. "
-            f"The network has the widths {ensemble.sizes}. "
+            f"The network has the widths {ensemble.sizes}, and there are {samples} samples. "
             f"Try to draw them from it with `draw_parameters`."
         )
 

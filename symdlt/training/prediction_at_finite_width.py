@@ -214,6 +214,7 @@ def checked(
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
     _refuse_kept_outputs(net)
+    _refuse_dropout(net)
     return TrainingProblem(net, data, train, targets, algorithm, check_ridge(ridge))
 
 
@@ -288,6 +289,16 @@ def _refuse_kept_outputs(net: Network) -> None:
             f"The last layer of {net!r} keeps its neurons. The mean dNTK of such outputs does not "
             "vanish, and is not in the prediction. End with a dense layer, as in "
             'layers=[…, "z\' = b + W s(z)"].'
+        )
+
+
+def _refuse_dropout(net: Network) -> None:
+    masks = [stream.mask for layer in net.layers for stream in layer.streams if stream.mask]
+    if not all(mask.shared for mask in masks):
+        raise TrainingError(
+            f"{net!r} has dropout. It is drawn anew in each step of training, and the tensors are "
+            "those of one draw. Predict the network without it, or with prune(…), whose neurons "
+            "stay away."
         )
 
 

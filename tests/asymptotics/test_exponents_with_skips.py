@@ -252,6 +252,17 @@ def test_growth_of_gelu_at_its_critical_point():
     assert solution["V"].ratio_coefficient == found.growth
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+def test_a_skip_of_nothing_is_the_dense_layer(activation):
+    skip, dense = (
+        exponents(activation, ["V", "F"], **given)
+        for given in ({"layer": SKIP, "values": {"xi": 0}}, {})
+    )
+    for name in ("V", "F"):
+        assert skip[name].exponent == dense[name].exponent
+        assert skip[name].coefficient == dense[name].coefficient
+
+
 def test_what_is_left_open_says_why():
     skip = {"layer": SKIP, "values": {"xi": 0.5}}
     with pytest.raises(SolutionError, match="by the sources of each layer"):

@@ -18,8 +18,8 @@ from symdlt.algebra import (
     uniform,
     weights,
 )
-from symdlt.definitions import DENSE, Layer
-from symdlt.errors import LayerError, SymdltError
+from symdlt.definitions import DENSE, Layer, Stack, layer_of_one_stream
+from symdlt.errors import InputError, LayerError, SymdltError
 
 (ROW,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
 W, B, Z = weights("ℓ+1"), biases("ℓ+1"), preactivations("ℓ")
@@ -51,6 +51,15 @@ def test_a_short_form_prints_as_it_was_written(text):
     assert Layer(str(layer)) == layer
     assert pickle.loads(pickle.dumps(layer)) == layer
     assert hash(pickle.loads(pickle.dumps(layer))) == hash(layer)
+
+
+@pytest.mark.parametrize("make", [Layer, Stack])
+def test_decimals_are_the_fractions_that_they_write(make):
+    decimals = make("z' = 0.8 z + .5 b + 2.25 W s(z)")
+    assert decimals == make("z' = 4/5 z + 1/2 b + 9/4 W s(z)")
+    for text in ("z' = 0.8.2 z + W s(z)", "z' = 1/0 z + W s(z)", "z' = 1.5/2 z + W s(z)"):
+        with pytest.raises(LayerError, match="cannot be read at"):
+            make(text)
 
 
 def test_a_pickle_is_equal_in_another_process():
@@ -91,7 +100,7 @@ def test_laws_and_rates_of_ones_own():
         ("z' =", "does not begin with"),
         ("z' = W U s(z)", "multiplies the weights W and U"),
         ("z' = s(z) z", "Give it to"),
-        ("h = U z; z' = W s(h)", "several streams"),
+        ("h = U z; z' = W s(h)", "several streams, .* `layer_phase` and `critical_value`"),
         ("z' = 2", "not random"),
         ("z' = W s(z) + + b", "empty summand"),
         ("z' = W s(y)", "Give it to"),
@@ -119,6 +128,13 @@ def test_what_is_no_layer_is_refused(text, reason):
 def test_expressions_that_are_no_layer_are_refused(expression, reason):
     with pytest.raises(LayerError, match=reason):
         Layer(expression)
+
+
+def test_stacks_are_refused_where_recursions_are_derived():
+    with pytest.raises(LayerError, match="is a layer of several streams"):
+        layer_of_one_stream(Stack("h = U z; z' = W s(h)"))
+    with pytest.raises(InputError, match="is not a layer"):
+        layer_of_one_stream(3)
 
 
 def test_weights_whose_variance_does_not_fall_with_the_width_are_refused():

@@ -1,10 +1,12 @@
 """Networks with positions against iterations over all labels, sample and position alike."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from symdlt import Network, predict, predict_infinite, propagate
-from symdlt.algebra import uniform
+from symdlt import Network, check, predict, predict_infinite, propagate
+from symdlt.algebra import from_cumulants, signs
 from symdlt.definitions import Stack, Window, ascii_name
 from symdlt.errors import LayerError
 from symdlt.means import SmoothMeans
@@ -252,12 +254,38 @@ def test_corrections_of_equal_positions_are_those_of_a_dense_network():
         np.testing.assert_allclose(found[0], found[1], atol=1e-12)
 
 
-def test_windows_of_weights_with_a_fourth_cumulant_have_no_corrections():
-    conv = Stack("z' = b + W[3] s(z)", laws={"W": uniform})
-    layers = ["z' = b + W[3] z", conv, "z' = b + W[all] s(z)"]
-    network = Network("tanh", [5, 5], VALUES, layers)
-    with pytest.raises(LayerError, match="read a window, and have a fourth cumulant"):
-        propagate(network, np.ones((1, 2, 3)), "G.1")
+@pytest.mark.parametrize(("norm", "window"), [("z", "3"), ("layernorm(z)", "3, stride 2")])
+def test_fourth_cumulants_of_windows_are_those_of_their_sums(norm, window):
+    """On equal positions weights add up: of three, κ_4/κ_2² is a third of that of one."""
+    x = np.random.default_rng(0).standard_normal((2, 3))
+    one_third = {2: 1, 4: Fraction(-2, 3)}
+    found = []
+    for law, mark, at_end, data in (
+        (lambda v: from_cumulants({k: c * v ** (k // 2) for k, c in one_third.items()}), "", "", x),
+        (signs, f"[{window}]", "[mean]", np.repeat(x[..., None], 4, axis=2)),
+    ):
+        hidden = Stack(f"z' = b + W{mark} s({norm})", laws={"W": law})
+        layers = ["z' = b + W z".replace("W", "W[3]" if mark else "W"), hidden]
+        network = Network("tanh", [9, 9], VALUES, [*layers, f"z' = b + W{at_end} s(z)"])
+        found.append(propagate(network, data, ["G.1", "H.1"]))
+    for name in ("G.1", "H.1"):
+        np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-12)
+    pooled = Stack("z' = b + W[3, pool 2] s(z)", laws={"W": signs})
+    layers = ["z' = b + W[3] z", pooled, "z' = b + W[all] s(z)"]
+    with pytest.raises(LayerError, match="read means over positions"):
+        propagate(Network("tanh", [5, 5], VALUES, layers), np.ones((1, 2, 4)), "G.1")
+
+
+@pytest.mark.slow
+@pytest.mark.montecarlo
+def test_corrections_of_sampled_convolutions_with_signs():
+    conv = Stack("z' = z + b + W[2, zero] s(z)", laws={"W": signs})
+    layers = ["z' = b + W[2] z", conv, conv, "z' = b + W[all] s(z)"]
+    network = Network("swish", [12] * 3, VALUES, layers, n_L=6)
+    x = np.random.default_rng(1).standard_normal((2, 2, 3))
+    comparison = check(network, x, ["G.1", "H.1"], networks=20_000, seed=2)
+    print(comparison)
+    assert comparison.agrees
 
 
 def test_training_of_convolutions_at_finite_width():

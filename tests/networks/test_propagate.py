@@ -15,6 +15,8 @@ import pytest
 
 import symdlt.networks.tasks as tasks
 from symdlt import BOOK, MLP, Network, progress, propagate
+from symdlt.algebra import from_cumulants
+from symdlt.definitions import Stack
 from symdlt.errors import ActivationError, InputError, KernelError, LayerError, UnknownTensorError
 from symdlt.kernels import single_input
 from symdlt.networks import TENSORS
@@ -459,11 +461,13 @@ def test_functions_that_are_not_given_are_asked_for():
 
 def test_all_of_other_layers_are_those_that_can_be_had():
     values = {"C_b": 0.1, "C_W": 1.0, "lambda_b": 0.1, "lambda_W": 1.0}
-    layers = ["z' = b + W z", *["z' = b + W s(rmsnorm(z))"] * 2]
-    norm = Network("sin", [8, 8], values, layers)
-    assert propagate(norm, X).names == TENSORS[:-2]
-    with pytest.raises(LayerError, match=r"G.1 cannot be had"):
-        propagate(norm, X, ["G.1"])
+    unknown = Stack("z' = b + W s(z)", laws={"W": lambda variance: from_cumulants({2: variance})})
+    network = Network("sin", [8, 8], values, ["z' = b + W z", unknown, "z' = b + W s(z)"])
+    assert propagate(network, X).names == TENSORS[:-2]
+    with pytest.raises(LayerError, match=r"G.1 cannot be had: the law of the weights W has no"):
+        propagate(network, X, ["G.1"])
+    normed = Network("sin", [8], values, ["z' = b + W z", "z' = b + W s(rmsnorm(z))"])
+    assert propagate(normed, X).names == TENSORS
 
 
 def test_kernels_refuse_in_an_error_of_ours():

@@ -12,6 +12,7 @@ from symdlt.algebra import (
     biases,
     from_cumulants,
     neurons,
+    orthogonal,
     preactivations,
     sample,
     signs,
@@ -27,7 +28,7 @@ from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
 from symdlt.sampling import draw_parameters
 
-RESIDUAL = "z' = xi z + b + W s(z)"
+FIRST, RESIDUAL = "z' = W z", "z' = xi z + b + W s(z)"
 RATES = {"lambda_b": 0.3, "lambda_W": 0.7}
 X = np.array([[1.0, 0.3, -0.2], [-0.4, 0.8, 0.5]])
 # The trapezoidal rule: for tanh its error is about exp(-2π·π/2√K/h), below rounding.
@@ -210,11 +211,13 @@ def test_a_mixture_is_the_activation_that_it_adds_up_to():
         np.testing.assert_allclose(found[name], expected[name], atol=1e-6 * scale, err_msg=name)
 
 
-def test_corrections_of_a_residual_network_are_exact():
+@pytest.mark.parametrize("laws", [{}, {"W": orthogonal}])
+def test_corrections_of_a_residual_network_are_exact(laws):
     """G.1 at layer 3 for σ = z + z²/2, where E φ² is a polynomial in the fluctuating S.
 
     Given z¹, φ(ξz¹ + h)² has the mean a_0 + a_1 S + a_2 S² with S = C_W/n Σ φ(z¹)², and neuron j
-    is one of the n.
+    is one of the n. A row of an orthogonal matrix is uniform on a sphere, and h⁴ of it has the mean
+    3 S² n/(n + 2).
     """
     xi, C = Fraction(3, 5), Fraction(7, 8)
     z, h, S = symbols("z h S")
@@ -231,8 +234,10 @@ def test_corrections_of_a_residual_network_are_exact():
     square = activation**2
     m, fourth = mean_of(square), mean_of(square**2)
     met = [mean_of(each * square) - mean_of(each) * m for each in a]
-    change = C * met[1] + C**2 * (mean_of(a[2]) * (fourth - m * m) + 2 * m * met[2])
-    network = residual("z + z**2/2", 3, float(xi), C_W=float(C))
+    sphere = -2 * m * m if laws else 0
+    change = C * met[1] + C**2 * (mean_of(a[2]) * (fourth - m * m + sphere) + 2 * m * met[2])
+    layers = [FIRST, Stack("z' = xi z + W s(z)", laws=laws), "z' = W s(z)"]
+    network = Network("z + z**2/2", [30, 30], {"xi": float(xi), "C_W": float(C)}, layers)
     found = propagate(network, [[1.0]], ["G", "G.1"], tolerance=1e-11)
     assert found["G.1"].ravel() == pytest.approx([0, 0, float(C * change)], rel=1e-9)
 
@@ -393,6 +398,27 @@ def test_fourth_cumulants_of_drawn_weights(law):
     known = program_of(network, False).fields[1].branches[0].entry_fourth * 60**2
     measured = np.mean(drawn**4) - 3 * np.mean(drawn**2) ** 2
     assert measured == pytest.approx(known, rel=0.1)
+
+
+def test_biases_of_the_outputs_may_have_any_law():
+    """Tensors have pairs of different neurons, whose biases are independent; others are refused."""
+    values = {"C_b": 0.8, "C_W": 1.5, **RATES}
+    biased = Stack("z' = b + W s(z)", laws={"b": signs})
+    plain, odd = (
+        Network("tanh", [8], values, ["z' = b + W z", last], n_L=3)
+        for last in ("z' = b + W s(z)", biased)
+    )
+    expected, found = propagate(plain, X), propagate(odd, X)
+    for name in expected.names:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
+    drawn = draw_parameters(odd.resized(n_0=3), 5, np.random.default_rng(0)).biases[1]
+    np.testing.assert_allclose(abs(drawn), 0.8**0.5)
+    assert check(odd, X, ["G", "V", "F", "D"], networks=1000, seed=3).agrees
+    hidden = Network("tanh", [8, 8], values, ["z' = b + W z", biased, biased])
+    with pytest.raises(LayerError, match="b of layer 2 has no Gaussian law"):
+        propagate(hidden, X, "G")
+    with pytest.raises(LayerError, match="has orthogonal biases b"):
+        Stack("z' = b + W s(z)", laws={"b": orthogonal})
 
 
 def test_corrections_with_signs_agree_with_samples():

@@ -25,7 +25,7 @@ GIVEN = {"s": SINE, "tanh": TANH}
 
 def check_derivatives(net, x):
     """H is a sum over derivatives of z, and dH one over those of H."""
-    drawn = draw_parameters(net, 1, np.random.default_rng(5))
+    drawn = draw_parameters(net, 1, np.random.default_rng(5), len(x))
     branches = [branch for field in program_of(net).fields for branch in field.drawn]
     weights = [branch.entry_rate for branch in branches if branch.site is not None]
     rates = weights + [branch.entry_rate for branch in branches if branch.site is None]
@@ -36,7 +36,7 @@ def check_derivatives(net, x):
             moved = [one.astype(complex) for one in arrays]
             moved[place][entry] += 1j * STEP
             count = len(drawn.weights)
-            parameters = NetworkParameters(tuple(moved[:count]), tuple(moved[count:]))
+            parameters = NetworkParameters(tuple(moved[:count]), tuple(moved[count:]), drawn.masks)
             found = evaluate_networks(parameters, net, GIVEN, x, ["z", "H"])
             z, H = (found[name][0].imag / STEP for name in ("z", "H"))
             slopes["z"] = slopes["z"] + rates[place] * np.einsum("ia,jb->ijab", z, z)

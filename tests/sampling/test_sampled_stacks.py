@@ -16,6 +16,7 @@ MIXED = "u = U z; y = 1/2 u + b; z' = W (tanh(y) + 1/3 s(u) - y)"
 RESIDUAL = "z' = xi z + b + W s(z)"
 NORMED = "h = U s(rmsnorm(z)); z' = z + W s(h)"
 CENTRED = "z' = z + W s(layernorm(z)) + b"
+MASKED = "m = dropout(0.4); u = U prune(1/5) s(z); z' = b + W (m s(u) m + m u)"
 VALUES = {"C_U": 1.2, "C_V": 0.9, "C_W": 1.1, "C_b": 0.1, "xi": 0.5**0.5}
 VALUES |= {"lambda_U": 0.3, "lambda_V": 0.5, "lambda_W": 0.7, "lambda_b": 0.2}
 X = [[1.0, 0.3], [-0.4, 0.8]]
@@ -30,7 +31,7 @@ def network(name, layers, width, outputs=4, inner=None):
     return Network(name, widths, values, every, n_L=outputs, inner=inner)
 
 
-@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, RESIDUAL, NORMED, CENTRED])
+@pytest.mark.parametrize("layer", [GATE, BLOCK, MIXED, RESIDUAL, NORMED, CENTRED, MASKED])
 def test_the_ntk_and_its_differential_are_derivatives_by_all_parameters(layer):
     check_derivatives(network("tanh", [layer], 3, outputs=2).resized(n_0=2), X)
 
