@@ -293,7 +293,8 @@ class Stack:
         """Refuse fields that are read before they are made, and names that are none."""
         known = {BELOW}
         for stream in self.streams:
-            if stream.name in known or not (stream.norm or _NAME.fullmatch(stream.name)):
+            own = stream.norm or stream.mask or _NAME.fullmatch(stream.name)
+            if stream.name in known or not own:
                 raise self._refused(f"makes {stream.name}, which is no name or made before")
             read = {factor.field for _, factor in stream.kept}
             read |= {f for d in stream.drawn if d.function for f in d.function.fields}
