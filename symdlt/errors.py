@@ -95,6 +95,10 @@ class KernelInputError(KernelError):
     """Input that this kernel cannot use."""
 
 
+class InfiniteMeanError(KernelInputError, ActivationError):
+    """A Gaussian mean that is infinite, as of products of delta functions."""
+
+
 class ExpectationError(SymdltError, ValueError):
     """An expectation that cannot be taken as asked, with the reason."""
 

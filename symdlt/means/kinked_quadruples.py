@@ -9,8 +9,9 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symdlt.errors import InfiniteMeanError, KernelInputError
 from symdlt.means.correlations import correlations, upper
-from symdlt.means.grids import TINY, Array, Function, KernelInputError, evaluate
+from symdlt.means.grids import TINY, Array, Function, evaluate
 from symdlt.means.kinked import check_samples, with_zero, without_slopes
 from symdlt.means.kinked_planes import (
     LeftLine,
@@ -149,7 +150,7 @@ def check_deltas(kinks: Kinks, patterns: Sequence[tuple[int, ...]]) -> None:
     """Refuse what diverges where samples meet: two delta functions, or derivatives of one."""
     for pattern in patterns:
         if has_infinite_mean(kinks.jumps, pattern):
-            raise KernelInputError(
+            raise InfiniteMeanError(
                 f"The mean of functions {pattern} is infinite where samples meet. "
                 "The activation has kinks, whose delta functions are in it more than once or "
                 "differentiated. Give a smoother activation, or ask for tensors without this mean."

@@ -25,7 +25,11 @@ from symdlt.means.layers import KernelByKernel
 from symdlt.means.pairs import check_orders, pair_means
 from symdlt.means.panels import checked_kinks
 from symdlt.means.quadruples import check_together, checked_tolerance, quadruple_means
-from symdlt.means.relu_quadruples import dependent_quadruples, relu_quadruple_means
+from symdlt.means.relu_quadruples import (
+    dependent_quadruples,
+    has_relu_form,
+    relu_quadruple_means,
+)
 from symdlt.means.spectra import Tasks
 from symdlt.means.triangle import Indices, PairTables, Step, Triangle, packed_tables
 
@@ -194,10 +198,7 @@ class KinkedMeans:
         refuse_lost_digits(self.kinks, K, pairs)
         if self.slopes is None or not self.is_straight(largest_variance(K)):
             tables = kinked_pair_means(self.activation, self.kinks, K, pairs, self.zero_slopes)
-            if fours:
-                tables += kinked_quadruple_means(
-                    self.activation, self.kinks, K, fours, samples, self.tolerance, self.zero_slopes
-                )
+            tables += self.general_tables(K, fours, samples)
         else:
             tables = self.relu_family(K, pairs, fours, samples)
         known: dict[Orders, Array] = dict(zip([*pairs, *fours], tables, strict=True))
@@ -259,21 +260,33 @@ class KinkedMeans:
         right: float,
         samples: Indices | None,
     ) -> list[Array]:
-        """Means over quadruples; those of nearly dependent samples by the general method."""
-        if not fours:
-            return []
-        tables = [relu_quadruple_means(K, four, left, right) for four in fours]
-        weak = dependent_quadruples(K)
+        """Means over quadruples; by the general method where samples nearly depend on each other.
+
+        So are derivatives of the delta function, which corrections have.
+        """
+        general = [four for four in fours if not has_relu_form(four)]
+        named = dict(zip(general, self.general_tables(K, general, samples), strict=True))
+        closed = [four for four in fours if has_relu_form(four)]
+        named |= {four: relu_quadruple_means(K, four, left, right) for four in closed}
+        weak = dependent_quadruples(K) if closed else np.zeros((0, 4), dtype=np.intp)
         if samples is not None:
             wanted = set(map(tuple, np.sort(samples, axis=1).tolist()))
             weak = weak[[tuple(row) in wanted for row in np.sort(weak, axis=1).tolist()]]
         if weak.size:
-            better = kinked_quadruple_means(
-                self.activation, self.kinks, K, fours, weak, self.tolerance
-            )
-            for table, one in zip(tables, better, strict=True):
-                np.copyto(table, one, where=~np.isnan(one))
-        return tables
+            better = self.general_tables(K, closed, weak)
+            for four, one in zip(closed, better, strict=True):
+                np.copyto(named[four], one, where=~np.isnan(one))
+        return [named[four] for four in fours]
+
+    def general_tables(
+        self, K: Array, fours: Sequence[Orders], samples: Indices | None
+    ) -> list[Array]:
+        """Means over quadruples, as those of any function with kinks."""
+        if not fours:
+            return []
+        return kinked_quadruple_means(
+            self.activation, self.kinks, K, fours, samples, self.tolerance, self.zero_slopes
+        )
 
 
 def largest_variance(K: Array) -> float:

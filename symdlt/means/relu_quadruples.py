@@ -33,7 +33,7 @@ def relu_quadruple_means(
     to 1e-4, from what is added to their variances for covariances to be positive.
     """
     slots = tuple(orders) if isinstance(orders, Sequence) else ()
-    if len(slots) != 4 or any(k not in (0, 1, 2) for k in slots) or slots.count(2) > 1:
+    if not has_relu_form(slots):
         raise KernelInputError(
             f"The orders {orders!r} are not four of 0, 1, 2. They are those of relu, whose second "
             "derivative is a delta function. Give 2 at most once."
@@ -68,6 +68,11 @@ def duplicates(rho: Array, roots: Array) -> Indices:
     np.fill_diagonal(same, True)
     first: Indices = same.argmax(axis=1)
     return first
+
+
+def has_relu_form(orders: Sequence[int]) -> bool:
+    """Whether a mean of these four derivatives is one of `relu_quadruple_means`."""
+    return len(orders) == 4 and {*orders} <= {0, 1, 2} and [*orders].count(2) <= 1
 
 
 def dependent_quadruples(K: Array) -> Indices:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
 from symdlt.definitions import Network, program_of
-from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
@@ -92,8 +92,16 @@ def propagate(
     if not mlp.is_dense:
         sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
         names = _had(partial(check_streams, sized), names, all_of_them)
-        chosen = check_blocks(blocks, names, len(data))
-        return _of_streams(sized, data, names, chosen, tolerance, progress)
+        try:
+            return _of_streams(sized, data, names, blocks, tolerance, progress)
+        except InfiniteMeanError:
+            if not all_of_them:
+                raise
+        # Which means a tensor takes does not depend on the inputs: two show what is infinite.
+        names = _had(
+            lambda some: _of_streams(sized, data[:2], some, None, tolerance, False), names, True
+        )
+        return _of_streams(sized, data, names, blocks, tolerance, progress)
     check_learning_rates(mlp, names)
     # Functions that the user has not given can be given: of too few, none are left out.
     written = isinstance(mlp.activation, Activation)
@@ -123,7 +131,7 @@ def propagate(
 
 
 def _had(
-    check: Callable[[tuple[str, ...]], None], names: tuple[str, ...], all_of_them: bool
+    check: Callable[[tuple[str, ...]], object], names: tuple[str, ...], all_of_them: bool
 ) -> tuple[str, ...]:
     """The names, or if all are asked for those of them that a check does not refuse."""
     try:
@@ -136,7 +144,7 @@ def _had(
     return names
 
 
-def _passes(check: Callable[[tuple[str, ...]], None], name: str) -> bool:
+def _passes(check: Callable[[tuple[str, ...]], object], name: str) -> bool:
     try:
         check((name,))
     except (ActivationError, LayerError):
@@ -148,20 +156,29 @@ def _of_streams(
     sized: Network,
     data: NDArray[np.float64],
     names: tuple[str, ...],
-    blocks: Blocks,
+    blocks: Sequence[Sequence[int]] | None,
     tolerance: float,
     progress: bool | None,
 ) -> Propagation:
-    """The tensors of a network with other layers than dense ones."""
-    _check_size(sized, names, blocks, len(data))
+    """The tensors of a network with other layers than dense ones.
+
+    Raises:
+        InfiniteMeanError: if a mean that they take is infinite.
+    """
+    asked = check_blocks(blocks, names, len(data))
+    _check_size(sized, names, asked, len(data))
     program = program_of(sized, learning=not sized.missing_rates)
-    if {*names} <= {"G", "H"} and stays_at_one_position(program):
-        tensors = one_position_kernels(sized, program, data, names, tolerance, progress)
-    else:
-        tensors = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+    try:
+        if {*names} <= {"G", "H"} and stays_at_one_position(program):
+            tensors = one_position_kernels(sized, program, data, names, tolerance, progress)
+        else:
+            tensors = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+    except InfiniteMeanError as reason:
+        what = f"{' '.join(names)} of {sized!r} cannot be had."
+        raise InfiniteMeanError(f"{what} {reason}") from reason
     layers = range(sized.depth)
-    chosen = {name: a[np.ix_(layers, *blocks[: axes(name)])] for name, a in tensors.items()}
-    return Propagation(chosen, sized.widths, blocks)
+    chosen = {name: a[np.ix_(layers, *asked[: axes(name)])] for name, a in tensors.items()}
+    return Propagation(chosen, sized.widths, asked)
 
 
 def _tolerance(tolerance: float) -> float:

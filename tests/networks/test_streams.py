@@ -22,7 +22,7 @@ from symdlt.algebra import (
     weights,
 )
 from symdlt.definitions import DENSE, Layer, Network, Stack, program_of
-from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.networks import truncated_recursion
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
@@ -428,3 +428,15 @@ def test_corrections_with_signs_agree_with_samples():
     network = Network("swish", [8, 8], values, layers, n_L=4)
     comparison = check(network, X[:1], ["G", "G.1", "V"], networks=4000, seed=1)
     assert comparison.agrees
+
+
+def test_all_leaves_out_what_kinks_make_infinite():
+    values = {"xi": 0.5**0.5, "C_W": 1.0, "lambda_W": 1.0}
+    relu = Network("relu", [48] * 3, values, "z' = xi z + W s(z)", n_L=48)
+    found = propagate(relu, [[1.0], [0.5], [0.2]])
+    assert found.names == ("G", "H", "V", "A", "B", "D", "F", "P", "Q", "G.1")
+    few = propagate(relu, [[1.0], [0.5], [0.2]], ["V", "Q"])
+    assert (found["V"] == few["V"]).all()
+    with pytest.raises(InfiniteMeanError, match=r"^H\.1 of Network.*cannot be had\. The mean of"):
+        propagate(relu, [[1.0], [0.5]], "H.1")
+    assert propagate(relu, [[1.0]], "all").names == found.names
