@@ -170,13 +170,13 @@ def _needs_response(text: str) -> bool:
 def _response(options: argparse.Namespace) -> str:
     from symdlt.networks import LayerEquations
 
-    found = _layer_equations(options)
+    systems = _layer_equations(options)
     if options.format == "json":
-        if len(found) > 1:
+        if len(systems) > 1:
             options.complain("for this layer a JSON document has the equations of one tensor")
-        return found[0].to_json()
+        return systems[0].to_json()
     write = LayerEquations.to_latex if options.format == "latex" else str
-    return "\n".join(map(write, found))
+    return "\n".join(map(write, systems))
 
 
 def _layer_equations(options: argparse.Namespace) -> list[LayerEquations]:
@@ -213,12 +213,12 @@ def _forward(options: argparse.Namespace) -> str:
 
 
 def _explain(options: argparse.Namespace) -> str:
-    found: list[Recursion] | list[LayerEquations] = (
+    derived: list[Recursion] | list[LayerEquations] = (
         _layer_equations(options)
         if options.at is None and _needs_response(options.layer)
         else _recursions(options)
     )
-    return "\n\n".join(explain(each, options.term) for each in found)
+    return "\n\n".join(explain(each, options.term) for each in derived)
 
 
 def _latex(options: argparse.Namespace) -> str:

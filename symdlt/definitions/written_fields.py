@@ -70,11 +70,11 @@ class WrittenField:
 
     def _drawn(self) -> dict[Head, list[WrittenSummand]]:
         """The summands of each random tensor."""
-        found: dict[Head, list[WrittenSummand]] = {}
+        summands: dict[Head, list[WrittenSummand]] = {}
         for one in self.summands:
             if one.tensor is not None:
-                found.setdefault(one.tensor, []).append(one)
-        return found
+                summands.setdefault(one.tensor, []).append(one)
+        return summands
 
 
 def read_field(name: str, expression: Expression) -> WrittenField:

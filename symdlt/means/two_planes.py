@@ -170,7 +170,7 @@ def plane_means(
     largest = np.minimum(np.linalg.svd(R, compute_uv=False)[..., 0], 1.0)
     count, pairs = len(joint), len(rows)
     shape = (count, pairs, pairs, here.levels[0].shape[2], there.levels[0].shape[2])
-    found = np.zeros(shape)
+    means = np.zeros(shape)
     highest = len(here.levels) - 1
     able = _left(here, there, largest, highest) <= LEFT * tolerance
     many = max(1, AT_ONCE // (pairs * (highest + 1)) ** 2)
@@ -181,12 +181,12 @@ def plane_means(
         for degree, level in enumerate(here.levels):
             power = _next_power(power, R[some], degree) if degree else power
             others = np.swapaxes(there.levels[degree][some], -1, -2)[:, None]
-            found[some] += level[0][:, None] @ (power @ others)
+            means[some] += level[0][:, None] @ (power @ others)
             more = _left(here, there.at(some), largest[some], degree) > LEFT * tolerance
             some, power = some[more], power[more]
             if not some.size:
                 break
-    return found, able
+    return means, able
 
 
 def _left(here: Planes, there: Planes, largest: Array, degree: int) -> Array:
@@ -204,10 +204,10 @@ def _next_power(power: Array, R: Array, degree: int) -> Array:
     index = np.arange(degree + 1)
     first, second = np.sqrt(degree - index), np.sqrt(index)
     roots = [first[:-1], second[1:]]
-    found = np.zeros((*power.shape[:-2], degree + 1, degree + 1))
+    raised = np.zeros((*power.shape[:-2], degree + 1, degree + 1))
     places = [slice(None, -1), slice(1, None)]
     for i in (0, 1):
         for j in (0, 1):
             factor = np.outer(roots[i], roots[j]) / degree
-            found[..., places[i], places[j]] += R[..., i, j, None, None] * factor * power
-    return found
+            raised[..., places[i], places[j]] += R[..., i, j, None, None] * factor * power
+    return raised

@@ -137,16 +137,16 @@ def value_of(word: Word) -> Polynomial:
 
 def _steps(word: Word) -> Way:
     """Each reason with the product of the factors up to the next one."""
-    found: list[Step] = []
+    steps: list[Step] = []
     before = UNIT  # factors before the first reason are of its step
     for letter in word:
         if isinstance(letter, str):
-            found.append(Step(letter, UNIT if found else before))
-        elif found:
-            found[-1] = Step(found[-1].reason, found[-1].factor * letter)
+            steps.append(Step(letter, UNIT if steps else before))
+        elif steps:
+            steps[-1] = Step(steps[-1].reason, steps[-1].factor * letter)
         else:
             before = before * letter
-    return tuple(found)
+    return tuple(steps)
 
 
 def _times(way: Way, count: int) -> Way:

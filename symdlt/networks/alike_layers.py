@@ -61,10 +61,10 @@ class AlikeLayers:
 
 def families_of(network: Network) -> list[AlikeLayers]:
     """The layers behind the first one, by their definition."""
-    found: defaultdict[Definition, list[int]] = defaultdict(list)
+    layers_of: defaultdict[Definition, list[int]] = defaultdict(list)
     for layer, definition in enumerate(network.layers[1:], 1):
-        found[definition].append(layer)
-    return [AlikeLayers(definition, tuple(layers)) for definition, layers in found.items()]
+        layers_of[definition].append(layer)
+    return [AlikeLayers(definition, tuple(layers)) for definition, layers in layers_of.items()]
 
 
 class StackedProgram:

@@ -45,10 +45,10 @@ class Corrections:
         edges = frozenset(correlator.forest.edges)
         top = SiteAverage((field, OUTPUT), (pair[0][1], pair[1][1]))
         shift = (1, self.shift(pair, edges), None)
-        found = self.response.means.total([shift, *self.lengths.of_average(top, edges)])
+        total = self.response.means.total([shift, *self.lengths.of_average(top, edges)])
         samples, positions = self.response.samples, prod(self.response.program.fields[field].grid)
         shape = (samples, samples, *ONE.shape[2:LEGS], positions, 1)
-        whole: Array = np.broadcast_to(found, shape)[:, :, 0, 0, :, 0].mean(axis=-1)
+        whole: Array = np.broadcast_to(total, shape)[:, :, 0, 0, :, 0].mean(axis=-1)
         return whole
 
     def shift(self, pair: Pair, edges: Edges) -> Array:
@@ -57,8 +57,8 @@ class Corrections:
         key = pair, edges
         known = self.response.known
         if key not in known:
-            found = self.response.parts(pair, edges, self.shift, self._curvature)
-            parts = [(1, found, None), *self.lengths.of_pair(pair, edges)]
+            responses = self.response.parts(pair, edges, self.shift, self._curvature)
+            parts = [(1, responses, None), *self.lengths.of_pair(pair, edges)]
             known[key] = self.response.means.total(parts)
         return known[key]
 
@@ -91,14 +91,14 @@ class Corrections:
     def _both(self, first: Pair, second: Pair, edges: Edges) -> Array:
         """The covariance of two δQ of neurons at the same position."""
         moves, both = self.response.moves, self.response.both
-        found = moves.of_pair(
+        covariance = moves.of_pair(
             first,
             edges,
             lambda one, rest: moves.of_pair(
                 _on_other_side(second), rest, lambda other, last: both(one, other, last)
             ),
         )
-        return at_one_position(found)
+        return at_one_position(covariance)
 
     def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[Part]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""

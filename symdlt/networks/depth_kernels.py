@@ -71,16 +71,16 @@ class DepthKernels:
         """The covariances of fields of one sample, each with its number and its layer, in order."""
         numbers, layers = np.array(fields, dtype=np.intp).T
         kept = np.array([self.kept[layer - 1][number][0] for number, layer in fields])
-        found: Array = self.joint[0][layers, layers[:, None], numbers[:, None], 0, 0] * kept
-        found = np.triu(found, 1)
+        upper: Array = self.joint[0][layers, layers[:, None], numbers[:, None], 0, 0] * kept
+        upper = np.triu(upper, 1)
         for first, (number, layer) in enumerate(fields):
             for second in range(first, len(fields)):
                 other, same = fields[second]
                 if same != layer:
                     break
                 pair = self.of(other, layer), self.of(number, layer)
-                found[first, second] = self._known(0)[pair][0, 0] if pair in self._known(0) else 0.0
-        return found + np.triu(found, 1).T
+                upper[first, second] = self._known(0)[pair][0, 0] if pair in self._known(0) else 0.0
+        return upper + np.triu(upper, 1).T
 
     def scales(self, field: int, alike: AlikeLayers) -> Array:
         """What a normalised field is multiplied with, of shape (T, N)."""
@@ -98,11 +98,11 @@ class DepthKernels:
     def _kept(self, layer: int) -> list[Array]:
         """How much of z of the layer below is in each field, by sample."""
         base, top = self.program.tops[layer - 1 : layer + 1]
-        found = [np.ones(self.samples)]
+        multiples = [np.ones(self.samples)]
         for field in range(base + 1, top + 1):
             own = np.zeros(self.samples)
             for number, below in self.kernels.kept[field]:
                 factor = self.kernels.scales.get(field, number)
-                own = own + factor * found[below - base]
-            found.append(own)
-        return found
+                own = own + factor * multiples[below - base]
+            multiples.append(own)
+        return multiples

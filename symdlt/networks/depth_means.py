@@ -57,7 +57,7 @@ class DepthMeans(SiteMeans):
     def look_at(self, window: slice) -> None:
         """Give arrays of some of the layers from now on."""
         self.window = window
-        self.found.clear()
+        self.by_key.clear()
         self.products.clear()
         self.planned.clear()
 
@@ -118,8 +118,8 @@ class DepthMeans(SiteMeans):
         return self._placed(vector, [self.labels(vertex, 0)])
 
     def _placed(self, table: Array, rows: Sequence[NDArray[np.intp]]) -> Array:
-        found: Array = np.moveaxis(table, (HERE, LATER), (-2, -1))[tuple(rows)]
-        return found
+        placed: Array = np.moveaxis(table, (HERE, LATER), (-2, -1))[tuple(rows)]
+        return placed
 
     def _taken(self, wanted: Wanted, vertices: Sequence[Vertex]) -> Array:
         rows = [self.labels(v, f) for v, f in zip(vertices, wanted[1], strict=True)]
@@ -134,16 +134,16 @@ class DepthMeans(SiteMeans):
             by_fields[frozenset(wanted[1])].append(wanted)
         for fields, listed in by_fields.items():
             places = {field: self.places[field] for field in sorted(fields)}
-            found = self.products_of_two.tables(listed, places, self.layers_of)
-            if not found and [p.family is None for p in places.values()] == [True, False]:
+            tables = self.products_of_two.tables(listed, places, self.layers_of)
+            if not tables and [p.family is None for p in places.values()] == [True, False]:
                 first, second = places
-                found, known = self.planes.tables(listed, (first, second), self._covariances)
-                self._one_by_one({wanted: found[wanted] for wanted in found}, places, known)
-            rest = [wanted for wanted in listed if wanted not in found]
+                tables, known = self.planes.tables(listed, (first, second), self._covariances)
+                self._one_by_one({wanted: tables[wanted] for wanted in tables}, places, known)
+            rest = [wanted for wanted in listed if wanted not in tables]
             shape = self._shape_of(places)
             empty = {w: np.zeros((*shape, *(self.samples,) * len(w[1]))) for w in rest}
             self._one_by_one(empty, places, np.zeros(shape, dtype=bool))
-            self.stacks |= found | empty
+            self.stacks |= tables | empty
 
     def _covariances(self, f: int, g: int) -> Array:
         return self._everywhere(f, g, 0)
@@ -190,11 +190,11 @@ class DepthMeans(SiteMeans):
 
     def _in_program(self, places: dict[int, FieldAt], at: tuple[int, int]) -> dict[int, int]:
         """The numbers that fields have in the program of the network, at some depths."""
-        found = {}
+        numbers = {}
         for field, place in places.items():
             layer = self.layers_of(place).layers[at[HERE if place.family is None else LATER]]
-            found[field] = self.covariances.of(place.number, layer)
-        return found
+            numbers[field] = self.covariances.of(place.number, layer)
+        return numbers
 
 
 def _renamed(wanted: Wanted, numbers: dict[int, int]) -> Wanted:

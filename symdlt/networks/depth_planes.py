@@ -92,9 +92,9 @@ class DepthPlanes:
             return {}, known
         first = whole.at(place.ravel()[: len(here)]).of([kinds.index(two) for two in lefts])
         second = whole.at(place.ravel()[len(here) :]).of([kinds.index(two) for two in rights])
-        found = self._means(first, second, joint, tolerance, known)
+        table = self._means(first, second, joint, tolerance, known)
         return {
-            wanted: _placed(found, lefts, rights, two, wanted, fields)
+            wanted: _placed(table, lefts, rights, two, wanted, fields)
             for wanted, two in sides.items()
         }, known
 
@@ -104,7 +104,7 @@ class DepthPlanes:
         """Means of all functions of pairs with all others; `known` is filled."""
         kinds = first.levels[0].shape[2], second.levels[0].shape[2]
         pairs = (first.inverse.shape[1],) * 2
-        found = np.zeros((*joint.shape[:2], *pairs, *kinds))
+        table = np.zeros((*joint.shape[:2], *pairs, *kinds))
         for depth in track(range(len(joint)), "means", self.progress):
             later = np.flatnonzero(joint[depth].any(axis=(1, 2)))
             if later.size:
@@ -114,8 +114,8 @@ class DepthPlanes:
                     joint[depth, later],
                     tolerance,
                 )
-                found[depth, later], known[depth, later] = means, done
-        return found
+                table[depth, later], known[depth, later] = means, done
+        return table
 
 
 def _sides(wanted: Wanted, fields: tuple[int, int]) -> tuple[Two, Two]:
@@ -127,7 +127,7 @@ def _sides(wanted: Wanted, fields: tuple[int, int]) -> tuple[Two, Two]:
 
 
 def _placed(
-    found: Array,
+    means: Array,
     lefts: Sequence[Two],
     rights: Sequence[Two],
     sides: tuple[Two, Two],
@@ -135,7 +135,7 @@ def _placed(
     fields: tuple[int, int],
 ) -> Array:
     """Means with an axis for each factor, from those of pairs of samples i <= j."""
-    samples = int((2 * found.shape[2]) ** 0.5)
+    samples = int((2 * means.shape[2]) ** 0.5)
     i, j = pairs_of(samples)
     pair = np.zeros((samples, samples), dtype=np.intp)
     pair[i, j] = pair[j, i] = np.arange(len(i))
@@ -143,7 +143,7 @@ def _placed(
     (left, right), kinds = sides, []
     for side, listed in ((left, lefts), (right, rights)):
         kinds.append(np.where(turned, listed.index(side[::-1]), listed.index(side)))
-    table = found[
+    table = means[
         :,
         :,
         pair[:, :, None, None],

@@ -86,14 +86,14 @@ class DepthProducts:
             return {}
         functions = self._functions([(), *products])
         orders = [(2 * k, 0) for k in range(1, len(products) + 1)]
-        found = np.empty((len(products), len(fields)))
+        means = np.empty((len(products), len(fields)))
         for start in range(0, len(fields), FEW):
             some = np.s_[start : start + FEW]
             tables = pair_means(functions, np.diag(variances[some]), orders)
-            found[:, some] = [table[:, 0] for table in tables]
+            means[:, some] = [table[:, 0] for table in tables]
         shape = (-1, 1) if family is None else (1, -1)
         return {
-            wanted: found[products.index(one)].reshape(*shape, *(1,) * len(wanted[1]))
+            wanted: means[products.index(one)].reshape(*shape, *(1,) * len(wanted[1]))
             for wanted, one in sides.items()
         }
 
@@ -118,13 +118,13 @@ class DepthProducts:
             means = partial(_of_slopes, K, slopes)
         else:
             return {}
-        found: dict[tuple[Product, ...], Array] = {}
+        by_pair: dict[tuple[Product, ...], Array] = {}
         for start in track(range(0, len(pairs), TOGETHER), "means", self.progress):
             some = pairs[start : start + TOGETHER]
             tables = (table[np.ix_(rows, columns)] for table in means(some))
-            found |= dict(zip(some, tables, strict=True))
+            by_pair |= dict(zip(some, tables, strict=True))
         return {
-            wanted: found[pair].reshape(len(here), len(there), *(1,) * len(wanted[1]))
+            wanted: by_pair[pair].reshape(len(here), len(there), *(1,) * len(wanted[1]))
             for wanted, pair in sides.items()
         }
 
@@ -135,11 +135,11 @@ class DepthProducts:
 
     def _functions(self, products: Sequence[Product]) -> list[Function]:
         """Functions two apart, so that none is taken for the derivative of another."""
-        found: list[Function] = []
+        functions: list[Function] = []
         for product in products:
             factors = [self.site.functions(name, order)[order] for name, order in product]
-            found += [Unrelated(partial(_multiplied, factors)), Unrelated(np.zeros_like)]
-        return found
+            functions += [Unrelated(partial(_multiplied, factors)), Unrelated(np.zeros_like)]
+        return functions
 
     def _is_smooth(self, products: Sequence[Product], variance: float) -> bool:
         return is_smooth(
@@ -160,8 +160,8 @@ def activation_means(site: SiteMeans, factors: Iterable[Factor]) -> list[LayerMe
     highest: dict[str, int] = {}
     for name, order in factors:
         highest[name] = max(order, highest.get(name, 0))
-    found = [site.means((name,), order) for name, order in highest.items()]
-    return [one.means if isinstance(one, MeansWithConstants) else one for one in found]
+    means = [site.means((name,), order) for name, order in highest.items()]
+    return [one.means if isinstance(one, MeansWithConstants) else one for one in means]
 
 
 def is_smooth(site: SiteMeans, factors: Iterable[Factor], variance: float) -> bool:
@@ -193,13 +193,13 @@ def _of_slopes(K: Array, slopes: tuple[float, float], pairs: Sequence[Sides]) ->
             (known[orders],) = closed_pair_means("relu", K, [orders], left=left, right=right)
         return known[orders]
 
-    found = []
+    tables = []
     for pair in pairs:
         (a, p, d), (b, q, e) = (
             _OF_ORDERS[tuple(order for _, order in product)] for product in pair
         )
-        found.append(a * b * mean((p, q), (d, e)))
-    return found
+        tables.append(a * b * mean((p, q), (d, e)))
+    return tables
 
 
 # Of two orders: the number in front, the power of z, and the derivative of r.
@@ -225,5 +225,5 @@ def _factors(products: Sequence[Product]) -> list[Factor]:
 
 
 def _multiplied(factors: Sequence[Function], z: Array) -> Array:
-    found: Array = prod((factor(z) for factor in factors), start=np.ones_like(z))
-    return found
+    product: Array = prod((factor(z) for factor in factors), start=np.ones_like(z))
+    return product

@@ -90,7 +90,7 @@ def settled(state: State) -> tuple[State, Order]:
     every = (
         (_turned(one, order), order) for order in permutations(range(LEGS)) for one in _sides(state)
     )
-    return min(every, key=lambda found: (_sortable(found[0]), found[1]))
+    return min(every, key=lambda candidate: (_sortable(candidate[0]), candidate[1]))
 
 
 def _sides(state: State) -> list[State]:

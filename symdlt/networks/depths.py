@@ -78,19 +78,19 @@ def depth_tensors(
     kernels = _LayerKernels(program, overlap, site)
     for field in track(range(len(program.fields)), "kernels", progress):
         kernels.add(field)
-    found = {name: np.zeros((network.depth, *(site.samples,) * axes(name))) for name in names}
+    tensors = {name: np.zeros((network.depth, *(site.samples,) * axes(name))) for name in names}
     for name in names:
         if name in ("G", "H"):
             known = site.ntks if name == "H" else site.kernels
             for layer, top in enumerate(program.tops):
-                found[name][layer] = known[top, top]
+                tensors[name][layer] = known[top, top]
     asked = [name for name in names if name not in ("G", "H")]
     if asked and network.depth > 1:
         depths = _Depths(network, program, kernels, asked, progress)
         for layer in track(range(1, network.depth), "layers", progress):
             for name, array in depths.step(layer).items():
-                found[name][layer] = program.below[layer] * array
-    return found
+                tensors[name][layer] = program.below[layer] * array
+    return tensors
 
 
 class _Depths:
@@ -200,8 +200,8 @@ class _Depths:
                 self._stacked(window), means, window, self.families, {*self.needed}
             )
             needed = [state for state in self.needed if self._is_read(state, layer)]
-            found = {state: response.form(state) for state in needed}
-            self.equations[number] = begin, (found, self._tensors(response))
+            forms = {state: response.form(state) for state in needed}
+            self.equations[number] = begin, (forms, self._tensors(response))
         return self.equations[number]
 
     def _value(self, form: LinearForm, place: int, layer: int) -> Array:
@@ -232,13 +232,13 @@ def _states_in(form: LinearForm) -> list[State]:
 
 def _not_vanishing(forms: Mapping[State, Sequence[LinearForm]]) -> list[State]:
     """The states that have a source, themselves or in what they are made of."""
-    found = {state for state, some in forms.items() if any(f.constant is not ZERO for f in some)}
+    alive = {state for state, some in forms.items() if any(f.constant is not ZERO for f in some)}
     size = 0
-    while len(found) > size:
-        size = len(found)
-        found |= {
+    while len(alive) > size:
+        size = len(alive)
+        alive |= {
             state
             for state, some in forms.items()
-            if any(not found.isdisjoint(_states_in(form)) for form in some)
+            if any(not alive.isdisjoint(_states_in(form)) for form in some)
         }
-    return sorted(found, key=str)
+    return sorted(alive, key=str)

@@ -86,16 +86,16 @@ class Fluctuations:
 
     def _reached(self) -> list[set[int]]:
         """Of each field the sites whose neurons, directly or not, it is made of."""
-        found: list[set[int]] = []
+        reached: list[set[int]] = []
         for field, kept in zip(self.program.fields, self.kept, strict=True):
-            own = set().union(*(found[below] for _, below in kept))
+            own = set().union(*(reached[below] for _, below in kept))
             own |= {field.site} if field.norm else set()
             for branch in field.branches:
                 own |= {branch.site} if branch.site is not None else set()
                 read = {of for _, factors in branch.function for of, _, _ in factors}
-                own = own.union(*(found[of] for of in read & {*range(len(found))}))
-            found.append(own)
-        return found
+                own = own.union(*(reached[of] for of in read & {*range(len(reached))}))
+            reached.append(own)
+        return reached
 
     @contextmanager
     def planned(self) -> Iterator[None]:
@@ -118,9 +118,9 @@ class Fluctuations:
             ((field, Vertex(u, side)), (field, Vertex(v, side)))
             for side, (u, v) in enumerate((first, second))
         )
-        found = self.observed(left, right, frozenset(correlator.forest.edges))
+        covariance = self.observed(left, right, frozenset(correlator.forest.edges))
         positions = prod(self.program.fields[field].grid)
-        whole = np.broadcast_to(found, (self.samples,) * LEGS + (positions,) * SIDES)
+        whole = np.broadcast_to(covariance, (self.samples,) * LEGS + (positions,) * SIDES)
         return whole.mean(axis=(LEGS, LEGS + 1)) if positions > 1 else whole[..., 0, 0]
 
     def observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
@@ -141,13 +141,13 @@ class Fluctuations:
             left, right = right, left
         key = left, right, edges
         if key not in self.known:
-            found = self.parts(
+            covariance = self.parts(
                 left,
                 edges,
                 lambda pair, rest: self.both(pair, right, rest),
                 lambda average, rest: self.noise(average, right, rest),
             )
-            parts = [(1, found, None), *self._orthogonal(left, right, edges)]
+            parts = [(1, covariance, None), *self._orthogonal(left, right, edges)]
             self.known[key] = self.means.total(parts)
         return self.known[key]
 
@@ -303,15 +303,15 @@ class Fluctuations:
         r"""What $δM$ takes of each δQ: half of $⟨∂∂φφ⟩$, and what an edge inside it adds."""
         if average in self.slopes:
             return self.slopes[average]
-        found = []
+        slopes = []
         for pair, factor in self.pairs(average):
             twice, _ = self.function(average.along(*pair))
             for inside in subsets(average.inside):
                 terms = with_edges(twice, inside)
                 if changed := {key: factor * number for key, number in terms.items()}:
-                    found.append(Slope(pair, inside, changed))
-        self.slopes[average] = found
-        return found
+                    slopes.append(Slope(pair, inside, changed))
+        self.slopes[average] = slopes
+        return slopes
 
     def pairs(self, average: SiteAverage) -> list[tuple[Pair, float]]:
         """The pairs of legs that an average has second derivatives along, and ½ for one twice."""

@@ -103,14 +103,14 @@ class Glossary:
     def _constants(self) -> Iterator[tuple[str, str]]:
         """The symbols of the layer."""
         for symbol in self.layer.symbols:
-            found = [
+            meanings = [
                 f"the {words} of {_random(one)}"
                 for stream in self.layer.streams
                 for one in stream.drawn
                 for constant, words in ((one.variance, "variance"), (one.rate, "learning rate"))
                 if symbol in names_in(constant)
             ]
-            yield ascii_name(symbol), " and ".join(found) or "a constant of the layer"
+            yield ascii_name(symbol), " and ".join(meanings) or "a constant of the layer"
 
 
 def _random(one: Drawn) -> str:

@@ -57,8 +57,8 @@ class LayerEquation:
         terms = [
             (n, monomial, Polynomial(((monomial, n),))) for monomial, n in self.polynomial.terms
         ]
-        found = [(_key(monomial), term_text(n, monomial), term) for n, monomial, term in terms]
-        return sorted(found, key=lambda each: each[:2])
+        keyed = [(_key(monomial), term_text(n, monomial), term) for n, monomial, term in terms]
+        return sorted(keyed, key=lambda each: each[:2])
 
     def to_sympy(self) -> sp.Expr:
         """The right side in SymPy."""
@@ -296,16 +296,16 @@ _LETTERS = {"G": "K", "H": r"\Theta", **{name: rf"\{name}" for name in GREEK.val
 def _latex_term(text: str) -> str:
     """A term of the text in LaTeX."""
     sign, body = ("- ", text[1:]) if text[0] == "-" else ("", text)
-    found = []
+    factors = []
     for part in _PARTS.findall(body):
         power = _POWER.match(part)
         if power is None:
-            found.append(_latex_symbol(part))
+            factors.append(_latex_symbol(part))
         elif part[0] in "<Y" or ("_" in part and part[0].isupper() and part[0] not in "C"):
-            found.append(rf"\left({_latex_symbol(power['base'])}\right)^{power['power']}")
+            factors.append(rf"\left({_latex_symbol(power['base'])}\right)^{power['power']}")
         else:
-            found.append(f"{_latex_symbol(power['base'])}^{power['power']}")
-    return sign + r" \, ".join(found)
+            factors.append(f"{_latex_symbol(power['base'])}^{power['power']}")
+    return sign + r" \, ".join(factors)
 
 
 def _latex_symbol(name: str) -> str:

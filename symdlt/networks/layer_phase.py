@@ -214,15 +214,15 @@ class _LayerResponse:
         response = Fluctuations(self._kernels(K))
         top = len(self.program.fields) - 1
         u, v = Vertex(0), Vertex(1)
-        found = []
+        slopes = []
         for ends, of_same in (((u, u), 1), ((u, v), 0)):
             of_pair = self._following(response, of_same)
             pair = (top, ends[0]), (top, ends[1])
             with response.planned():
                 of_pair(pair, frozenset())
             slope = float(np.max(of_pair(pair, frozenset())))
-            found.append(slope if abs(slope) > AT_REST else 0.0)
-        return found[0], found[1]
+            slopes.append(slope if abs(slope) > AT_REST else 0.0)
+        return slopes[0], slopes[1]
 
     def _kernels(self, K: float) -> SiteKernels:
         site = site_means(self.network, self.program, 1, 1e-7)

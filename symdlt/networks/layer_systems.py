@@ -42,31 +42,31 @@ def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str
             f"{' '.join(later)} of the layer {definition} have no kernel file. Those of layers of "
             "several streams have leading orders. Ask `propagate` for corrections of order 1/n."
         )
-    found: dict[str, SystemEquation] = {}
+    equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
     while left:
         correlator = readable_tensor(left.pop())
-        if correlator.name in found:
+        if correlator.name in equations:
             continue
         derivation = LayerDerivation(correlator, definition, False)
         equation, *others = derivation.equations()
         if others:
             raise _refused(definition, correlator.name)
-        found[correlator.name] = one = _of_tensor(derivation, equation)
+        equations[correlator.name] = one = _of_tensor(derivation, equation)
         left += sorted(one.needs)
         if correlator.name == "G":
             fields = tuple(_fields(derivation))
-    return LayerSystem(definition, tuple(_in_dependency_order(found)), fields)
+    return LayerSystem(definition, tuple(_in_dependency_order(equations)), fields)
 
 
-def _in_dependency_order(found: dict[str, SystemEquation]) -> Iterator[SystemEquation]:
+def _in_dependency_order(equations: dict[str, SystemEquation]) -> Iterator[SystemEquation]:
     """Each equation behind those of the tensors that it needs; else as the book has them."""
-    left, done = [name for name in BOOK if name in found], set[str]()
+    left, done = [name for name in BOOK if name in equations], set[str]()
     while left:
-        name = next(name for name in left if found[name].needs <= {*done, name})
+        name = next(name for name in left if equations[name].needs <= {*done, name})
         left.remove(name)
         done.add(name)
-        yield found[name]
+        yield equations[name]
 
 
 def _refused(layer: Layer | Stack, name: str) -> KernelError:

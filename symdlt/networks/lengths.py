@@ -57,11 +57,11 @@ class Lengths:
     def made_of(self, field: int, vertex: Vertex) -> dict[int, Any]:
         """The multiples of itself, and of all earlier fields of its neuron, that a field is."""
         if (field, vertex) not in self.made:
-            found: dict[int, Any] = {field: 1}
+            multiples: dict[int, Any] = {field: 1}
             for one in reversed(range(field + 1)):
-                for number, below in self.response.kept_at(one, vertex) if one in found else ():
-                    found[below] = found.get(below, 0) + found[one] * number
-            self.made[field, vertex] = found
+                for number, below in self.response.kept_at(one, vertex) if one in multiples else ():
+                    multiples[below] = multiples.get(below, 0) + multiples[one] * number
+            self.made[field, vertex] = multiples
         return self.made[field, vertex]
 
     def of_pair(self, pair: Pair, edges: Edges) -> Parts:
@@ -187,36 +187,36 @@ class Lengths:
     def _with_pair(self, length: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of an average and a conditional covariance δQ."""
         response = self.response
-        found = response.change(
+        covariance = response.change(
             length,
             edges,
             lambda other, rest: response.both(other, pair, rest),
             lambda noise, rest: response.noise(noise, pair, rest),
         )
-        return at_one_position(found)
+        return at_one_position(covariance)
 
     def _with_noise(self, length: SiteAverage, average: SiteAverage, edges: Edges) -> Array:
         """The covariance of an average and the noise of another one."""
         response = self.response
-        found = response.change(
+        covariance = response.change(
             length,
             edges,
             lambda pair, rest: response.noise(average, pair, rest),
             lambda noise, rest: response.one_neuron(average, noise, rest),
         )
-        return at_one_position(found)
+        return at_one_position(covariance)
 
     def _mean_with_pair(self, mean: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the mean of a field and a conditional covariance δQ."""
         moves, response = self.response.moves, self.response
-        found = moves.of_pair(
+        covariance = moves.of_pair(
             pair,
             edges,
             lambda one, rest: moves.at_base(
                 mean, rest, lambda base, last: response.noise(base, one, last)
             ),
         )
-        return at_one_position(found)
+        return at_one_position(covariance)
 
     def _of_means(self, f: int, u: Vertex, g: int, v: Vertex, edges: Edges) -> Array:
         """The covariance of the means of two fields over the neurons."""

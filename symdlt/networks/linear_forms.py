@@ -48,9 +48,9 @@ class LinearForm:
     __rmul__ = __mul__
 
 
-def form_of(found: Array | LinearForm) -> LinearForm:
+def form_of(value: Array | LinearForm) -> LinearForm:
     """An array as a form without unknowns."""
-    return found if isinstance(found, LinearForm) else LinearForm(found, {})
+    return value if isinstance(value, LinearForm) else LinearForm(value, {})
 
 
 def _sum(left: Array, right: Array) -> Array:

@@ -55,15 +55,17 @@ class Moves:
             return of_noise(average, edges)
         field = average.read[0]
         base = first._replace(offset=0)
-        found = of_noise(replace(average, vertices=(base, base)), edges)
-        return self._moved(found, first, field)
+        covariance = of_noise(replace(average, vertices=(base, base)), edges)
+        return self._moved(covariance, first, field)
 
-    def _moved(self, found: Array, vertex: Vertex, field: int) -> Array:
+    def _moved(self, covariance: Array, vertex: Vertex, field: int) -> Array:
         """An array over the positions of a side, taken at the offset of a vertex."""
         axis = LEGS + vertex.side
-        if found is ZERO or not vertex.offset or found.shape[axis] == 1:
-            return found
-        taken: Array = found.take(sums(self.program.fields[field].grid)[vertex.offset], axis=axis)
+        if covariance is ZERO or not vertex.offset or covariance.shape[axis] == 1:
+            return covariance
+        taken: Array = covariance.take(
+            sums(self.program.fields[field].grid)[vertex.offset], axis=axis
+        )
         return taken
 
     def of_pair(self, pair: Pair, edges: Edges, of_pair: OfPair) -> Array:
@@ -78,13 +80,13 @@ class Moves:
         return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
 
 
-def at_one_position(found: Array) -> Array:
+def at_one_position(covariance: Array) -> Array:
     """What is known for two positions, where they are the same."""
-    if found is ZERO or found.shape[LEGS + 1] == 1:
-        return found
-    if found.shape[LEGS] == 1:
-        return found.swapaxes(LEGS, LEGS + 1)
-    together: Array = np.einsum("abcdpp->abcdp", found)[..., None]
+    if covariance is ZERO or covariance.shape[LEGS + 1] == 1:
+        return covariance
+    if covariance.shape[LEGS] == 1:
+        return covariance.swapaxes(LEGS, LEGS + 1)
+    together: Array = np.einsum("abcdpp->abcdp", covariance)[..., None]
     return together
 
 

@@ -173,8 +173,8 @@ class LayerDerivation:
     def _system(self, first: Edge, second: Edge, edges: Edges) -> Iterator[LayerEquation]:
         """What a skip brings: the noise that later functions meet, and the tensor itself."""
         sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
-        found = [equation for side in sides for equation in self._noises(*side, edges)]
-        yield from {equation.name: equation for equation in found}.values()
+        noises = [equation for side in sides for equation in self._noises(*side, edges)]
+        yield from {equation.name: equation for equation in noises}.values()
         yield self._whole(first, second, edges)
 
     def _noises(self, here: Edge, there: Edge, edges: Edges) -> Iterator[LayerEquation]:
@@ -183,9 +183,9 @@ class LayerDerivation:
             average = SiteAverage((self.later, number), _ends(there))
             known = self.response.noise_name(average, self._pair(BASE, here), edges)
             pair = self._pair(self.top, here)
-            found = self.response.noise(average, pair, edges)
+            covariance = self.response.noise(average, pair, edges)
             told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
-            yield self._scaled(f"{known}[l+1]", found, told)
+            yield self._scaled(f"{known}[l+1]", covariance, told)
 
     def _whole(self, first: Edge, second: Edge, edges: Edges) -> LayerEquation:
         """The tensor itself: its two averages, and the noise that each of them has met."""
@@ -206,13 +206,13 @@ class LayerDerivation:
 
     def _scaled(self, name: str, covariance: Symbols, of: str) -> LayerEquation:
         """The equation of a covariance, times the width of layer ℓ."""
-        found = symbol_named("n") * covariance.reshape(-1)[0]
+        scaled = symbol_named("n") * covariance.reshape(-1)[0]
         if self.means.recorded:
-            found = (
+            scaled = (
                 Account.noted(f"{name.removesuffix('[l+1]')} is n times the covariance of {of}")
-                * found
+                * scaled
             )
-        return self._equation(name, found)
+        return self._equation(name, scaled)
 
     def glossary(self) -> Glossary:
         """What the symbols are."""
@@ -229,9 +229,9 @@ class LayerDerivation:
         first, second = Vertex(0), Vertex(1)
         for (f, g), known in self.means.kernels.items():
             if BASE < f < self.top and known[0, 1]:
-                found = known[0, 1].value if self.means.recorded else known[0, 1]
+                joint = known[0, 1].value if self.means.recorded else known[0, 1]
                 ends = " and ".join(map(self.texts.leg, ((f, first), (g, second))))
-                terms = " + ".join(number_text(Polynomial((term,))) for term in found.terms)
+                terms = " + ".join(number_text(Polynomial((term,))) for term in joint.terms)
                 yield f"{ends} have the covariance {terms}"
 
     def _alike(self) -> bool:
@@ -243,10 +243,10 @@ class LayerDerivation:
         first, second = vertices
         return (field, Vertex(first)), (field, Vertex(second))
 
-    def _equation(self, name: str, found: Any) -> LayerEquation:
-        if isinstance(found, Account):
-            return LayerEquation(name, found.value, found)
-        return LayerEquation(name, Polynomial.number(0) + found)
+    def _equation(self, name: str, value: Any) -> LayerEquation:
+        if isinstance(value, Account):
+            return LayerEquation(name, value.value, value)
+        return LayerEquation(name, Polynomial.number(0) + value)
 
 
 # The tensor, variance, rate and shape of a branch of which only the function is read.

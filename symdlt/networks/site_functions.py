@@ -39,32 +39,32 @@ Edge = tuple[int, int]  # of two legs
 
 def at_vertex(function: Function, vertex: Vertex) -> Terms:
     """A function of the fields of a neuron, at one vertex."""
-    found: defaultdict[Key, float] = defaultdict(int)
+    terms: defaultdict[Key, float] = defaultdict(int)
     for number, factors in function:
-        found[_sorted((vertex, *factor) for factor in factors), ()] += number
-    return found
+        terms[_sorted((vertex, *factor) for factor in factors), ()] += number
+    return terms
 
 
 def product_of(left: Terms, right: Terms) -> Terms:
     """The product of two functions."""
-    found: defaultdict[Key, float] = defaultdict(int)
+    terms: defaultdict[Key, float] = defaultdict(int)
     for (factors, links), number in left.items():
         for (others, more), other in right.items():
-            found[_sorted(factors + others), tuple(sorted(links + more))] += number * other
-    return found
+            terms[_sorted(factors + others), tuple(sorted(links + more))] += number * other
+    return terms
 
 
 def derivative(terms: Terms, vertex: Vertex, field: int) -> Terms:
     """The derivative with respect to a field at a vertex."""
-    found: defaultdict[Key, float] = defaultdict(int)
+    slopes: defaultdict[Key, float] = defaultdict(int)
     for (factors, links), number in terms.items():
         for place, (at, of, name, order) in enumerate(factors):
             if (at, of) == (vertex, field):
                 rest = factors[:place] + factors[place + 1 :]
                 if name is not None:
                     rest = _sorted((*rest, (at, of, name, order + 1)))
-                found[rest, links] += number
-    return found
+                slopes[rest, links] += number
+    return slopes
 
 
 def fields_at(terms: Terms, vertex: Vertex) -> list[int]:
@@ -82,15 +82,15 @@ def vertices_of(terms: Terms, leg: int) -> list[Vertex]:
 def with_edges(terms: Terms, edges: Iterable[Edge]) -> Terms:
     """The coefficient of edges: of each, an NTK times a derivative at both its ends."""
     for one, other in edges:
-        found: defaultdict[Key, float] = defaultdict(int)
+        changed: defaultdict[Key, float] = defaultdict(int)
         ends = [(u, f) for u in vertices_of(terms, one) for f in fields_at(terms, u)]
         others = [(v, g) for v in vertices_of(terms, other) for g in fields_at(terms, v)]
         for u, f in ends:
             first = derivative(terms, u, f)
             for v, g in others:
                 for (factors, links), number in derivative(first, v, g).items():
-                    found[factors, tuple(sorted((*links, (f, u, g, v))))] += number
-        terms = found
+                    changed[factors, tuple(sorted((*links, (f, u, g, v))))] += number
+        terms = changed
     return terms
 
 

@@ -80,7 +80,7 @@ class SiteMeans:
         self.tables: dict[tuple[Wanted, Positions], Array] = {}
         self.covered: defaultdict[tuple[Wanted, Positions], set[Positions]] = defaultdict(set)
         self.asked: defaultdict[Wanted, set[Places]] = defaultdict(set)
-        self.found: dict[Key, Array] = {}
+        self.by_key: dict[Key, Array] = {}
         self.products: dict[tuple[VertexFactor, ...], Array] = {}
         self.planned: set[tuple[VertexFactor, ...]] = set()
 
@@ -100,13 +100,13 @@ class SiteMeans:
             if self.planning:
                 self._product(factors)
                 continue
-            if key not in self.found:
+            if key not in self.by_key:
                 value = self._product(factors)
                 for f, u, g, v in links:
                     known = self.on_axes(self.ntk(f, g), u, v, f)
                     value = self.told(value, known, EdgeBelow(((f, u), (g, v))))
-                self.found[key] = value
-            total = total + number * self.found[key]
+                self.by_key[key] = value
+            total = total + number * self.by_key[key]
         return total
 
     def told(self, factor: Any, array: Array, reason: Reason | None) -> Array:
@@ -163,8 +163,8 @@ class SiteMeans:
 
     def on_axes(self, matrix: Array, u: Vertex, v: Vertex, field: int) -> Array:
         """A matrix over samples and positions of a field on the axes of two vertices."""
-        found: Array = matrix[self.labels(u, field), self.labels(v, field)]
-        return found
+        placed: Array = matrix[self.labels(u, field), self.labels(v, field)]
+        return placed
 
     def _pair(self, known: Mapping[tuple[int, int], Array], f: int, g: int) -> Array:
         if f < g:
@@ -275,8 +275,8 @@ class SiteMeans:
         places = tuple((vertex.side, vertex.offset) for vertex in vertices)
         sizes = {vertex.leg: self.samples for vertex in vertices}
         sizes |= {LEGS + vertex.side: len(everywhere) for vertex in vertices}
-        found = np.empty(_shape(sizes))
-        by_position = found.reshape(*found.shape[:LEGS], -1)
+        taken = np.empty(_shape(sizes))
+        by_position = taken.reshape(*taken.shape[:LEGS], -1)
         for place, at in enumerate(self._positions(places, grid)):
             chosen = tuple(sorted({*at}))
             rows = [
@@ -284,7 +284,7 @@ class SiteMeans:
                 for here, vertex in zip(at, vertices, strict=True)
             ]
             by_position[..., place] = self.tables[wanted, chosen][tuple(rows)]
-        return found
+        return taken
 
     def _local(self, chosen: Positions, at: int) -> NDArray[np.intp]:
         """The rows of a position among those of some."""
@@ -352,10 +352,10 @@ class SiteMeans:
         if not (halved and isinstance(means, SmoothMeans)):
             return dict(zip(patterns, means(joint, patterns, asked), strict=True))
         turned = sorted({_by_field(orders, places) for orders, places in fours})
-        found = means.between(joint, turned, asked, half)
+        turned_tables = means.between(joint, turned, asked, half)
         two = [orders for orders in patterns if len(orders) != LEGS]
         tables = dict(zip(two, means(joint, two, None), strict=True)) if two else {}
-        for orders, table in zip(turned, found, strict=True):
+        for orders, table in zip(turned, turned_tables, strict=True):
             order = np.argsort(orders, kind="stable")
             plain, new = tuple(sorted(orders)), table.transpose(order)
             known = tables.get(plain, new)

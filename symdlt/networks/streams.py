@@ -136,7 +136,7 @@ def stream_tensors(
     fluctuations = response(kernels)
     corrections = Corrections(fluctuations)
     bases = [(name.partition(".")[0], "." in name) for name in names]
-    found = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}
+    tensors = {name: np.empty((network.depth, *(samples,) * axes(name))) for name in names}
     tops = {field: layer for layer, field in enumerate(program.tops)}
     costs = [
         1.0 + sum(f.site == one.site for f in program.fields[:place])
@@ -158,13 +158,13 @@ def stream_tensors(
         for name, (base, later) in zip(names, bases, strict=True):
             correlator = BOOK[base]
             if later:
-                found[name][layer] = scale * corrections.correction(correlator, field)
+                tensors[name][layer] = scale * corrections.correction(correlator, field)
             elif correlator.pairs == 2:
-                found[name][layer] = scale * fluctuations.tensor(correlator, field)
+                tensors[name][layer] = scale * fluctuations.tensor(correlator, field)
             else:
                 kernel = site.ntk if correlator.forest.edges else site.kernel
-                found[name][layer] = _over_positions(kernel(field, field), samples)
-    return found
+                tensors[name][layer] = _over_positions(kernel(field, field), samples)
+    return tensors
 
 
 def site_means(
@@ -209,8 +209,8 @@ def _over_positions(matrix: Array, samples: int) -> Array:
     """The mean over the positions at which both samples are the same."""
     count = len(matrix) // samples
     shape = (samples, count, samples, count)
-    found: Array = np.einsum("apbp->ab", matrix.reshape(shape)) / count
-    return found
+    mean: Array = np.einsum("apbp->ab", matrix.reshape(shape)) / count
+    return mean
 
 
 def _joined(
@@ -220,7 +220,7 @@ def _joined(
     derivatives: int,
 ) -> list[Function]:
     """Several smooth activations in one list, `stride` apart."""
-    found: list[Function] = []
+    chain: list[Function] = []
     for name in chosen:
         one = functions[name]
         if isinstance(one, Activation) and one.kinked:
@@ -230,8 +230,8 @@ def _joined(
                 "all of them are smooth. Let the fields be independent."
             )
         first, *others = functions_of(one, derivatives)
-        found += [Unrelated(first), *others, Unrelated(np.zeros_like)]
-    return found
+        chain += [Unrelated(first), *others, Unrelated(np.zeros_like)]
+    return chain
 
 
 def named_activation(network: Network, name: str) -> Activation | tuple[Function, ...]:

@@ -157,11 +157,11 @@ class SymbolicKernels(SiteKernels):
     def matrix(self, name: str, symmetric: bool = True) -> Symbols:
         """Symbols with two samples."""
         labels = self.means.texts.samples
-        found = np.zeros((LEGS, LEGS), dtype=object)
+        symbols = np.zeros((LEGS, LEGS), dtype=object)
         for u, v in product(range(LEGS), repeat=2):
             pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
-            found[u, v] = self.means.tensor(name, pair)
-        return found
+            symbols[u, v] = self.means.tensor(name, pair)
+        return symbols
 
     def told(self, factor: Any, covariance: Symbols, reason: KernelOf) -> Symbols:
         """A part of a matrix, with a reason for each entry where reasons are noted."""
@@ -177,14 +177,14 @@ class SymbolicKernels(SiteKernels):
         return covariance
 
     def _leading(self, branch: ProgramBranch) -> tuple[Symbols, Symbols]:
-        found = np.zeros((2, LEGS, LEGS), dtype=object)
+        leading = np.zeros((2, LEGS, LEGS), dtype=object)
         for u, v in product(range(LEGS), repeat=2):
             ends = Vertex(u), Vertex(v)
             both = product_of(*(at_vertex(branch.function, end) for end in ends))
             moved = with_edges(both, [(u, v)]) if u != v else {}
             for place_, terms in enumerate((both, moved)):
-                found[place_, u, v] = self.means.mean(terms).reshape(-1)[0]
-        return found[0], found[1]
+                leading[place_, u, v] = self.means.mean(terms).reshape(-1)[0]
+        return leading[0], leading[1]
 
 
 class SymbolicResponse(Fluctuations):
@@ -243,9 +243,9 @@ class SymbolicResponse(Fluctuations):
 
 def filled(value: Any) -> Symbols:
     """One value as an array of a value for each vertex."""
-    found = np.empty(ONE.shape, dtype=object)
-    found[...] = value
-    return found
+    array = np.empty(ONE.shape, dtype=object)
+    array[...] = value
+    return array
 
 
 def symbol_named(name: str) -> Polynomial:

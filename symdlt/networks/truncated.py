@@ -33,7 +33,7 @@ class LastLayerAlone(Fluctuations):
         key = "whole", left, right, edges
         if key in self.known:
             return self.known[key]
-        found = super().both(left, right, edges)
+        covariance = super().both(left, right, edges)
         fields = {field for field, _ in (*left, *right)}
         if len(fields) == 1 and fields <= {*self.program.tops}:
             (field,) = fields
@@ -41,9 +41,9 @@ class LastLayerAlone(Fluctuations):
                 vertices = here[0][1], here[1][1]
                 ordered = min(vertices), max(vertices)
                 average = SiteAverage((field, OUTPUT), ordered)
-                found = found + self.noise(average, there, edges)
-        self.known[key] = found
-        return found
+                covariance = covariance + self.noise(average, there, edges)
+        self.known[key] = covariance
+        return covariance
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of noise with a δQ; none with a layer above its own."""
@@ -92,5 +92,5 @@ def truncated_recursion(
     check_streams(network, names)
     data = check_data(x, True)
     sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
-    found = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
-    return Propagation(found, network.widths, check_blocks(None, names, len(data)))
+    arrays = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
+    return Propagation(arrays, network.widths, check_blocks(None, names, len(data)))

@@ -80,7 +80,7 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
     Raises:
         KernelError: for means that join several fields, or too many factors.
     """
-    found: dict[str, set[str]] = {}
+    functions: dict[str, set[str]] = {}
     for read in _means_read(system):
         fields = sorted({factor.field for factor in read.factors})
         if len(fields) > 1 or len(read.factors) > max(MEAN_SIZES):
@@ -90,10 +90,10 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
                 "at a time, at four samples at most. `propagate` of a `Network` of such layers "
                 "takes them."
             )
-        found.setdefault(fields[0], set()).update(factor.function for factor in read.factors)
+        functions.setdefault(fields[0], set()).update(factor.function for factor in read.factors)
     return {
         field: tuple(sorted(names, key=lambda name: (name != GIVEN, name)))
-        for field, names in found.items()
+        for field, names in functions.items()
     }
 
 
@@ -181,13 +181,13 @@ def _centred(
     terms: dict[Monomial, Fraction], entries: dict[str, Entry]
 ) -> tuple[dict[Monomial, Fraction], dict[str, Entry]]:
     """Central moments in place of differences of means over one field that nearly cancel."""
-    found = dict(entries)
+    known = dict(entries)
     for field in sorted({entry.field for entry in entries.values() if entry.orders}):
         groups: dict[Monomial, dict[tuple[Mean, ...], Fraction]] = {}
         for key, number in terms.items():
-            own = [(n, p) for n, p in key if n in found and found[n].field == field]
+            own = [(n, p) for n, p in key if n in known and known[n].field == field]
             rest = monomial({n: p for n, p in key if (n, p) not in own})
-            means = tuple(sorted(found[n].mean for n, p in own for _ in range(p)))
+            means = tuple(sorted(known[n].mean for n, p in own for _ in range(p)))
             groups.setdefault(rest, {})[means] = number
         terms = {}
         for rest, listed in groups.items():
@@ -195,12 +195,12 @@ def _centred(
                 powers = Counter(dict(rest))
                 for mean in means:
                     entry = Entry(f"{field}_{mean.name}", (), mean.orders, field, mean.groups)
-                    found[entry.name] = entry
+                    known[entry.name] = entry
                     powers[entry.name] += 1
                 key = monomial(powers)
                 terms[key] = terms.get(key, Fraction(0)) + number
     read = {name for key in terms for name, _ in key}
-    return terms, {name: entry for name, entry in found.items() if name in read}
+    return terms, {name: entry for name, entry in known.items() if name in read}
 
 
 def _without(own: str, key: Monomial) -> Monomial:
@@ -239,7 +239,7 @@ def _coefficients(
     terms: Iterable[tuple[Monomial, Fraction | int]], names: dict[str, str]
 ) -> dict[Monomial, Fraction]:
     """Terms in the names of entries, of hyperparameters, and of ratios of widths."""
-    found: dict[Monomial, Fraction] = {}
+    coefficients: dict[Monomial, Fraction] = {}
     for product, number in terms:
         powers: Counter[str] = Counter()
         above = 0
@@ -254,5 +254,5 @@ def _coefficients(
                 powers[names.get(symbol, symbol)] += power
         assert above == 0, product
         key = monomial(powers)
-        found[key] = found.get(key, Fraction(0)) + Fraction(number)
-    return found
+        coefficients[key] = coefficients.get(key, Fraction(0)) + Fraction(number)
+    return coefficients

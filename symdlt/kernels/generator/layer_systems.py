@@ -120,5 +120,5 @@ def derive_layer_system(
         KernelError: for a layer that does not close on its last one.
         LayerError: for a layer whose equations are not known.
     """
-    found: LayerSystem = resolve_name(DERIVATION)(tensors, layer)
-    return replace(found, inputs=inputs)
+    derived: LayerSystem = resolve_name(DERIVATION)(tensors, layer)
+    return replace(derived, inputs=inputs)

@@ -185,8 +185,8 @@ class TensorFunction:
     @property
     def field_means(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The same with the fields that are averaged over, field by field."""
-        found = {(e.field, e.orders) for e in self.entries if e.orders}
-        return tuple(sorted(found, key=lambda mean: (mean[0], *by_size(mean[1]))))
+        means = {(e.field, e.orders) for e in self.entries if e.orders}
+        return tuple(sorted(means, key=lambda mean: (mean[0], *by_size(mean[1]))))
 
     @property
     def tensors(self) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ def means_over_layers(
         for name, field in fields.items():
             variance = float(field.variance(at, means, below))
             refuse_negative(f"the field {name}", variance, layer + 1)
-            found = quadratures[name].at(variance, layer)
-            means |= dict(zip(field.names, found.tolist(), strict=True))
+            own = quadratures[name].at(variance, layer)
+            means |= dict(zip(field.names, own.tolist(), strict=True))
         K.append(float(advance(at, means, below)))
         rows.append(means)
         if not math.isfinite(K[-1]):

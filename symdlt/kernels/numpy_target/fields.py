@@ -32,12 +32,12 @@ def with_constant(activation: tuple[Function, ...]) -> tuple[Function, ...]:
 
 def joined(stride: int, count: int, *activations: Sequence[Function]) -> tuple[Function, ...]:
     """Several activations in one list, so many functions of each, a stride apart."""
-    found: list[Function] = []
+    chain: list[Function] = []
     for first, *others in activations:
         own: list[Function] = [Unrelated(first), *others[: count - 1]]
-        found += own
-        found += [Unrelated(np.zeros_like)] * (stride - len(own))
-    return tuple(found)
+        chain += own
+        chain += [Unrelated(np.zeros_like)] * (stride - len(own))
+    return tuple(chain)
 
 
 def means_of_fields(
