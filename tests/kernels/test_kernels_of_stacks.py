@@ -65,8 +65,8 @@ def run(layer, inputs, tensors=BOOK, data=DATA, activation="tanh", **options):
         GATE,
         pytest.param(SWIGLU, marks=pytest.mark.slow),
         BLOCK,
-        MIXTURE,
-        JOINED,
+        pytest.param(MIXTURE, marks=pytest.mark.slow),
+        pytest.param(JOINED, marks=pytest.mark.slow),
         BARE,
         BILINEAR,
         "z' = b + W s'(z)",
@@ -225,6 +225,7 @@ def test_a_file_stands_alone(tmp_path, inputs, layer):
     assert imported - set(sys.stdlib_module_names) == {"numpy"}
 
 
+@pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed():
     program = (
         "from symdlt.kernels import kernel_for\n"

@@ -92,6 +92,7 @@ def test_what_was_killed_goes_on(tmp_path):
         assert killed.file(name).read_bytes() == plain.file(name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_loses_nothing(tmp_path):
     """All workers of a pool do at once; those of a cluster are replaced."""
     with (

@@ -127,6 +127,7 @@ def test_what_cannot_be_solved_is_refused(layer, values, start, error, message):
         layer_phase(layer, "exp(-z**2)", values, start=start)
 
 
+@pytest.mark.slow
 def test_a_jump_is_no_critical_value():
     """K' = C_W K <gelu^2> at K: below some C_W kernels from 1 vanish, above they grow."""
     gate = "u = U z; v = V z; z' = W s(u) v"
