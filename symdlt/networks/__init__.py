@@ -18,8 +18,6 @@ from symdlt.networks.exponent_check import check_exponents as check_exponents
 from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
 from symdlt.networks.kernel_store import KernelStore as KernelStore
 from symdlt.networks.kernel_store import store_kernels as store_kernels
-from symdlt.networks.layer_equations import LayerEquation as LayerEquation
-from symdlt.networks.layer_equations import LayerEquations as LayerEquations
 from symdlt.networks.layer_phase import LayerPhase as LayerPhase
 from symdlt.networks.layer_phase import critical_value as critical_value
 from symdlt.networks.layer_phase import layer_phase as layer_phase
@@ -38,5 +36,7 @@ from symdlt.networks.plots import plot_ratio as plot_ratio
 from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS
-from symdlt.networks.response_equations import layer_equations as layer_equations
+from symdlt.networks.symbolic.layer_equations import LayerEquation as LayerEquation
+from symdlt.networks.symbolic.layer_equations import LayerEquations as LayerEquations
+from symdlt.networks.symbolic.response_equations import layer_equations as layer_equations
 from symdlt.networks.truncated import truncated_recursion as truncated_recursion

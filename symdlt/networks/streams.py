@@ -14,7 +14,7 @@ from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.corrections import Corrections
-from symdlt.networks.depths import depth_tensors, reads_many_depths
+from symdlt.networks.depths.tensors import depth_tensors, reads_many_depths
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import (
     functions_of,

@@ -7,7 +7,7 @@ from symdlt import Network, Stack, propagate
 from symdlt.algebra import orthogonal, uniform
 from symdlt.definitions import program_of
 from symdlt.networks import depths, streams
-from symdlt.networks.depth_states import State, settled
+from symdlt.networks.depths.states import State, settled
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 DENSE = "z' = b + W s(z)"

@@ -14,8 +14,8 @@ from symdlt.algebra import Polynomial
 from symdlt.cli import main
 from symdlt.errors import InputError, OrderError, SchemaError
 from symdlt.networks import LayerEquations
-from symdlt.networks.explanations import contribution
-from symdlt.networks.glossary import head_of
+from symdlt.networks.symbolic.explanations import contribution
+from symdlt.networks.symbolic.glossary import head_of
 
 DENSE = "z' = b + W s(z)"
 RESIDUAL = "z' = xi z + b + W s(z)"

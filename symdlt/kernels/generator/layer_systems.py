@@ -12,7 +12,7 @@ from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Correlator, Layer, Stack
 
 # An address, as an entry point is: what derives the equations of layers runs on kernels.
-DERIVATION = "symdlt.networks.layer_systems:layer_system"
+DERIVATION = "symdlt.networks.symbolic.layer_systems:layer_system"
 
 
 class FieldFactor(NamedTuple):

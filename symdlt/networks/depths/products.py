@@ -18,8 +18,8 @@ from symdlt.means import (
     closed_pair_means,
     pair_means,
 )
-from symdlt.networks.alike_layers import AlikeLayers, FieldAt
-from symdlt.networks.depth_kernels import DepthKernels
+from symdlt.networks.depths.alike_layers import AlikeLayers, FieldAt
+from symdlt.networks.depths.kernels import DepthKernels
 from symdlt.networks.layer_means import MeansWithConstants
 from symdlt.networks.site_means import SiteMeans, Wanted
 from symdlt.progress import track

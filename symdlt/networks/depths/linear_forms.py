@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from symdlt.networks.depth_states import Unknown
+from symdlt.networks.depths.states import Unknown
 from symdlt.networks.site_means import ONE, ZERO, Array
 
 

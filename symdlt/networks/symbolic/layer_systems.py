@@ -9,13 +9,13 @@ from symdlt.algebra import Polynomial
 from symdlt.definitions import BOOK, Correlator, Layer, Stack
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
-from symdlt.networks.layer_equations import LayerEquation
-from symdlt.networks.response_equations import (
+from symdlt.networks.symbolic.layer_equations import LayerEquation
+from symdlt.networks.symbolic.response_equations import (
     LayerDerivation,
     readable_layer,
     readable_tensor,
 )
-from symdlt.networks.symbolic_response import symbol_named
+from symdlt.networks.symbolic.symbolic_response import symbol_named
 
 OVERLAP = symbol_named("overlap")
 

@@ -17,7 +17,7 @@ from symdlt.means import (
     plane_step,
     planes,
 )
-from symdlt.networks.depth_products import Factor, activation_means, is_smooth
+from symdlt.networks.depths.products import Factor, activation_means, is_smooth
 from symdlt.networks.site_means import LEGS, SiteMeans, Wanted
 from symdlt.progress import track
 

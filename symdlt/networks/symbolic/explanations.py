@@ -9,10 +9,10 @@ from fractions import Fraction
 from symdlt.algebra import Polynomial
 from symdlt.display import Explanation
 from symdlt.errors import OrderError, SchemaError, require
-from symdlt.networks.accounts import Way
-from symdlt.networks.layer_equations import LayerEquation, LayerEquations
-from symdlt.networks.reason_texts import number_text
-from symdlt.networks.response_equations import layer_equations
+from symdlt.networks.symbolic.accounts import Way
+from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.networks.symbolic.reason_texts import number_text
+from symdlt.networks.symbolic.response_equations import layer_equations
 
 COLUMNS = 90  # a convention: it fits beside a margin
 

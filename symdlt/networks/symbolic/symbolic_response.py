@@ -26,9 +26,7 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import ProgramBranch
 from symdlt.kernels.generator.layer_systems import FieldFactor, ReadMean, ReadTensor
-from symdlt.networks.accounts import Account
 from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.reason_texts import ReasonTexts
 from symdlt.networks.reasons import (
     CovarianceBelow,
     EdgeBelow,
@@ -41,6 +39,8 @@ from symdlt.networks.site_averages import Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Vertex, VertexFactor, at_vertex, product_of, with_edges
 from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import LEGS, ONE, ZERO, SiteMeans
+from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.reason_texts import ReasonTexts
 
 Symbols = NDArray[Any]
 BASE = 0  # the field z of layer ℓ

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.networks.alike_layers import AlikeLayers
+from symdlt.networks.depths.alike_layers import AlikeLayers
 from symdlt.networks.site_kernels import SiteKernels
 
 Array = NDArray[np.float64]

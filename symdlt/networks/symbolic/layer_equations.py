@@ -15,15 +15,15 @@ from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Correlator, Layer, Stack, read_layer_definition, tensor
 from symdlt.display import Explanation
 from symdlt.errors import SchemaError, require
-from symdlt.networks.accounts import Account
-from symdlt.networks.glossary import Glossary
+from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.glossary import Glossary
 
 if TYPE_CHECKING:
     import sympy as sp
 
 SCHEMA = "symdlt.layer-equations"
 # An address, as an entry point is: accounts are told by what derives the equations again.
-ACCOUNT = "symdlt.networks.explanations:explain_equations"
+ACCOUNT = "symdlt.networks.symbolic.explanations:explain_equations"
 # A convention: raised when documents change.
 VERSION = 1
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from symdlt.definitions import Correlator
-from symdlt.networks.alike_layers import BASE, AlikeLayers, StackedProgram
 from symdlt.networks.corrections import Corrections
-from symdlt.networks.depth_means import DepthMeans
-from symdlt.networks.depth_states import (
+from symdlt.networks.depths.alike_layers import BASE, AlikeLayers, StackedProgram
+from symdlt.networks.depths.linear_forms import LinearForm, form_of
+from symdlt.networks.depths.means import DepthMeans
+from symdlt.networks.depths.states import (
     UNTURNED,
     Noise,
     State,
@@ -22,7 +23,6 @@ from symdlt.networks.depth_states import (
     state_of,
 )
 from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.linear_forms import LinearForm, form_of
 from symdlt.networks.site_averages import Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Vertex
 from symdlt.networks.site_kernels import SiteKernels

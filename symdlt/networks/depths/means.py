@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.networks.alike_layers import AlikeLayers, FieldAt
-from symdlt.networks.depth_kernels import DepthKernels
-from symdlt.networks.depth_planes import DepthPlanes
-from symdlt.networks.depth_products import DepthProducts
+from symdlt.networks.depths.alike_layers import AlikeLayers, FieldAt
+from symdlt.networks.depths.kernels import DepthKernels
+from symdlt.networks.depths.planes import DepthPlanes
+from symdlt.networks.depths.products import DepthProducts
 from symdlt.networks.site_functions import Vertex
 from symdlt.networks.site_means import LEGS, SiteMeans, Wanted
 from symdlt.progress import track

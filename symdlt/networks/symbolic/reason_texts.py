@@ -7,7 +7,6 @@ from functools import singledispatchmethod
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import Program, ascii_name
-from symdlt.networks.layer_equations import term_text
 from symdlt.networks.reasons import (
     BIASES,
     KEPT,
@@ -24,6 +23,7 @@ from symdlt.networks.reasons import (
 )
 from symdlt.networks.site_averages import Edges, Leg, Pair, SiteAverage, function_of
 from symdlt.networks.site_functions import Terms, Vertex, VertexFactor, at_vertex, product_of
+from symdlt.networks.symbolic.layer_equations import term_text
 
 PRIMES = ("", "'", "''", "'''")
 LATER = "z^m"

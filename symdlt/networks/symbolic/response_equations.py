@@ -23,14 +23,14 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
 from symdlt.errors import LayerError, OrderError, require
-from symdlt.networks.accounts import Account
-from symdlt.networks.glossary import Glossary
-from symdlt.networks.layer_equations import LayerEquation, LayerEquations
-from symdlt.networks.reason_texts import LATER, ReasonTexts, number_text
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Edge, Vertex
 from symdlt.networks.site_means import LEGS
-from symdlt.networks.symbolic_response import (
+from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.glossary import Glossary
+from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.networks.symbolic.reason_texts import LATER, ReasonTexts, number_text
+from symdlt.networks.symbolic.symbolic_response import (
     BASE,
     SymbolicMeans,
     SymbolicNetwork,

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.definitions import BOOK, Network, Program
-from symdlt.networks.alike_layers import AlikeLayers, StackedProgram, families_of
-from symdlt.networks.depth_kernels import DepthKernels
-from symdlt.networks.depth_means import DepthMeans
-from symdlt.networks.depth_response import DepthResponse
-from symdlt.networks.depth_states import UNTURNED, Noise, State
-from symdlt.networks.linear_forms import LinearForm
+from symdlt.networks.depths.alike_layers import AlikeLayers, StackedProgram, families_of
+from symdlt.networks.depths.kernels import DepthKernels
+from symdlt.networks.depths.linear_forms import LinearForm
+from symdlt.networks.depths.means import DepthMeans
+from symdlt.networks.depths.response import DepthResponse
+from symdlt.networks.depths.states import UNTURNED, Noise, State
 from symdlt.networks.requests import axes
 from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import LEGS, ZERO, SiteMeans

@@ -1,0 +1,1 @@
+"""Networks with skips: all depths of one definition at once, as arrays over pairs of depths."""

@@ -1,0 +1,1 @@
+"""The equations of layers in symbols, and the account of each term."""
