@@ -66,6 +66,11 @@ def test_one_input_with_a_kink(activation, monkeypatch):
     compare(residual(activation, 6), X[:1], KINKED, monkeypatch)
 
 
+def test_powers_whose_squares_no_grid_reaches(monkeypatch):
+    """Of σσσσ = z^12, whose square is z^24, means are those of two products of two."""
+    compare(residual("z**3", 4, C_W=0.1), X[:1], ["V", "G.1"], monkeypatch)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("activation", ["tanh", "gelu", "sin", "relu"])
 def test_twelve_layers(activation, monkeypatch):

@@ -84,13 +84,16 @@ class DepthProducts:
         ).ravel()
         if not self._is_smooth(products, float(variances.max())):
             return {}
-        functions = self._functions([(), *products])
-        orders = [(2 * k, 0) for k in range(1, len(products) + 1)]
+        # Means of two: of one function and the constant one the square would have to converge too.
+        halves = [(product[:2], product[2:]) for product in products]
+        parts = sorted({half for pair in halves for half in pair})
+        functions = self._functions(parts)
+        orders = [(2 * parts.index(one), 2 * parts.index(other)) for one, other in halves]
         means = np.empty((len(products), len(fields)))
         for start in range(0, len(fields), FEW):
             some = np.s_[start : start + FEW]
             tables = pair_means(functions, np.diag(variances[some]), orders)
-            means[:, some] = [table[:, 0] for table in tables]
+            means[:, some] = [table.diagonal() for table in tables]
         shape = (-1, 1) if family is None else (1, -1)
         return {
             wanted: means[products.index(one)].reshape(*shape, *(1,) * len(wanted[1]))
