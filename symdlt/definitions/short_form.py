@@ -23,8 +23,9 @@ from symdlt.errors import LayerError
 WIDTH = "n_ℓ"
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")
-# Fractions, and decimals, which are read as the fractions that they write.
-NUMBER = r"(?:\d+/0*[1-9]\d*|\d+(?:\.\d*)?|\.\d+)(?![.\d])"
+# Fractions, and decimals, which are read as the fractions that they write. No letter stands close
+# behind: of 1e-3 z a bias e and -3 z would be read.
+NUMBER = r"(?:\d+/0*[1-9]\d*|\d+(?:\.\d*)?|\.\d+)(?![.\w])"
 _WORD = re.compile(rf"\s*({_FIELD.pattern}|{NUMBER}|[^\W\d]\w*)")
 
 

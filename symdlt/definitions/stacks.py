@@ -99,7 +99,8 @@ class Stack:
             written = [read_field(name, one) for name, one in self.text.items()]
             object.__setattr__(self, "text", "; ".join(field.text for field in written))
             streams = tuple(field.stream(self.rates or {}) for field in written)
-            self.__dict__["streams"] = streams  # as they are written, with laws of their own
+            if streams:
+                self.__dict__["streams"] = streams  # as they are written, with laws of their own
         if not isinstance(self.text, str):
             raise LayerError(
                 f"{self.text!r} is no stack of streams. It was given as the text of a layer. "

@@ -62,6 +62,15 @@ def test_decimals_are_the_fractions_that_they_write(make):
             make(text)
 
 
+@pytest.mark.parametrize("make", [Layer, Stack])
+@pytest.mark.parametrize("number", ["1e-3", "1e3", "2E-1", "0x10", "0.5e"])
+def test_no_name_is_read_out_of_a_number(make, number):
+    """1e-3 z is neither a bias e and -3 z, nor 1e3 a constant e3."""
+    for text in (f"z' = {number} z + W s(z)", f"z' = b + W s(z) + {number} U z"):
+        with pytest.raises(LayerError, match="cannot be read at"):
+            make(text)
+
+
 def test_a_pickle_is_equal_in_another_process():
     """Hashes of texts differ from process to process; equal layers have equal hashes in each."""
     hash(DENSE)

@@ -132,6 +132,11 @@ def test_what_is_no_stack_is_refused(fields, reason):
         Stack(fields)
 
 
+def test_no_fields_are_no_stack():
+    with pytest.raises(LayerError, match="does not end with the statement of z'"):
+        Stack({})
+
+
 def test_a_layer_of_one_stream_reads_z_alone():
     with pytest.raises(LayerError, match="reads another field than z"):
         Layer(b(i) + (weights("ℓ+1")(i, j) * preactivations("ℓ", name="u")(j, δ)).sum(j))
