@@ -35,7 +35,10 @@ def attempt(activation=TANH, overlap=1.0, depth=5, **changes):
         ({"widths": "1111"}, "widths is '1111'"),
         ({"activation": np.sin}, "given by 1 functions. This kernel needs 4"),
         ({"activation": None}, "Give them in order, as callables"),
-        ({"C_W": -1.0}, "C_W is -1.0 at layer 1. Variances must be finite and not negative"),
+        (
+            {"C_W": -1.0},
+            "C_W is -1.0 at layer 1. Variances and ratios of widths must be finite and not",
+        ),
         ({"C_b": [0.1, 0.1, np.inf, 0.1, 0.1]}, "C_b is inf at layer 3"),
         ({"lambda_W": [1.0] * 4}, r"lambda_W has shape \(4,\). The network has 5 layers"),
         ({"lambda_b": None}, "lambda_b is missing. The recursions of this kernel contain it"),

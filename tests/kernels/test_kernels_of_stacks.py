@@ -166,6 +166,24 @@ def test_inner_widths_are_those_below_unless_told():
     assert (wide[1:] < plain[1:]).all()
 
 
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"r_u": -1.0}, "r_u is -1.0 at layer 1. Variances and ratios of widths must be"),
+        ({"r_u": [1.0, 1.0, -1e-9, 1.0]}, "r_u is -1e-09 at layer 3"),
+        ({"C_V": 1e200}, "layer 1|layer 2"),  # its square is no double
+    ],
+)
+def test_values_that_cannot_be_used(inputs, values, reason):
+    module = loaded(kernel_for(["V"], layer=GATE, inputs=inputs, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    overlap = np.eye(2) if inputs == "many" else 1.0
+    values = values_for(module.HYPERPARAMETERS) | values
+    with pytest.raises(module.KernelInputError, match=reason):
+        module.propagate(functions, overlap, DEPTH, **values)
+
+
 def test_the_activation_may_be_brought_along_or_named_in_the_layer():
     given, *_ = run(BLOCK, "many", ["V"])
     ratios = {"r_h": [1.0, *(n / inner for n, inner in zip(WIDTHS, INNER, strict=True))]}

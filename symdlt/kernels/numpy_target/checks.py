@@ -98,7 +98,7 @@ def per_layer(
         if not (math.isfinite(number) and number >= least):
             raise KernelInputError(
                 f"{name} is {number} at layer {layer}. "
-                "Variances must be finite and not negative, all else finite. "
+                "Variances and ratios of widths must be finite and not negative, all else finite. "
                 "Correct the value."
             )
     return listed if numbers.ndim else listed * depth

@@ -105,6 +105,7 @@ def checked_problem(
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
     tables = list(map(table_name, means))
     corner = triangle(len(dots)) if all(one.local for one in kept.values()) else None
+    layers = [layer(*map(np.float64, one)) for one in layers]  # whose powers overflow to infinity
     return Problem(kept, functions, dots, layers, chosen, tuples, means, tables, corner)
 
 

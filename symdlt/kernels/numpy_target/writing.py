@@ -58,7 +58,8 @@ def module_text(
         standalone: whether the file brings all its definitions along, or imports them.
     """
     _refuse_names(module)
-    variances = quoted(p.name for p in module.parameters if p.role == "variance")
+    positive = (p.name for p in module.parameters if p.role in ("variance", "ratio"))
+    variances = quoted(positive)
     shared = {
         "derivatives": str(module.derivatives),
         "names": tuple_behind("HYPERPARAMETERS = ", quoted(module.names)),
