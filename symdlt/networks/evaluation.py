@@ -33,6 +33,7 @@ from symdlt.networks.requests import (
     is_all,
     overlaps,
 )
+from symdlt.networks.site_kernels import overflow
 from symdlt.networks.streams import check_streams, stream_tensors
 from symdlt.networks.tasks import MOST_SAMPLES, plan, results
 
@@ -169,13 +170,17 @@ def _of_streams(
     _check_size(sized, names, asked, len(data))
     program = program_of(sized, learning=not sized.missing_rates)
     try:
-        if {*names} <= {"G", "H"} and stays_at_one_position(program):
-            tensors = one_position_kernels(sized, program, data, names, tolerance, progress)
-        else:
-            tensors = stream_tensors(sized, overlaps(data), names, tolerance, progress)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if {*names} <= {"G", "H"} and stays_at_one_position(program):
+                tensors = one_position_kernels(sized, program, data, names, tolerance, progress)
+            else:
+                tensors = stream_tensors(sized, overlaps(data), names, tolerance, progress)
     except InfiniteMeanError as reason:
         what = f"{' '.join(names)} of {sized!r} cannot be had."
         raise InfiniteMeanError(f"{what} {reason}") from reason
+    for name, array in tensors.items():
+        if not (finite := np.isfinite(array).reshape(sized.depth, -1).all(axis=1)).all():
+            raise overflow(f"tensor {name}", int(finite.argmin()) + 1, sized.depth)
     layers = range(sized.depth)
     chosen = {name: a[np.ix_(layers, *asked[: axes(name)])] for name, a in tensors.items()}
     return Propagation(chosen, sized.widths, asked)

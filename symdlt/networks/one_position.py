@@ -62,7 +62,7 @@ def one_position_kernels(
     tops = {field: layer for layer, field in enumerate(program.tops)}
     covariances = {name: np.empty((network.depth, len(data), len(data))) for name in names}
     for field in track(range(len(program.fields)), "fields", progress):
-        kernels.add(field)
+        kernels.add_finite(field)
         for name in names if field in tops else ():
             known = kernels.means.ntks if name == "H" else kernels.means.kernels
             covariances[name][tops[field]] = known[field, field].mean(axis=0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from symdlt.definitions import INPUT, Function, Program, ProgramBranch, ProgramField
-from symdlt.errors import LayerError
+from symdlt.errors import KernelError, LayerError
 from symdlt.networks.positions import read_covariance
 from symdlt.networks.reasons import BIASES, KEPT, KernelOf
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
@@ -71,6 +72,18 @@ class SiteKernels:
             ntk.append((branch.variance, change, KernelOf(field, number, True)))
         means.kernels[field, field] = self.evened(self._total(field, kernel))
         means.ntks[field, field] = self.evened(self._total(field, ntk))
+
+    def add_finite(self, field: int) -> None:
+        """The same in numbers.
+
+        Raises:
+            KernelError: where they overflow.
+        """
+        self.add(field)
+        for name, known in (("kernel", self.means.kernels), ("NTK", self.means.ntks)):
+            if not np.isfinite(known[field, field]).all():
+                layer = bisect_left(self.program.tops, field) + 1
+                raise overflow(name, layer, len(self.program.tops))
 
     def _total(self, field: int, parts: list[tuple[Any, Array, KernelOf]]) -> Array:
         """The sum of all parts of a kernel or an NTK."""
@@ -184,3 +197,11 @@ def scale_of(field: ProgramField, variances: Array) -> Array:
         )
     scale: Array = variances**-0.5
     return scale
+
+
+def overflow(name: str, layer: int, depth: int) -> KernelError:
+    """The error for a tensor that grows beyond all doubles."""
+    return KernelError(
+        f"The {name} overflows at layer {layer} of {depth}. Give fewer layers, smaller inputs or "
+        "learning rates, or smaller variances of weights and factors of what is kept."
+    )

@@ -143,7 +143,7 @@ def stream_tensors(
         for place, one in enumerate(program.fields)
     ]
     for field in track(range(len(program.fields)), "fields", progress, costs):
-        kernels.add(field)
+        kernels.add_finite(field)
         if field not in tops:
             continue
         layer = tops[field]

@@ -41,6 +41,21 @@ def residual(activation, depth, xi, **values):
     return Network(activation, [6] * (depth - 1), values, RESIDUAL, n_L=6)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("values", "names", "reason"),
+    [
+        ({"xi": 1e160}, ["G"], "The kernel overflows at layer 2 of 3"),
+        ({"xi": 1e160}, ["V"], "The kernel overflows at layer 2 of 3"),
+        ({"lambda_W": 1e160}, ["A"], "The tensor A overflows at layer 2 of 3"),
+    ],
+)
+def test_overflow_is_refused_without_warnings(values, names, reason):
+    network = residual("tanh", 3, **{"xi": 0.5, **values})
+    with pytest.raises(KernelError, match=reason):
+        propagate(network, X, names)
+
+
 @pytest.mark.parametrize(("activation", "names"), [("swish", [*BOOK]), ("relu", [*"GHVADBF"])])
 def test_a_chain_of_dense_layers_has_the_tensors_of_its_kernels(activation, names):
     values = {"C_b": 0.1, "C_W": [1.2, 0.8, 1.5, 1.0], **RATES}

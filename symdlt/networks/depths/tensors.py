@@ -77,7 +77,7 @@ def depth_tensors(
     """
     kernels = _LayerKernels(program, overlap, site)
     for field in track(range(len(program.fields)), "kernels", progress):
-        kernels.add(field)
+        kernels.add_finite(field)
     tensors = {name: np.zeros((network.depth, *(site.samples,) * axes(name))) for name in names}
     for name in names:
         if name in ("G", "H"):
