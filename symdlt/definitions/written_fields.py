@@ -92,6 +92,8 @@ def read_field(name: str, expression: Expression) -> WrittenField:
     rows = [i for i in expression.free_indices if i.species is Species.NEURON]
     if len(rows) != 1:
         raise _refused(name, expression, "has not one free neuron")
+    if sum(i.species is Species.SAMPLE for i in expression.free_indices) > 1:
+        raise _refused(name, expression, "reads several samples")
     return WrittenField(name, tuple(_summand(name, term, rows[0]) for term in expression.terms))
 
 

@@ -120,6 +120,7 @@ TWO = neurons("p", "n_u")[0]
         ({"U": GATE["u"]}, "makes U, which is no name"),
         ({"u": "U z"}, "is no field 'u'"),
         ({"u": as_expression(1)}, "has not one free neuron"),
+        ({"z'": (W(i, k) * u(k, δ) * v(k, sample("ε"))).sum(k)}, "reads several samples"),
         ({"u": (U(k, j) * z(j, δ)).sum(j) * 1 + v(k, δ) * u(k, δ)}, "keeps what is no field"),
         ({"u": σ(k, δ) + b(i).relabel({}) * 0}, "keeps what is no field"),
         ({"z'": (W(i, k) * v(TWO, δ) * u(k, δ)).sum(k, TWO)}, "a sum over the one neuron"),
