@@ -257,6 +257,12 @@ def _row(expression: Expression) -> Index:
             "It was given as the preactivation of a layer, which has one, i. "
             "Sum over all others, as in (W(i, j) * σ(j, δ)).sum(j)."
         )
+    samples = [i.name for i in expression.free_indices if i.species is Species.SAMPLE]
+    if len(samples) > 1:
+        raise LayerError(
+            f"{expression!r} reads the samples {', '.join(samples)}. A preactivation "
+            "is that of one. Give all of its functions the same sample."
+        )
     return free[0]
 
 

@@ -53,6 +53,13 @@ def test_a_short_form_prints_as_it_was_written(text):
     assert hash(pickle.loads(pickle.dumps(layer))) == hash(layer)
 
 
+def test_a_layer_of_two_samples_is_refused():
+    (i,), (j,), z = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), preactivations("ℓ")
+    U, W = weights("ℓ+1", name="U"), weights("ℓ+1")
+    with pytest.raises(LayerError, match="reads the samples"):
+        Layer((W(i, j) * z(j, sample("δ"))).sum(j) + (U(i, j) * z(j, sample("ε"))).sum(j))
+
+
 @pytest.mark.parametrize("make", [Layer, Stack])
 def test_decimals_are_the_fractions_that_they_write(make):
     decimals = make("z' = 0.8 z + .5 b + 2.25 W s(z)")
