@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from reprlib import repr as short_repr
@@ -234,6 +235,25 @@ class Network:
             n_0=self.n_0 if n_0 is None else n_0,
             inner=dict(self.inner) if inner is None else inner,
             positions=self.positions if positions is None else positions,
+        )
+
+    def first_layers(self, *, of_each: int) -> Network:
+        """The network that ends where each definition that layers have has stood so many times."""
+        seen: Counter[Layer | Stack] = Counter()
+        last = 0
+        for number, layer in enumerate(self.layers, 1):
+            seen[layer] += 1
+            last = number if seen[layer] <= of_each else last
+        widths = self.sizes[1:]
+        return Network(
+            self.activation or None,
+            widths[: last - 1],
+            {name: values[:last] for name, values in self.values},
+            self.layers[:last],
+            n_L=widths[last - 1],
+            n_0=self.n_0,
+            inner={name: values[:last] for name, values in self.inner},
+            positions=self.positions,
         )
 
     def _read_values(self, values: Mapping[str, object]) -> tuple[tuple[str, Values], ...]:

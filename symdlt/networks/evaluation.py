@@ -98,9 +98,11 @@ def propagate(
         except InfiniteMeanError:
             if not all_of_them:
                 raise
-        # Which means a tensor takes does not depend on the inputs: two show what is infinite.
+        # Which means a tensor takes depends on the definitions of layers alone: two inputs and
+        # three layers of each show what is infinite.
+        shallow = sized.first_layers(of_each=3)
         names = _had(
-            lambda some: _of_streams(sized, data[:2], some, None, tolerance, False), names, True
+            lambda some: _of_streams(shallow, data[:2], some, None, tolerance, False), names, True
         )
         return _of_streams(sized, data, names, blocks, tolerance, progress)
     check_learning_rates(mlp, names)

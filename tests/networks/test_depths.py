@@ -6,7 +6,8 @@ import pytest
 from symdlt import Network, Stack, propagate
 from symdlt.algebra import orthogonal, uniform
 from symdlt.definitions import program_of
-from symdlt.networks import depths, streams
+from symdlt.networks import streams
+from symdlt.networks.depths import tensors as depths
 from symdlt.networks.depths.states import State, settled
 
 RESIDUAL = "z' = xi z + b + W s(z)"
