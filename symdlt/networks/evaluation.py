@@ -93,18 +93,8 @@ def propagate(
     if not mlp.is_dense:
         sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
         names = _had(partial(check_streams, sized), names, all_of_them)
-        try:
-            return _of_streams(sized, data, names, blocks, tolerance, progress)
-        except InfiniteMeanError:
-            if not all_of_them:
-                raise
-        # Which means a tensor takes depends on the definitions of layers alone: two inputs and
-        # three layers of each show what is infinite.
-        shallow = sized.first_layers(of_each=3)
-        names = _had(
-            lambda some: _of_streams(shallow, data[:2], some, None, tolerance, False), names, True
-        )
-        return _of_streams(sized, data, names, blocks, tolerance, progress)
+        run = _all_of_streams if all_of_them else _of_streams
+        return run(sized, data, names, blocks, tolerance, progress)
     check_learning_rates(mlp, names)
     # Functions that the user has not given can be given: of too few, none are left out.
     written = isinstance(mlp.activation, Activation)
@@ -153,6 +143,29 @@ def _passes(check: Callable[[tuple[str, ...]], object], name: str) -> bool:
     except (ActivationError, LayerError):
         return False
     return True
+
+
+def _all_of_streams(
+    sized: Network,
+    data: NDArray[np.float64],
+    names: tuple[str, ...],
+    blocks: Sequence[Sequence[int]] | None,
+    tolerance: float,
+    progress: bool | None,
+) -> Propagation:
+    """The tensors of a network with other layers than dense ones, but for those that are infinite.
+
+    Which means a tensor takes depends on the definitions of layers alone: two inputs and three
+    layers of each definition show what is infinite.
+    """
+    try:
+        return _of_streams(sized, data, names, blocks, tolerance, progress)
+    except InfiniteMeanError:
+        shallow = sized.first_layers(of_each=3)
+    finite = _had(
+        lambda some: _of_streams(shallow, data[:2], some, None, tolerance, False), names, True
+    )
+    return _of_streams(sized, data, finite, blocks, tolerance, progress)
 
 
 def _of_streams(

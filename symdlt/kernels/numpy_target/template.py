@@ -58,7 +58,8 @@ $sine
 >>> layers["G"].shape
 (20,)"""
 
-BODY_ONE = '''\
+# What kernels for one input have in common, whatever the fields of their layers.
+START_ONE = '''\
 DERIVATIVES = $derivatives
 ARRAYS = $arrays
 HYPERPARAMETERS = $names
@@ -77,7 +78,77 @@ class Hyperparameters(NamedTuple):
     r: Array
 
 
-def plain_means(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
+'''
+
+FIRST_LAYER_ONE = '''\
+$first_layer_head
+    """The tensors that do not vanish at layer 1."""
+    return {
+        $first_layer
+    }
+
+
+'''
+
+PROPAGATE_ONE = '''\
+RECURSIONS: dict[str, Advance] = $table
+
+
+def propagate(
+    activation: Sequence[Function],
+    overlap: float,
+    depth: int,
+    *,
+    $parameters
+    widths: Sequence[float] | Array | None = None,
+) -> dict[str, Array]:
+    """All tensors at the layers 1 … L for one input.
+
+    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
+
+    Args:
+        activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.
+        overlap: x.x/n_0, the mean square of the input.
+        depth: the number of layers L.
+        $meanings
+        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
+
+    Returns:
+        For each tensor an array over the layers.
+
+    Raises:
+        KernelInputError: for input that is not of this form, an activation that is not smooth,
+            and overflow.
+    """
+    activation = checked_functions(activation, DERIVATIVES + 1)
+    overlap = checked_overlap_of_one(overlap)
+    depth = checked_depth(depth)
+    refuse_many_layers(depth, ARRAYS)
+    $given
+    layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
+    at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
+    refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
+    with np.errstate(all="ignore"):
+        first = first_layer(overlap, **at_first)
+        for name, value in first.items():
+            check_finite(name, np.array([value]), np.array([first["G"]]))
+        if depth == 1:
+            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
+        h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
+'''
+
+ITERATE_ONE = """\
+        result, below = {"G": K}, {"G": K[:-1]}
+        for name, advance in RECURSIONS.items():
+            gain, source = advance(h, m, below)
+            result[name] = scan(gain, source, first.get(name, 0.0))
+            check_finite(name, result[name], K)
+            below[name] = result[name][:-1]
+    return result
+"""
+
+BODY_ONE = f'''\
+{START_ONE}def plain_means(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
     """The $count means that are integrated, a row for each.
 
     $listed
@@ -101,14 +172,7 @@ def shared_factors(h: Hyperparameters, means: Array) -> Factors:
     $factors
 
 
-$first_layer_head
-    """The tensors that do not vanish at layer 1."""
-    return {
-        $first_layer
-    }
-
-
-def advance_g(s: Sequence[Array], weights: Array, $metric_arguments) -> float:
+{FIRST_LAYER_ONE}def advance_g(s: Sequence[Array], weights: Array, $metric_arguments) -> float:
     """The variance K of layer l+1 from the activation at the nodes of layer l.
 
     $metric_equation
@@ -123,156 +187,29 @@ $recursions
 
 Advance = Callable[[Hyperparameters, Factors, Mapping[str, Array]], tuple[Array, Array]]
 
-RECURSIONS: dict[str, Advance] = $table
-
-
-def propagate(
-    activation: Sequence[Function],
-    overlap: float,
-    depth: int,
-    *,
-    $parameters
-    widths: Sequence[float] | Array | None = None,
-) -> dict[str, Array]:
-    """All tensors at the layers 1 … L for one input.
-
-    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
-
-    Args:
-        activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.
-        overlap: x.x/n_0, the mean square of the input.
-        depth: the number of layers L.
-        $meanings
-        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
-
-    Returns:
-        For each tensor an array over the layers.
-
-    Raises:
-        KernelInputError: for input that is not of this form, an activation that is not smooth,
-            and overflow.
-    """
-    activation = checked_functions(activation, DERIVATIVES + 1)
-    overlap = checked_overlap_of_one(overlap)
-    depth = checked_depth(depth)
-    refuse_many_layers(depth, ARRAYS)
-    $given
-    layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
-    at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
-    refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
-    with np.errstate(all="ignore"):
-        first = first_layer(overlap, **at_first)
-        for name, value in first.items():
-            check_finite(name, np.array([value]), np.array([first["G"]]))
-        if depth == 1:
-            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
-        h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
-        quadrature = Quadrature(activation, plain_means)
+{PROPAGATE_ONE}        quadrature = Quadrature(activation, plain_means)
         K = variances(quadrature, advance_g, first["G"], $metric_values)
         m = shared_factors(h, quadrature.means(K[:-1]))
-        result, below = {"G": K}, {"G": K[:-1]}
-        for name, advance in RECURSIONS.items():
-            gain, source = advance(h, m, below)
-            result[name] = scan(gain, source, first.get(name, 0.0))
-            check_finite(name, result[name], K)
-            below[name] = result[name][:-1]
-    return result
-'''
+{ITERATE_ONE}'''
 
-BODY_FIELDS_ONE = '''\
-DERIVATIVES = $derivatives
-ARRAYS = $arrays
-HYPERPARAMETERS = $names
-VARIANCES = $variances
-NEEDED = $needed
+BODY_FIELDS_ONE = f"""\
+{START_ONE}$means_tables
 
 
-$activation
-$kinks
+{FIRST_LAYER_ONE}$recursions
 
 
-class Hyperparameters(NamedTuple):
-    """Of layer l+1, one value for each l = 1 … L-1, and r = n_l/n_(l-1)."""
-
-    $fields
-    r: Array
-
-
-$means_tables
-
-
-$first_layer_head
-    """The tensors that do not vanish at layer 1."""
-    return {
-        $first_layer
-    }
-
-
-$recursions
-
-
-FIELDS: dict[str, FieldMeans] = {
+FIELDS: dict[str, FieldMeans] = {{
     $fields_rows
-}
+}}
 
 Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
 
-RECURSIONS: dict[str, Advance] = $table
-
-
-def propagate(
-    activation: Sequence[Function],
-    overlap: float,
-    depth: int,
-    *,
-    $parameters
-    widths: Sequence[float] | Array | None = None,
-) -> dict[str, Array]:
-    """All tensors at the layers 1 … L for one input.
-
-    The means are taken by the trapezoidal rule in z/sqrt(K), see `choose_rule`.
-
-    Args:
-        activation: sigma and its derivatives in order, DERIVATIVES of them, acting elementwise.
-        overlap: x.x/n_0, the mean square of the input.
-        depth: the number of layers L.
-        $meanings
-        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
-
-    Returns:
-        For each tensor an array over the layers.
-
-    Raises:
-        KernelInputError: for input that is not of this form, an activation that is not smooth,
-            and overflow.
-    """
-    activation = checked_functions(activation, DERIVATIVES + 1)
-    overlap = checked_overlap_of_one(overlap)
-    depth = checked_depth(depth)
-    refuse_many_layers(depth, ARRAYS)
-    $given
-    layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
-    at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
-    refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
-    with np.errstate(all="ignore"):
-        first = first_layer(overlap, **at_first)
-        for name, value in first.items():
-            check_finite(name, np.array([value]), np.array([first["G"]]))
-        if depth == 1:
-            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
-        h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
-        functions: dict[str, Sequence[Function]] = {
+{PROPAGATE_ONE}        functions: dict[str, Sequence[Function]] = {{
             $by_function
-        }
-        K, means = means_over_layers(FIELDS, functions, advance_g, first["G"], h)
-        result, below = {"G": K}, {"G": K[:-1]}
-        for name, advance in RECURSIONS.items():
-            gain, source = advance(h, means, below)
-            result[name] = scan(gain, source, first.get(name, 0.0))
-            check_finite(name, result[name], K)
-            below[name] = result[name][:-1]
-    return result
-'''
+        }}
+        K, m = means_over_layers(FIELDS, functions, advance_g, first["G"], h)
+{ITERATE_ONE}"""
 
 MEANS_ONE = '''\
 def means_$field(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
