@@ -11,7 +11,7 @@ import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, canonical_name
 from symdlt.errors import SolutionError, UnknownTensorError, require
 from symdlt.fixed_points.number_text import layer_entries
 from symdlt.formats.latex import Conventions
@@ -50,12 +50,13 @@ class AsymptoticSolution(Tabular):
         Raises:
             SolutionError: if it has none, with the reason.
             UnknownTensorError: if it was not asked for.
+            InputError: if it is no name.
         """
         for asymptote in self.tensors:
-            if asymptote.name == name:
+            if asymptote.name == canonical_name(name):
                 return asymptote
         for unsolved, why in self.unsolved:
-            if unsolved == name:
+            if unsolved == canonical_name(name):
                 raise SolutionError(why)
         known = " ".join(asymptote.name for asymptote in self.tensors[:40])
         raise UnknownTensorError(

@@ -27,6 +27,7 @@ from symdlt.definitions.layers import layer_of_one_stream as layer_of_one_stream
 from symdlt.definitions.layers import primes as primes
 from symdlt.definitions.masks import MASK as MASK
 from symdlt.definitions.masks import Mask as Mask
+from symdlt.definitions.names import canonical_name as canonical_name
 from symdlt.definitions.names import correlator_from as correlator_from
 from symdlt.definitions.names import parse_pairs as parse_pairs
 from symdlt.definitions.names import split_subleading as split_subleading

@@ -98,6 +98,16 @@ def split_subleading(name: str) -> tuple[str, int]:
     return match[1], int(match[2] or match[3])
 
 
+def canonical_name(name: str) -> str:
+    """The name that results carry of what was asked for by another: G of K, H.1 of Theta.1.
+
+    >>> canonical_name("K"), canonical_name("theta.1"), canonical_name("X6_02_14")
+    ('G', 'H.1', 'X6_02_14')
+    """
+    base, piece = split_subleading(name)
+    return letter_of(base) + (f".{piece}" if piece else "")
+
+
 def correlator_from(edges: Sequence[Edge], matching: Sequence[Edge]) -> Correlator:
     """The tensor of a numbered forest and a perfect matching of its vertices.
 

@@ -9,7 +9,7 @@ from functools import partial
 from reprlib import repr as short_repr
 from typing import Any
 
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer, canonical_name
 from symdlt.derivation.recursion import Recursion, derive
 from symdlt.errors import DerivationError, LayerError, SymdltError, UnknownTensorError, require
 
@@ -62,9 +62,10 @@ class RecursionSystem:
 
         Raises:
             UnknownTensorError: if the system has none.
+            InputError: if it is no name.
         """
         for recursion in self.recursions:
-            if recursion.name == name:
+            if recursion.name == canonical_name(name):
                 return recursion
         raise UnknownTensorError(
             f"There is no recursion of {short_repr(name)} in the system. "

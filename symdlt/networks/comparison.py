@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK, Network, functions_in, program_of
+from symdlt.definitions import BOOK, Network, canonical_name, functions_in, program_of
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
@@ -78,7 +78,7 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
         """
         from symdlt.sampling import Measurement
 
-        theory = look_up(self.theory, name)
+        theory, name = look_up(self.theory, name), canonical_name(name)
         floor = TOLERANCE * (np.abs(theory).max() + self.norms.get(name, 0.0))
         measured = Measurement(
             self.measured[name], np.hypot(self.errors[name], floor), self.networks

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt._version import VERSION
 from symdlt.activations import Activation
-from symdlt.definitions import Network, program_of
+from symdlt.definitions import Network, canonical_name, program_of
 from symdlt.display import ShownAsText
 from symdlt.errors import KernelError, require
 from symdlt.files import write_whole
@@ -119,6 +119,7 @@ class KernelStore(ShownAsText):
         Raises:
             KernelError: if there is no such kernel, or not all of it yet.
         """
+        name = canonical_name(name)
         if name not in self.names:
             raise KernelError(
                 f"The store has no kernel {short_repr(name)}. It has {' '.join(self.names)}."

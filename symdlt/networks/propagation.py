@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.definitions import canonical_name
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
@@ -96,7 +97,7 @@ class Propagation(ShownAsText, Tabular, EqualByFields):
         return look_up(self.tensors, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.tensors
+        return isinstance(name, str) and canonical_name(name) in self.tensors
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)
@@ -143,7 +144,7 @@ class Propagation(ShownAsText, Tabular, EqualByFields):
         Raises:
             UnknownTensorError: if it was not asked for, or its correction was not.
         """
-        leading = self[name]
+        leading, name = self[name], canonical_name(name)
         if name.endswith(".1"):
             raise UnknownTensorError(
                 f"{name} is a part of {name[0]}. It was asked for at finite width. "
@@ -259,11 +260,11 @@ def look_up(tensors: Mapping[str, Array], name: str) -> Array:
         UnknownTensorError: if it is not there.
         InputError: if it is no name.
     """
-    if isinstance(name, str) and name in tensors:
-        return tensors[name]
     if isinstance(name, str):
+        if canonical_name(name) in tensors:
+            return tensors[canonical_name(name)]
         asked = f"Ask for it with tensors=[…, {name!r}]."
-        hint = asked if name in TENSORS else "Give one of these."
+        hint = asked if canonical_name(name) in TENSORS else "Give one of these."
         raise UnknownTensorError(
             f"There is no {short_repr(name)} here. There are {' '.join(tensors)}. {hint}"
         )

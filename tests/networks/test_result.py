@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from symdlt import MLP, Propagation
+from symdlt import MLP, Propagation, derive_system, exponents
 from symdlt.errors import InputError, KernelError, SchemaError, UnknownTensorError
 from symdlt.networks import read_data
 
@@ -216,3 +216,15 @@ def test_other_files_are_refused(tmp_path):
 def test_names_that_no_file_has(call, name):
     with pytest.raises(InputError, match="is not the name of a file"):
         call(name)
+
+
+def test_results_answer_to_the_names_that_were_asked_for():
+    mlp = MLP(activation="sin", widths=[20, 50], **HYPER)
+    answer = mlp.propagate([[1.0, 0.5]], ["K", "theta", "K.1"])
+    assert answer.names == ("G", "H", "G.1")
+    assert "Theta" in answer
+    for asked, name in (("K", "G"), ("NTK", "H"), ("K.1", "G.1")):
+        assert np.array_equal(answer[asked], answer[name])
+    assert np.array_equal(answer.finite_width("K"), answer.finite_width("G"))
+    assert derive_system(["K", "V"], inputs="one")["K"].name == "G"
+    assert exponents("tanh", ["K"])["K"].name == "G"

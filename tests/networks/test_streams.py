@@ -455,3 +455,40 @@ def test_all_leaves_out_what_kinks_make_infinite():
     with pytest.raises(InfiniteMeanError, match=r"^H\.1 of Network.*cannot be had\. The mean of"):
         propagate(relu, [[1.0], [0.5]], "H.1")
     assert propagate(relu, [[1.0]], "all").names == found.names
+
+
+def sampled_V_of_small_branches(width, networks, depth, strength):
+    """n cov(z_i², z_k²) of residual ReLU networks with C_W = strength/depth, and its error.
+
+    Given its inputs a layer's W σ(z) is Gaussian, so that it is drawn instead of W.
+    """
+    rng, squares, products = np.random.default_rng(2604), [], []
+    for _ in range(networks // 10_000):
+        z = np.sqrt(strength / depth) * rng.normal(size=(10_000, width))
+        for _ in range(depth):
+            activated = np.maximum(z, 0)
+            spread = np.sqrt(strength / depth * np.mean(activated * activated, axis=1))
+            z = z + spread[:, None] * rng.normal(size=z.shape)
+        total = (z**2).sum(axis=1)
+        squares.append(total / width)
+        products.append((total**2 - (z**4).sum(axis=1)) / (width - 1))  # n z_i² z_k², i ≠ k
+    K = np.mean(squares)
+    values = np.array(products) - width * (2 * K * np.array(squares) - K**2)
+    return values.mean(), values.std() / networks**0.5
+
+
+@pytest.mark.slow
+def test_branches_of_one_over_depth_against_samples():
+    """Twenty layers in the scaling whose closure on the kernel alone arXiv:2604.15742 tests."""
+    depth, strength = 20, 2.0
+    values = {"xi": 1.0, "C_W": strength / depth}
+    network = Network("relu", [64] * depth, values, "z' = xi z + W s(z)", n_L=64)
+    V = float(propagate(network, [[1.0]], "V")["V"].ravel()[-1])
+    alone = float(truncated_recursion(network, [[1.0]], "V")["V"].ravel()[-1])
+    (few, spread), (many, wider) = (
+        sampled_V_of_small_branches(width, 60_000, depth, strength) for width in (96, 192)
+    )
+    limit, error = 2 * many - few, np.hypot(2 * wider, spread)  # without the order 1/n
+    print(f"V {V:.4f}, sampled {limit:.4f} ± {error:.4f}, of the last layer alone {alone:.4f}")
+    assert abs(limit - V) < 3.5 * error
+    assert abs(limit - alone) > 10 * error
