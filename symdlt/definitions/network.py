@@ -38,8 +38,8 @@ class Network:
             in learning rates alone may be left out.
         layers: one `Layer` or `Stack`, or its text, for all, or one for each layer.
         inner: for each field that a stack makes on the way to z', by its name, its widths in the
-            layers 1, …, L; those of z' unless told. Fields that share their neurons go by the
-            first of them.
+            layers 1, …, L. Unless told, those of z', and in layer L that of the layer below. Fields
+            that share their neurons go by the first of them.
         n_L: the width of the output.
         n_0: the width of the input, if it is not that of the data.
         positions: how many positions the input has along each axis, if it has any and they are
@@ -194,7 +194,9 @@ class Network:
             below = BELOW in site and ABOVE not in site
             return self.sizes[layer - 1] if below else hidden[layer - 1]
         known = dict(self.inner)
-        return next((known[name][layer - 1] for name in site if name in known), hidden[layer - 1])
+        # How many outputs there are says nothing of the fields on the way to them.
+        usual = (*self.widths, *self.widths[-1:])[layer - 1] if self.widths else self.n_L
+        return next((known[name][layer - 1] for name in site if name in known), usual)
 
     def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
         """The number that a constant, such as a variance, has at layer 1, …, L.

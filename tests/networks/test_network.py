@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from symdlt import MLP
+from symdlt import MLP, Network
 from symdlt.errors import ActivationError, InputError, KernelError
 
 GIVEN = {"activation": "tanh", "widths": [8, 6], "C_b": 0.1, "C_W": [1, 1.5, 2]}
@@ -73,3 +73,12 @@ def test_repr_is_short():
 def test_what_is_no_network_is_refused(change, error, message):
     with pytest.raises(error, match=message):
         MLP(**{**GIVEN, **change})
+
+
+def test_fields_on_the_way_to_the_outputs_are_as_wide_as_the_layer_below():
+    gate = "u = U z; v = V z; z' = W (s(u) v)"
+    values = {"C_U": 1.0, "C_V": 1.0, "C_W": 1.0}
+    gated = Network("tanh", [8, 9], values, gate)
+    assert [gated.width_of("u", layer) for layer in (1, 2, 3)] == [8, 9, 9]
+    assert Network("tanh", [8, 9], values, gate, inner={"u": 5}).width_of("v", 3) == 5
+    assert Network("tanh", [], values, gate, n_L=4).width_of("u", 1) == 4
