@@ -195,7 +195,7 @@ class Network:
             return self.sizes[layer - 1] if below else hidden[layer - 1]
         known = dict(self.inner)
         # How many outputs there are says nothing of the fields on the way to them.
-        usual = (*self.widths, *self.widths[-1:])[layer - 1] if self.widths else self.n_L
+        usual = [*self.widths, *(self.widths or hidden)[-1:]][layer - 1]
         return next((known[name][layer - 1] for name in site if name in known), usual)
 
     def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
@@ -277,11 +277,12 @@ class Network:
             needed |= variances | _names(constants)
         given = {ascii_name(name): value for name, value in values.items()}
         given = {name: v for name, v in given.items() if v is not None or name in needed}
-        if not needed <= {*given} <= {*names}:
+        ill = ((needed - {*given}, "is missing"), ({*given} - {*names}, "stands in no layer"))
+        if faults := [f"{', '.join(sorted(some))} {what}" for some, what in ill if some]:
             raise LayerError(
-                f"The values of {', '.join(sorted(given)) or 'no symbol'} do not fit the layer "
-                f"{self.layers[-1]}. Its symbols are {', '.join(dict.fromkeys(names))}. Give each "
-                "of them a number, or one for each layer; learning rates may be left out."
+                f"The values do not fit the layer {self.layers[-1]}: {' and '.join(faults)}. Its "
+                f"symbols are {', '.join(dict.fromkeys(names))}. Give each a number, or one for "
+                "each layer; learning rates may be left out."
             )
         positive = variances | rates
         return tuple(
