@@ -172,7 +172,9 @@ def means_by_product(
         lines = tuple(sorted({int(setting.lines.line[m]) for _, m in product}))
         groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
     means: dict[Product4, float] = {}
-    for (lines, deltas), products in groups.items():
+    # Over the most samples first: what takes too long is refused before the others are waited for.
+    hardest = sorted(groups.items(), key=lambda group: -len(group[0][0]))
+    for (lines, deltas), products in hardest:
         means.update(group_means(setting, lines, deltas, products, meshes))
     return means
 
@@ -245,8 +247,10 @@ def line_means(
         return [one_line(setting, lines[0], product[lines[0]], mesh) for product in products]
     leads, others = chosen_leads(setting, lines, deltas)
     rests = [(line, rest_of(setting, leads, line)) for line in others]
+    ends = [mesh_edges(mesh, kinks_of(setting, line)).size - 1 for line in leads]
+    check_work(setting, math.prod(ends) * mesh.nodes**2, others, mesh)  # before all are laid
     plane = plane_nodes(setting, leads, rests, mesh)
-    check_work(setting, plane, others, mesh)
+    check_work(setting, plane.v.size, others, mesh)
     first = {
         f: line_values(setting, f, plane.x[:, 0], plane.atoms)
         for f in sorted({p[leads[0]] for p in products})
@@ -290,10 +294,13 @@ def chosen_leads(
     return best[1], best[2]
 
 
-def check_work(setting: Setting, plane: Plane, others: tuple[int, ...], mesh: Mesh) -> None:
-    """Refuse what takes too long, as three samples do if there are many panels for each."""
+def check_work(setting: Setting, nodes: int, others: tuple[int, ...], mesh: Mesh) -> None:
+    """Refuse what takes too long, as three samples do if there are many panels for each.
+
+    The plane of the first two has so many nodes, or more.
+    """
     panels_of_rest = sum(len(mesh.around) * kinks_of(setting, n).size + 2 for n in others)
-    work = float(plane.v.size) * panels_of_rest * mesh.nodes
+    work = float(nodes) * panels_of_rest * mesh.nodes
     if work > setting.most_work:
         raise KernelInputError(
             f"The means over {2 + len(others)} different samples take too long: {work:.2g} nodes, "
