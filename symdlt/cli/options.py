@@ -64,7 +64,8 @@ EXAMPLES = {
     "kernel": "symdlt kernel -o my_kernels.py\nsymdlt kernel R U --inputs one\n"
     "symdlt kernel --activation 'tanh(x)' --tensors all --inputs many -o my_kernels.py\n"
     'symdlt kernel --layer "z\' = b + W s(z) + U s(z)" -o two_weights.py\n'
-    'symdlt kernel V --layer "u = U z; v = V z; z\' = b + W s(u) v" -o gate.py',
+    'symdlt kernel V --layer "u = U z; v = V z; z\' = b + W s(u) v" -o gate.py\n'
+    'symdlt kernel V --inputs one --layer "z\' = xi z + b + W s(z)" -o residual.py',
     "regenerate": "symdlt regenerate --check",
     "check": "symdlt check --activation gelu --depth 3 --widths 32,64 --data data.npy\n"
     "symdlt check --activation 'sin(z)' --widths 50 --data data.csv --C-W 1 --tensors H,U\n"

@@ -33,6 +33,19 @@ def imports_of(text):
             yield node.module
 
 
+def checked_by_ruff(text, *options):
+    """What ruff says of a text, as of a file among the examples."""
+    command = [sys.executable, "-m", "ruff", "check", *options]
+    return subprocess.run(
+        [*command, "--stdin-filename", "tests/golden/jax/a.py", "-"],
+        input=text,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_examples_are_committed_and_stand_alone():
     assert len(EXAMPLES) == 3
     for path in EXAMPLES:
@@ -52,15 +65,7 @@ def test_special_functions_come_from_jax_scipy():
 
 @pytest.mark.parametrize("what", ["tanh", "gelu", "sin(2*z) + 1", "relu", None])
 def test_ruff_passes_without_exceptions(what):
-    text = kernel_for(PAIRS, activation=what, target="jax").text
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--stdin-filename", "tests/golden/jax/a.py", "-"],
-        input=text,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = checked_by_ruff(kernel_for(PAIRS, activation=what, target="jax").text)
     assert done.returncode == 0, done.stdout
 
 
@@ -149,3 +154,30 @@ def test_one_input_has_every_tensor_of_the_intermediate_representation():
         assert f"def advance_{function.variable.lower()}(" in text
     for factor in module.factors:
         assert f"    {factor.name}: Array  # {factor.text}" in text
+
+
+@pytest.mark.parametrize("activation", [None, "tanh"])
+def test_a_layer_of_several_streams_stands_alone_and_passes_ruff(activation):
+    layer = "u = U z; v = V z; z' = b + W sigmoid(u) (s(v) + sin(v))"
+    text = kernel_for(
+        ["V", "G.1"], inputs="one", layer=layer, activation=activation, target="jax"
+    ).text
+    found = {module.split(".")[0] for module in imports_of(text)}
+    assert found - set(sys.stdlib_module_names) == {"jax"}
+    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
+    # of rates of the layer, such as lambda_U
+    done = checked_by_ruff(text, "--extend-ignore=N815")
+    assert done.returncode == 0, done.stdout
+    assert "r_u: PerLayer = 1.0," in text
+    assert "    <u u> =\n      + C_U G\n" in text
+
+
+@pytest.mark.parametrize(
+    ("inputs", "layer"),
+    [("many", "u = U z; v = V z; z' = b + W s(u) v"), ("one", "z' = xi z + b + W s(z)")],
+)
+def test_what_there_is_not_of_several_fields_is_refused(inputs, layer):
+    with pytest.raises(KernelError, match="for one input, through layers without a skip"):
+        kernel_for(["V"], inputs=inputs, layer=layer, target="jax")
+    with pytest.raises(KernelError, match="The symbol rule of the layer"):
+        kernel_for(["V"], inputs="one", layer="h = U z; z' = rule W s(h)", target="jax")

@@ -108,6 +108,34 @@ def test_larger_systems_and_layers_of_ones_own():
     assert relative_error(found, wanted) < 1e-11
 
 
+@pytest.mark.parametrize(
+    ("layer", "tensors"),
+    [
+        ("u = U z; v = V z; z' = b + W sigmoid(u) s(v)", ("V", "F")),
+        ("h = U s(z); z' = b + W s(h)", ("B", "G.1")),
+        ("h = U z; z' = b + W (s(h) + 1/2 h)", ("V", "P")),
+    ],
+)
+def test_layers_of_several_streams(layer, tensors):
+    given = {"inputs": "one", "layer": layer, "name": "one"}
+    plain = loaded(kernel_for(tensors, **given))
+    module = loaded(kernel_for(tensors, activation="tanh", target="jax", **given))
+    rng = np.random.default_rng(3)
+    numbers = {name: rng.uniform(0.4, 1.1, DEPTH).tolist() for name in plain.HYPERPARAMETERS}
+    functions = numpy_activation("tanh", plain.DERIVATIVES).functions
+    wanted = plain.propagate(functions, 0.8, DEPTH, widths=WIDTHS, **numbers)
+    assert relative_error(module.propagate(0.8, DEPTH, widths=WIDTHS, **numbers), wanted) < 1e-12
+
+    def last(variances, module=module, first=()):
+        changed = numbers | {"C_W": variances}
+        return module.propagate(*first, 0.8, DEPTH, **changed)[tensors[-1]][-1]
+
+    step, C_W = 1e-5, np.array(numbers["C_W"])
+    slope = float(jax.grad(last)(jnp.asarray(C_W))[2])
+    moved = [last(C_W + sign * step * np.eye(DEPTH)[2], plain, (functions,)) for sign in (1, -1)]
+    assert slope == pytest.approx((moved[0] - moved[1]) / (2 * step), rel=1e-7)
+
+
 def test_hyperparameters_by_layer_and_a_single_layer():
     numbers = NUMBERS | {"C_W": [1.3, 1.1, 0.9, 1.2]}
     wanted = in_numpy().propagate(numpy_activation("tanh", 3).functions, 0.8, DEPTH, **numbers)

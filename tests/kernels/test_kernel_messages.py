@@ -84,3 +84,8 @@ def test_steep_activation_is_not_smooth_enough_to_be_wrong_silently():
         attempt(activation=steep)
     scaled = attempt(activation=steep, overlap=1e-8, depth=2, C_b=0.0)["G"][1]
     assert scaled == pytest.approx(attempt(depth=2, C_b=0.0)["G"][1], rel=1e-13)
+
+
+def test_derivatives_beyond_those_needed_are_left_out():
+    usual, more = attempt(), attempt([*TANH, np.abs])
+    assert all(np.array_equal(usual[name], more[name]) for name in usual)

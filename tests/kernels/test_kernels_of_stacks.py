@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_reference import loaded
 
-from symdlt import BOOK, Network, Stack, propagate
+from symdlt import BOOK, Network, Stack, derive, propagate
 from symdlt.algebra import uniform
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition
@@ -83,6 +83,28 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
         expected = right[name] if inputs == "many" else right[name][(slice(None), *[0] * axes)]
         for ours, theirs in zip(found[name], expected, strict=True):
             assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [GATE, SWIGLU, BLOCK, BARE, MIXTURE])
+def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
+    data, names = DATA if inputs == "many" else DATA[:1], ["G.1", "H.1"]
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found, network, module = run(layer, inputs, names, data, **options)
+    right = propagate(network, DATA, names, tolerance=1e-12)
+    for name in names:
+        expected = right[name] if inputs == "many" else right[name][:, 0, 0]
+        for ours, theirs in zip(found[name], expected, strict=True):
+            assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+    assert "a piece X.j" in module.__doc__.replace("\n", " ")
+
+
+def test_the_correction_of_a_dense_layer_is_that_of_contractions():
+    """Term by term, from two ways to derive it."""
+    for name in ("G.1", "H.1"):
+        system = layer_system([name], "z' = b + W s(z)")
+        (equation,) = (one for one in system.equations if one.name == name)
+        assert {*equation.text[1:]} == {*str(derive(name)).splitlines()[1:]}
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -199,10 +221,10 @@ def test_the_activation_may_be_brought_along_or_named_in_the_layer():
 
 
 def test_a_kink():
-    layer = "u = U z; v = V z; z' = b + W relu(u) v"
-    found, network, _ = run(layer, "many", ["V", "B"], tolerance=1e-12)
-    right = propagate(network, DATA, ["V", "B"], tolerance=1e-12)
-    for name in ("V", "B"):
+    layer, names = "u = U z; v = V z; z' = b + W relu(u) v", ["V", "B", "G.1", "H.1"]
+    found, network, _ = run(layer, "many", names, tolerance=1e-12)
+    right = propagate(network, DATA, names, tolerance=1e-12)
+    for name in names:
         assert found[name] == pytest.approx(right[name], rel=1e-10)
     with pytest.raises(KernelError, match="R of relu cannot be had"):
         kernel_for(["R"], layer=layer)
@@ -285,15 +307,16 @@ def test_symmetric_laws_enter_by_their_variance():
 @pytest.mark.parametrize(
     ("tensors", "layer", "options", "error", "reason"),
     [
-        (["V"], "h = U s(z); z' = z + W s(h)", {}, KernelError, "`propagate` of a `Network`"),
-        (["G.1"], BLOCK, {}, KernelError, "corrections of order 1/n"),
+        (["V.1"], BLOCK, {}, KernelError, "G.1 and H.1, are known"),
+        (["G.2"], BLOCK, {}, KernelError, "G.1 and H.1, are known"),
+        (["G.1"], Stack(GATE, laws={"W": uniform}), {}, KernelError, "Fourth cumulants"),
         (["X6"], BLOCK, {}, OrderError, "3 pairs of axes"),
         (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
         (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, LayerError, "normalises"),
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
         (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),
         (["V"], "u = U z; z' = W tanh(u)", {"activation": "tanh"}, KernelError, "reads no s"),
-        (["V"], BLOCK, {"target": "jax"}, KernelError, "Choose the target numpy"),
+        (["V"], BLOCK, {"target": "jax"}, KernelError, "choose the target numpy"),
         (["V"], "u = U z; z' = means W s(u)", {}, KernelError, "The symbol means"),
     ],
 )
@@ -316,5 +339,5 @@ def test_command(tmp_path, capsys):
     path = tmp_path / "gate.py"
     assert main(["kernel", "V", "--layer", GATE, "-o", str(path)]) == 0
     assert path.read_text(encoding="utf-8") == kernel_for(["V"], layer=GATE, name="gate").text
-    assert main(["kernel", "V", "--layer", "h = U s(z); z' = z + W s(h)"]) == 1
-    assert "reads the last layer alone" in capsys.readouterr().err
+    assert main(["kernel", "G.2", "--layer", GATE]) == 1
+    assert "corrections of order 1/n" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_a_constant_may_be_negative_and_must_be_given():
 @pytest.mark.parametrize(
     ("layer", "error", "reason"),
     [
-        ("z' = xi z + b + W s(z)", LayerError, "does not close"),
+        ("z' = xi z + b + W (s(z) + a z)", KernelError, "may be others at each depth"),
         ("z' = b", LayerError, "reads nothing of the layer below"),
         ("z' = r W s(z)", KernelError, "The symbol r of the layer"),
         ("z' = lambda W s(z)", KernelError, "The symbol lambda of the layer"),
@@ -193,8 +193,8 @@ def test_the_command_line_takes_a_layer(tmp_path, capsys):
     text = path.read_text(encoding="utf-8")
     assert f"Layer:      {TWO}\n" in text
     assert all(len(line) <= 100 for line in text.splitlines() if line.startswith((">>>", "...")))
-    assert main(["kernel", "V", "--layer", "z' = xi z + W s(z)"]) == 1
-    assert "does not close" in capsys.readouterr().err
+    assert main(["kernel", "V", "--layer", "z' = xi z + W (s(z) + a z)"]) == 1
+    assert "may be others at each depth" in capsys.readouterr().err
 
 
 def test_names_that_differ_give_factors_that_differ():

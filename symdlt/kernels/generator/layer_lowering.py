@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,15 +15,19 @@ from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.layer_systems import (
+    DepthSystem,
+    FieldFactor,
     LayerSystem,
     Read,
     ReadMean,
+    ReadNoise,
     ReadTensor,
     SystemEquation,
 )
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
 from symdlt.kernels.generator.representation import (
     METRIC,
+    DepthFunctions,
     Entry,
     FieldFunction,
     KernelModule,
@@ -31,6 +36,9 @@ from symdlt.kernels.generator.representation import (
 )
 
 GIVEN = "s"  # the activation of the network, in the text of layers
+LATER = "^m"  # behind what is of a later layer
+_LAYER = re.compile(r"\[[lm]\+1\](?= =)")  # of what an equation is
+LATER_AXES = {"": 0, "m": 2, "lm": 1}  # how many samples of a tensor are of it, by its mark
 
 
 def lower_layer(system: LayerSystem) -> KernelModule:
@@ -42,19 +50,18 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     read, stride = _fields_read(system), _stride(system)
     tables = _Tables(system.inputs == "one", read, stride)
     functions = tuple(_function(system, one, tables) for one in system.equations)
+    depths = None if system.depths is None else _depths(system, system.depths, tables)
     fields = [FieldFunction(BELOW, None, read[BELOW])] if BELOW in read else []
     for one in system.fields:
         if one.name in read:
             covariance = _function(system, one, tables)
             fields.append(FieldFunction(identifier(one.name), covariance, read[one.name]))
-    parameters = (*hyperparameters_of(system.layer), *_ratios(functions))
-    covariances = [field.covariance for field in fields if field.covariance is not None]
-    check_names(parameters, [*functions, *covariances], {})
-    used = {
-        name for one in (*functions, *covariances) for name in (*one.reads, *symbols(one.first))
-    }
-    read_of = (entry for one in (*functions, *covariances) for entry in one.entries)
-    means = {entry.mean for entry in read_of if entry.orders}
+    every = [*functions, *(field.covariance for field in fields if field.covariance is not None)]
+    every += [] if depths is None else [*depths.kept, *depths.states]
+    parameters = (*hyperparameters_of(system.layer), *_ratios(every))
+    check_names(parameters, every, {})
+    used = {name for one in every for name in (*one.reads, *symbols(one.first))}
+    means = {entry.mean for one in every for entry in one.entries if entry.orders}
     return KernelModule(
         system.inputs,
         functions,
@@ -66,7 +73,17 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         tuple(fields),
         several=True,
         stride=stride,
+        depths=depths,
     )
+
+
+def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthFunctions:
+    """What a skip adds."""
+    kept, states = (
+        tuple(_function(system, one, tables, solved=True) for one in some)
+        for some in (depths.kept, depths.states)
+    )
+    return DepthFunctions(kept, states, depths.observed)
 
 
 def identifier(field: str) -> str:
@@ -82,7 +99,7 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
     """
     functions: dict[str, set[str]] = {}
     for read in _means_read(system):
-        fields = sorted({factor.field for factor in read.factors})
+        fields = sorted({field_of(factor) for factor in read.factors})
         if len(fields) > 1 or len(read.factors) > max(MEAN_SIZES):
             raise KernelError(
                 f"A kernel of the layer {system.layer} needs means of {len(read.factors)} factors "
@@ -97,9 +114,15 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
     }
 
 
+def field_of(factor: FieldFactor) -> str:
+    """The field of a factor, whatever the layer."""
+    return factor.field.removesuffix(LATER)
+
+
 def _means_read(system: LayerSystem) -> Iterator[ReadMean]:
     """All means of a system."""
-    for one in (*system.fields, *system.equations):
+    states = () if system.depths is None else system.depths.states
+    for one in (*system.fields, *system.equations, *states):
         yield from (read for read in one.reads.values() if isinstance(read, ReadMean))
 
 
@@ -109,7 +132,7 @@ def _stride(system: LayerSystem) -> int:
     return max(orders, default=0) + 2
 
 
-def _ratios(functions: tuple[TensorFunction, ...]) -> Iterator[Hyperparameter]:
+def _ratios(functions: Iterable[TensorFunction]) -> Iterator[Hyperparameter]:
     """The ratios of widths inside the layer that are read."""
     entries = {entry.name for one in functions for entry in one.entries}
     names = {name for one in functions for name in one.reads}
@@ -136,20 +159,36 @@ class _Tables:
 
     def entry(self, read: Read) -> Entry:
         """The entry of a table that is read; the orders of means ascend."""
-        if isinstance(read, ReadTensor):
-            return Entry(read.name, () if self.single else read.samples)
-        field = read.factors[0].field
+        if isinstance(read, ReadMean):
+            return self._mean(read)
+        samples = () if self.single else read.samples
+        if isinstance(read, ReadNoise):
+            return Entry(read.name, samples, later=2 * read.later)
+        name, _, of = read.name.partition("^")
+        return Entry(f"{name}_{of}" if of else name, samples, later=LATER_AXES[of])
+
+    def _mean(self, read: ReadMean) -> Entry:
+        """A mean of this layer, of a later one, or of both, those of the later one last."""
+        field = field_of(read.factors[0])
         start = {name: k * self.stride for k, name in enumerate(self.functions[field])}
-        numbered = sorted((start[f.function] + f.order, f.sample) for f in read.factors)
-        orders, samples = tuple(o for o, _ in numbered), tuple(at for _, at in numbered)
-        name = f"{identifier(field)}_{Mean(orders).name}"
-        return Entry(name, () if self.single else samples, orders, identifier(field))
+        numbered = sorted(
+            (f.field.endswith(LATER), start[f.function] + f.order, f.sample) for f in read.factors
+        )
+        orders, samples = tuple(o for _, o, _ in numbered), tuple(at for *_, at in numbered)
+        later = sum(above for above, *_ in numbered)
+        parts = [f"{identifier(field)}_{Mean(orders[: len(orders) - later]).name}"]
+        parts = parts[: later < len(orders)] + [f"later_{Mean(orders[-later:]).name}"] * bool(later)
+        samples = () if self.single else samples
+        return Entry("_".join(parts), samples, orders, identifier(field), (), later)
 
 
-def _function(system: LayerSystem, one: SystemEquation, tables: _Tables) -> TensorFunction:
+def _function(
+    system: LayerSystem, one: SystemEquation, tables: _Tables, solved: bool = False
+) -> TensorFunction:
     """One equation as a polynomial in entries, with common factors taken out.
 
-    For one input samples are dropped, and what is linear in the tensor itself is its gain.
+    For one input samples are dropped, and what is linear in the tensor itself is its gain, if it
+    is not solved for.
     """
     single = system.inputs == "one"
     entries = {symbol: tables.entry(read) for symbol, read in one.reads.items()}
@@ -159,14 +198,14 @@ def _function(system: LayerSystem, one: SystemEquation, tables: _Tables) -> Tens
     every = {entry.name: entry for entry in entries.values()}
     if single:
         value, every = _centred(value, every)
-    if single and one.name != METRIC:
+    if single and one.name != METRIC and not solved:
         own = Entry(one.name, ()).name
         gain = {_without(own, key): number for key, number in value.items() if own in dict(key)}
         value = {key: number for key, number in value.items() if own not in dict(key)}
     rank = rank_in(system.layer)
     listed = sorted(every.values(), key=lambda e: (not e.orders, len(e.samples), e))
     return TensorFunction(
-        one.name,
+        one.name.replace("^", "_"),
         () if single else one.samples,
         _equation(system, one) if single else one.text,
         tuple(listed),
@@ -182,10 +221,15 @@ def _centred(
 ) -> tuple[dict[Monomial, Fraction], dict[str, Entry]]:
     """Central moments in place of differences of means over one field that nearly cancel."""
     known = dict(entries)
-    for field in sorted({entry.field for entry in entries.values() if entry.orders}):
+    of_layer = [entry for entry in entries.values() if entry.orders and not entry.later]
+    for field in sorted({entry.field for entry in of_layer}):
         groups: dict[Monomial, dict[tuple[Mean, ...], Fraction]] = {}
         for key, number in terms.items():
-            own = [(n, p) for n, p in key if n in known and known[n].field == field]
+            own = [
+                (n, p)
+                for n, p in key
+                if n in known and known[n].field == field and not known[n].later
+            ]
             rest = monomial({n: p for n, p in key if (n, p) not in own})
             means = tuple(sorted(known[n].mean for n, p in own for _ in range(p)))
             groups.setdefault(rest, {})[means] = number
@@ -215,7 +259,10 @@ def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
     shown = {symbol: _shown(system, read) for symbol, read in one.reads.items()}
     terms, rank = _coefficients(one.terms, shown), rank_in(system.layer)
     field = one.name in {field.name for field in system.fields}
-    lines = [f"<{one.name} {one.name}> =" if field else f"{one.name}[l+1] ="]
+    layer = _LAYER.search(one.text[0])
+    later = any(isinstance(read, ReadNoise) and read.later for read in one.reads.values())
+    head = f"{one.name}{LATER * later}{layer[0] if layer else ''}"
+    lines = [f"<{one.name} {one.name}> =" if field else f"{head} ="]
     for key, number in terms.items():
         parts = [str(abs(number))] * (abs(number) != 1)
         parts += powers_text(sorted(key, key=lambda factor: rank(factor[0])))
@@ -224,13 +271,17 @@ def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
 
 
 def _shown(system: LayerSystem, read: Read) -> str:
-    """A mean or a tensor without its samples, as it is printed."""
+    """A mean, a tensor or noise without its samples, as it is printed."""
     if isinstance(read, ReadTensor):
         return read.name
+    if isinstance(read, ReadNoise):
+        return read.name + LATER * read.later
     plain = isinstance(system.layer, Layer)
-    factors = sorted(read.factors, key=lambda factor: factor.order)
+    factors = sorted(read.factors, key=lambda factor: (factor.field, factor.order))
     texts = [
-        f"{f.function}{function_text(f.order)[1:]}" + f"({f.field})" * (not plain) for f in factors
+        f"{f.function}{function_text(f.order)[1:]}"
+        + (LATER * f.field.endswith(LATER) if plain else f"({f.field})")
+        for f in factors
     ]
     return f"<{' '.join(texts)}>"
 

@@ -44,7 +44,21 @@ class ReadTensor(NamedTuple):
     samples: tuple[int, ...]
 
 
-Read: TypeAlias = ReadMean | ReadTensor
+class ReadNoise(NamedTuple):
+    """An entry of a table of the covariance of a conditional covariance with noise.
+
+    Attributes:
+        name: of the table.
+        samples: those of the pair, and of the function whose noise it is.
+        later: whether a later layer reads this function, else the layer itself.
+    """
+
+    name: str
+    samples: tuple[int, ...]
+    later: bool
+
+
+Read: TypeAlias = ReadMean | ReadTensor | ReadNoise
 
 
 @dataclass(frozen=True)
@@ -74,21 +88,44 @@ class SystemEquation:
         """The tensors of the layer below that are read."""
         return frozenset(r.name for r in self.reads.values() if isinstance(r, ReadTensor))
 
+    @property
+    def noises(self) -> frozenset[str]:
+        """The tables of noise that are read."""
+        return frozenset(r.name for r in self.reads.values() if isinstance(r, ReadNoise))
+
+
+@dataclass(frozen=True)
+class DepthSystem:
+    """What a skip adds, whose tensors need pairs of depths.
+
+    Attributes:
+        kept: the covariance, and the NTK, of z of the layer with z of an earlier one.
+        states: the covariances of two conditional covariances, and of one with noise.
+        observed: the tables of noise that tensors themselves read, and what these need.
+    """
+
+    kept: tuple[SystemEquation, ...]
+    states: tuple[SystemEquation, ...]
+    observed: frozenset[str]
+
 
 @dataclass(frozen=True)
 class LayerSystem:
-    """Equations that need no tensor from outside, for a layer that closes.
+    """Equations that need no tensor from outside.
 
     Attributes:
         layer: the layer.
-        equations: of the tensors, the kernel first.
+        equations: of the tensors, the kernel first; with a skip those of four axes are sums of
+            the states of their own layer.
         fields: the covariances of the fields inside the layer, in the order of computation.
+        depths: with a skip the states.
         inputs: "one" or "many", that the kernel is for.
     """
 
     layer: Layer | Stack
     equations: tuple[SystemEquation, ...]
     fields: tuple[SystemEquation, ...]
+    depths: DepthSystem | None = None
     inputs: str = "many"
 
     def __len__(self) -> int:
@@ -102,7 +139,8 @@ class LayerSystem:
     @property
     def canonical_text(self) -> str:
         """The equations as text that depends on what they say alone."""
-        lines = [line for one in (*self.fields, *self.equations) for line in one.text]
+        states = () if self.depths is None else (*self.depths.kept, *self.depths.states)
+        lines = [line for one in (*self.fields, *self.equations, *states) for line in one.text]
         return "\n".join([str(self.layer), f"inputs: {self.inputs}", *lines])
 
 
@@ -113,11 +151,11 @@ def derive_layer_system(
 
     Args:
         tensors: names or correlators.
-        layer: a layer that closes.
+        layer: the layer.
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a layer that does not close on its last one.
+        KernelError: for corrections, and functions that kernels do not follow over depths.
         LayerError: for a layer whose equations are not known.
     """
     derived: LayerSystem = resolve_name(DERIVATION)(tensors, layer)

@@ -14,6 +14,7 @@ from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
 
 METRIC = "G"
+Orders = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -97,6 +98,8 @@ class Entry:
         orders: of a table of means, the derivative order on each axis, ascending.
         field: of a table of means, the field of a layer of several that is averaged over.
         groups: of a central moment the groups of orders, as of `Mean`.
+        later: how many of its last axes, or of its first for z, are of a later layer; its table
+            then has one for each of these.
 
     >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
     ('g_1_12', 's0_s2_21', 'V')
@@ -107,6 +110,7 @@ class Entry:
     orders: tuple[int, ...] = ()
     field: str = ""
     groups: tuple[tuple[int, ...], ...] = ()
+    later: int = 0
 
     @property
     def mean(self) -> Mean:
@@ -184,9 +188,19 @@ class TensorFunction:
 
     @property
     def field_means(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The same with the fields that are averaged over, field by field."""
-        means = {(e.field, e.orders) for e in self.entries if e.orders}
+        """The same of this layer, with the fields that are averaged over, field by field."""
+        means = {(e.field, e.orders) for e in self.entries if e.orders and not e.later}
         return tuple(sorted(means, key=lambda mean: (mean[0], *by_size(mean[1]))))
+
+    @property
+    def later_means(self) -> tuple[tuple[Orders, Orders], ...]:
+        """The orders of means over z of this layer, if any, and of a later one."""
+        parts = {
+            (e.orders[: -e.later], e.orders[-e.later :])
+            for e in self.entries
+            if e.orders and e.later
+        }
+        return tuple(sorted(parts))
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -231,6 +245,30 @@ class FieldFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class DepthFunctions:
+    """What a skip adds: covariances that have a depth on each of two pairs of axes.
+
+    Attributes:
+        kept: the covariance, and the NTK, of z of the layer with z of an earlier one.
+        states: the covariances of two conditional covariances, and those with noise.
+        observed: the states of the layer itself that tensors read, which all layers have.
+    """
+
+    kept: tuple[TensorFunction, ...]
+    states: tuple[TensorFunction, ...]
+    observed: frozenset[str]
+
+    def needed_by(self, one: TensorFunction) -> tuple[TensorFunction, ...]:
+        """The states that a tensor is made of."""
+        named = {state.tensor: state for state in self.states}
+        wanted, reached = {*one.tensors} & {*named}, set[str]()
+        while wanted:
+            reached |= wanted
+            wanted = {n for name in wanted for n in named[name].tensors if n in named} - reached
+        return tuple(state for state in self.states if state.tensor in reached)
+
+
+@dataclass(frozen=True, slots=True)
 class KernelModule:
     """Everything a kernel computes.
 
@@ -245,6 +283,7 @@ class KernelModule:
         fields: of a layer of several streams those that means are taken of, in their order.
         several: whether it is one of several streams, or of equations like theirs.
         stride: there how far apart several functions of one field are numbered.
+        depths: with a skip what its tensors are made of.
     """
 
     inputs: str
@@ -257,6 +296,7 @@ class KernelModule:
     fields: tuple[FieldFunction, ...] = ()
     several: bool = False
     stride: int = 0
+    depths: DepthFunctions | None = None
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""
@@ -283,10 +323,17 @@ class KernelModule:
         over = {field.name for field in self.fields if field.key == key} or {""}
         listed = {one.tensor: one for one in self.functions}
         listed |= {f.name: f.covariance for f in self.fields if f.covariance is not None}
-        return {
+        means = {
             name: [orders for field, orders in one.field_means if field in over]
             for name, one in listed.items()
         }
+        z = [field.name for field in self.fields if field.covariance is None and field.key == key]
+        for one in self.sums:
+            states = self.depths.needed_by(one) if self.depths is not None else ()
+            read = {mean for state in states for mean in state.field_means if mean[0] in over}
+            later = {(*here, *there) for s in states for here, there in s.later_means if z}
+            means[one.tensor] += sorted({orders for _, orders in read} | later)
+        return means
 
     def has_odd_means(self, key: str) -> bool:
         """Whether means of an odd number of factors are taken of functions."""
@@ -295,6 +342,18 @@ class KernelModule:
     def plain(self, orders: tuple[int, ...]) -> tuple[int, ...]:
         """The derivative orders of a mean, whichever function each is of."""
         return tuple(sorted(o % self.stride if self.stride else o for o in orders))
+
+    @property
+    def has_pieces(self) -> bool:
+        """Whether it computes corrections of order 1/n."""
+        return any("." in one.tensor for one in self.functions)
+
+    @property
+    def sums(self) -> tuple[TensorFunction, ...]:
+        """The tensors that are sums of states of their own layer."""
+        if self.depths is None:
+            return ()
+        return tuple(one for one in self.functions if self.depths.needed_by(one))
 
     @property
     def metric(self) -> TensorFunction:

@@ -253,7 +253,7 @@ def kernel_for(
         )
     definition = read_layer_definition(layer)
     system: RecursionSystem | LayerSystem
-    if isinstance(definition, Stack) or _reads_more(definition):
+    if isinstance(definition, Stack) or not definition.closes or _reads_more(definition):
         system = derive_layer_system(tensors, definition, inputs)
     else:
         system = derive_system(tensors, inputs=inputs, form=FORMS[inputs], layer=definition)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from symdlt.activations import Activation
 from symdlt.activations.functions import FUNCTIONS
 from symdlt.kernels import activation_source
@@ -16,8 +18,8 @@ JAX = Dialect(
 )
 
 
-def jax_activation(activation: Activation, derivatives: int) -> str:
-    """Functions s0(z), s1(z), … and ACTIVATION, the tuple of them.
+def jax_activation(activation: Activation, derivatives: int, name: str = "") -> str:
+    """Functions s0(z), s1(z), … and ACTIVATION, the tuple of them; with a name, these by the name.
 
     Raises:
         ActivationError: if it is not finite on the whole real line, or not to be differentiated.
@@ -35,5 +37,7 @@ def jax_activation(activation: Activation, derivatives: int) -> str:
     activation_source(activation, derivatives)  # tried in NumPy, and refused where not finite
     parts = pieces_code(activation, derivatives)
     functions = [single_function(parts, order, JAX) for order in range(derivatives + 1)]
-    names = ", ".join(f"s{order}" for order in range(derivatives + 1))
-    return "\n\n".join([*functions, f"ACTIVATION = ({names}{',' * (derivatives == 0)})"])
+    stem, constant = (f"{name}_", name.upper()) if name else ("s", "ACTIVATION")
+    renamed = [re.sub(r"\bdef s(\d+)\(", rf"def {stem}\1(", text) for text in functions]
+    names = ", ".join(f"{stem}{order}" for order in range(derivatives + 1))
+    return "\n\n".join([*renamed, f"{constant} = ({names}{',' * (derivatives == 0)})"])

@@ -33,6 +33,7 @@ from symdlt.kernels.jax_target.running.calls import (
     Activation, Function, PerLayer, at_layers, derivatives_of,
     layer_count, precision, ratios
 )
+from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
@@ -79,9 +80,75 @@ activation: sigma, or a tuple of it and its derivatives in order, acting element
     differentiates what is not given. To jit it is static.
 """
 
-BODY_ONE = '''\
+PROPAGATE_ONE = '''\
+def propagate(
+    $argument
+    overlap: Array | float,
+    depth: int,
+    *,
+    $parameters
+    widths: Sequence[float] | Array | None = None,
+    step: float = 0.0625,
+    shift: float = 0.0,
+    dtype: Any = None,
+) -> dict[str, Array]:
+    """All tensors at the layers 1 … L for one input.
+
+    Means are taken by a fixed rule, the trapezoidal one in z/sqrt(K). Its error is what changes
+    with shift=0.5; steep or fast activations, or large K, need a smaller step.
+
+    Args:
+        $activation_meaning
+        overlap: x.x/n_0, the mean square of the input.
+        depth: the number of layers L; to jit it is static.
+        $meanings
+        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
+        step: that of the rule, in standard deviations; a number of Python.
+        shift: by what part of a step its nodes are moved.
+        dtype: float64 if left out, or float32.
+
+    Returns:
+        For each tensor an array over the layers.
+
+    Raises:
+        KernelInputError: for shapes and types that do not fit. Numbers are not checked: what
+            overflows is infinite, or not a number.
+    """
+    $functions_line
+    dtype = precision(dtype)
+    depth = layer_count(depth)
+    $given
+    at = {name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
+    layers = Hyperparameters(**at, r=ratios(widths, depth, dtype))
+    start = jnp.asarray(overlap, dtype)
+    if start.shape:
+        raise KernelInputError(
+            f"The overlap has shape {start.shape}. It is x.x/n_0, the mean square of one input. "
+            "Give a number, or map over many with jax.vmap."
+        )
+    $rule = trapezoid(step, shift, dtype)
+
+    def next_layer(
+        below: dict[str, Array], h: Hyperparameters
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        $means_of_layer
+        above = {"G": advance_g($metric_read)}
+        for name, advance in RECURSIONS.items():
+            gain, source = advance(h, m, below)
+            above[name] = gain * below[name] + source
+        return above, above
+
+    known = first_layer(Hyperparameters(*(values[0] for values in layers)), start)
+    first = {name: known.get(name, jnp.zeros((), dtype)) for name in ("G", *RECURSIONS)}
+    later = Hyperparameters(*(values[1:] for values in layers))
+    _, rest = jax.lax.scan(next_layer, first, later)
+    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+'''
+
+
+BODY_ONE = f'''\
 DERIVATIVES = $derivatives
-HYPERPARAMETERS = $names
+$names
 NEEDED = $needed
 
 
@@ -121,9 +188,9 @@ def shared_factors(h: Hyperparameters, means: Array) -> Factors:
 
 def first_layer(h: Hyperparameters, overlap: Array) -> dict[str, Array]:
     """The tensors that do not vanish at layer 1."""
-    return {
+    return {{
         $first_layer
-    }
+    }}
 
 
 def advance_g(h: Hyperparameters, s: Sequence[Array], weights: Array) -> Array:
@@ -144,71 +211,103 @@ Advance = Callable[[Hyperparameters, Factors, Mapping[str, Array]], tuple[Array,
 RECURSIONS: dict[str, Advance] = $table
 
 
-def propagate(
-    $argument
-    overlap: Array | float,
-    depth: int,
-    *,
-    $parameters
-    widths: Sequence[float] | Array | None = None,
-    step: float = 0.0625,
-    shift: float = 0.0,
-    dtype: Any = None,
-) -> dict[str, Array]:
-    """All tensors at the layers 1 … L for one input.
+{PROPAGATE_ONE}'''
 
-    Means are taken by a fixed rule, the trapezoidal one in z/sqrt(K). Its error is what changes
-    with shift=0.5; steep or fast activations, or large K, need a smaller step.
+BODY_FIELDS_ONE = f'''\
+DERIVATIVES = $derivatives
+$names
+NEEDED = $needed
 
-    Args:
-        $activation_meaning
-        overlap: x.x/n_0, the mean square of the input.
-        depth: the number of layers L; to jit it is static.
-        $meanings
-        widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
-        step: that of the rule, in standard deviations; a number of Python.
-        shift: by what part of a step its nodes are moved.
-        dtype: float64 if left out, or float32.
 
-    Returns:
-        For each tensor an array over the layers.
+$activation
 
-    Raises:
-        KernelInputError: for shapes and types that do not fit. Numbers are not checked: what
-            overflows is infinite, or not a number.
+
+class Hyperparameters(NamedTuple):
+    """Of layer l+1, and r = n_l/n_(l-1)."""
+
+    $fields
+    r: Array
+
+
+$means_tables
+
+
+def first_layer(h: Hyperparameters, overlap: Array) -> dict[str, Array]:
+    """The tensors that do not vanish at layer 1."""
+    return {{
+        $first_layer
+    }}
+
+
+$recursions
+
+
+Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
+
+RECURSIONS: dict[str, Advance] = $table
+
+FIELDS: dict[str, FieldTable] = {{
+    $fields_rows
+}}
+
+
+{PROPAGATE_ONE}'''
+
+MEANS_FIELD = '''\
+def means_$field(s: Sequence[Array], weights: Array) -> Array:
+    """The $count means over the field $field that are integrated.
+
+    $listed
     """
-    functions = $functions
-    dtype = precision(dtype)
-    depth = layer_count(depth)
-    given = dict(zip(HYPERPARAMETERS, $values, strict=True))
-    at = {name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
-    layers = Hyperparameters(**at, r=ratios(widths, depth, dtype))
-    start = jnp.asarray(overlap, dtype)
-    if start.shape:
-        raise KernelInputError(
-            f"The overlap has shape {start.shape}. It is x.x/n_0, the mean square of one input. "
-            "Give a number, or map over many with jax.vmap."
-        )
-    nodes, weights = trapezoid(step, shift, dtype)
-
-    def next_layer(
-        below: dict[str, Array], h: Hyperparameters
-    ) -> tuple[dict[str, Array], dict[str, Array]]:
-        z = root(below["G"]) * nodes
-        s = [function(z) for function in functions]
-        m = shared_factors(h, plain_means(s, weights))
-        above = {"G": advance_g(h, s, weights)}
-        for name, advance in RECURSIONS.items():
-            gain, source = advance(h, m, below)
-            above[name] = gain * below[name] + source
-        return above, above
-
-    known = first_layer(Hyperparameters(*(values[0] for values in layers)), start)
-    first = {name: known.get(name, jnp.zeros((), dtype)) for name in ("G", *RECURSIONS)}
-    later = Hyperparameters(*(values[1:] for values in layers))
-    _, rest = jax.lax.scan(next_layer, first, later)
-    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    $unpacked = s
+    $products
+    $centred
+    $rows
 '''
+
+VALUE_FIELD = '''\
+def $name(h: Hyperparameters, means: Values, below: Values) -> Array:
+    """$told
+
+    $equation
+    """
+    $entries
+    $value
+'''
+
+RECURSION_FIELD = '''\
+$head
+    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
+
+    $equation
+
+    Operations a layer: $multiplications x, $additions +.
+    """
+    $entries
+    $gain
+    $source
+    return gain, source
+'''
+
+ROW_FIELD = """\
+"$name": FieldTable(
+    variance_$name,
+    "$functions",
+    means_$name,
+    $names
+),"""
+
+MEANS_OF_LAYER = """\
+z = root(below["G"]) * nodes
+s = [function(z) for function in functions]
+m = shared_factors(h, plain_means(s, weights))"""
+
+MEANS_OF_FIELDS = "m = means_of_fields(FIELDS, functions, h, below, rule)"
+
+BY_FUNCTION = """\
+functions: dict[str, Sequence[Function]] = {
+    $by_function
+}"""
 
 RECURSION_ONE = '''\
 $head
@@ -225,7 +324,7 @@ $head
 '''
 
 BODY_MANY = '''\
-HYPERPARAMETERS = $names
+$names
 NEEDED = $needed
 
 
@@ -295,7 +394,7 @@ def propagate(
     dtype = precision(dtype)
     depth = layer_count(depth)
     $make_means
-    given = dict(zip(HYPERPARAMETERS, $values, strict=True))
+    $given
     layers = Layer(
         **{name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
     )

@@ -10,12 +10,20 @@ from tokenize import generate_tokens
 
 from symdlt.activations import Activation
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.python.layout import filled, quoted, tuple_text
+from symdlt.kernels.generator.python.layout import (
+    example_lines,
+    filled,
+    given_by_name,
+    quoted,
+    tuple_behind,
+)
 from symdlt.kernels.generator.python.linking import linked
+from symdlt.kernels.generator.python.notation import notation_of_fields
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
 from symdlt.kernels.jax_target.many_inputs_text import closed_form, data_of_many, degrees
+from symdlt.kernels.jax_target.one_input_fields_text import data_of_one_with_fields
 from symdlt.kernels.jax_target.one_input_text import data_of_one
 
 SUFFIX = ".py"
@@ -43,24 +51,24 @@ def module_text(
         KernelError: for symbols that its code uses otherwise, and means that it does not have.
         ActivationError: for an activation that is not finite.
     """
-    if module.several:
+    if module.several and (module.inputs == "many" or module.depths is not None):
         raise KernelError(
             f"A kernel of the layer {module.layer} takes means at several fields. Those in JAX are "
-            "of layers of one stream. Choose the target numpy."
+            'for one input, through layers without a skip. Ask for inputs="one" '
+            "(--inputs one), or choose the target numpy."
         )
     _refuse_names(module)
     shared: dict[str, str | Iterable[str]] = {
-        "names": tuple_text(quoted(module.names)),
-        "parameters": [
-            f"{p.name}: PerLayer{'' if p.required else ' | None = None'},"
-            for p in module.parameters
-        ],
+        "names": f"HYPERPARAMETERS = {tuple_behind('HYPERPARAMETERS = ', quoted(module.names))}",
+        "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
-        "values": tuple_text(module.names),
+        "given": given_by_name(module.names, True),
         "argument": template.GIVEN_ARGUMENT if activation is None else "",
         "activation_meaning": template.GIVEN_MEANING if activation is None else "",
     }
-    if module.inputs == "one":
+    if module.several:
+        notation, body = notation_of_fields(module), _one_with_fields(module, activation, shared)
+    elif module.inputs == "one":
         notation, body = template.NOTATION_ONE, _one(module, activation, shared)
     else:
         notation, body = template.NOTATION_MANY, _many(module, activation, bool(kinks), shared)
@@ -90,7 +98,25 @@ def _one(
         **data_of_one(module),
         derivatives=str(module.derivatives),
         activation=brought,
-        functions="ACTIVATION" if brought else given,
+        functions_line=f"functions = {'ACTIVATION' if brought else given}",
+        rule="nodes, weights",
+        means_of_layer=template.MEANS_OF_LAYER,
+        metric_read="h, s, weights",
+    )
+
+
+def _one_with_fields(
+    module: KernelModule, activation: Activation | None, shared: dict[str, str | Iterable[str]]
+) -> str:
+    data = data_of_one_with_fields(module, activation)
+    return filled(
+        template.BODY_FIELDS_ONE,
+        **shared,
+        **{name: value for name, value in data.items() if name != "by_function"},
+        functions_line=filled(template.BY_FUNCTION, by_function=data["by_function"]),
+        rule="rule",
+        means_of_layer=template.MEANS_OF_FIELDS,
+        metric_read="h, m, below",
     )
 
 
@@ -130,8 +156,9 @@ def _many(
 
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
+    fields = (template.BODY_FIELDS_ONE, template.VALUE_FIELD) if module.several else ()
     bodies = {
-        "one": (template.BODY_ONE, template.RECURSION_ONE),
+        "one": (template.BODY_ONE, template.RECURSION_ONE, *fields),
         "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE),
     }
     text = template.IMPORTS + "".join(bodies[module.inputs])
@@ -150,4 +177,4 @@ def _example(module: KernelModule, activation: Activation | None) -> str:
     given = [f"{p.name}={p.example}" for p in module.parameters if p.required or rates]
     first = "" if activation is not None else "jnp.tanh, "
     text = template.EXAMPLE_ONE if module.inputs == "one" else template.EXAMPLE_MANY
-    return filled(text, first=first, hyperparameters=", ".join(given))
+    return example_lines(filled(text, first=first, hyperparameters=", ".join(given)))

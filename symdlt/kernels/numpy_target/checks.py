@@ -38,10 +38,10 @@ def real_numbers(name: str, value: Any) -> Array:
 def checked_functions(
     activation: Sequence[Function], count: int, tensors: Iterable[str] = ()
 ) -> tuple[Function, ...]:
-    """Sigma and its derivatives: exactly so many, or so many at least if some tensors need them."""
+    """The first so many of sigma and its derivatives; more may be given."""
     given = tuple(activation) if isinstance(activation, Iterable) else (activation,)
     needing = f"The tensors {' '.join(tensors)} need" if tensors else "This kernel needs"
-    if not (len(given) >= count if tensors else len(given) == count):
+    if len(given) < count:
         raise KernelInputError(
             f"The activation is given by {len(given)} functions. {needing} {count}: "
             f"sigma and its first {count - 1} derivatives. Give them in order, as callables."

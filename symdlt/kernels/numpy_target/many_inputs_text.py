@@ -14,6 +14,7 @@ from symdlt.kernels.generator.python.layout import (
     filled,
     quoted,
     tuple_items,
+    tuple_text,
 )
 from symdlt.kernels.generator.python.printer import assignment, expression_text
 from symdlt.kernels.generator.representation import (
@@ -25,6 +26,7 @@ from symdlt.kernels.generator.representation import (
 )
 from symdlt.kernels.numpy_target import template
 
+NOISE = "Y_"  # how names of covariances with noise begin
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
@@ -42,12 +44,75 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         "recursions": "\n\n\n".join(
             [
                 *(_covariance(field, module.names) for field in module.fields),
-                *(recursion_text(f, module.names) for f in module.functions),
+                *(recursion_text(f, module.names, _told(f, module)) for f in module.functions),
+                *states_text(module),
             ]
         ),
         "table": [_row(function, module) for function in module.functions],
-        "fields_table": _fields_table(module),
+        "fields_table": "\n\n".join(filter(None, (_fields_table(module), depths_tables(module)))),
     }
+
+
+def _told(function: TensorFunction, module: KernelModule) -> str:
+    """What is said of tensors that are sums of states."""
+    return ", from states of the same layer" if function in module.sums else ""
+
+
+def states_text(module: KernelModule) -> list[str]:
+    """What a skip adds, as functions: how covariances go on, and the states of layers."""
+    if module.depths is None:
+        return []
+    kept = [
+        filled(
+            template.KEPT_MANY,
+            name=one.variable,
+            of="NTK" if one.tensor[0] == "H" else "covariance",
+            equation=one.equation,
+            entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
+            value=assignment("return", one.value, {n: f"h.{n}" for n in module.names}, INSIDE),
+        )
+        for one in module.depths.kept
+    ]
+    told = ", for each later layer m"
+    return kept + [
+        recursion_text(one, module.names, told * is_noise(one)) for one in module.depths.states
+    ]
+
+
+def is_noise(state: TensorFunction) -> bool:
+    """Whether a state is a covariance with noise, which each later layer has."""
+    return state.tensor.startswith(NOISE)
+
+
+def depths_tables(module: KernelModule) -> str:
+    """The tables of what a skip adds."""
+    if module.depths is None:
+        return ""
+    depths = module.depths
+    noises = [
+        filled(
+            template.ROW_NOISE,
+            tensor=one.tensor,
+            later=_listed("later", [str(there) for here, there in one.later_means if not here]),
+            joint=_listed("joint", [str(both) for both in one.later_means if both[0]]),
+            observed=str(one.tensor in depths.observed),
+        )
+        for one in depths.states
+        if is_noise(one)
+    ]
+    sums = [f'"{one.tensor}": {tuple_text(quoted(one.tensors))},' for one in module.sums]
+    return filled(
+        template.DEPTHS,
+        rows=[_row(one, module) for one in depths.states],
+        noises=noises,
+        sums=sums,
+        kept=[f'"{one.tensor}": keep_{one.variable},' for one in depths.kept],
+    )
+
+
+def _listed(name: str, items: Sequence[str]) -> str:
+    """An argument that is a tuple."""
+    return bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
 
 
 def _fields_table(module: KernelModule) -> str:
@@ -58,7 +123,9 @@ def _fields_table(module: KernelModule) -> str:
         reads = bracketed("(", tuple_items(_quoted(read)), "),", COLUMNS - 8)
         names = {"name": field.name, "functions": field.key}
         rows.append(filled(template.ROW_FIELD, **names, reads=reads))
-    return filled(template.FIELDS, rows=rows) if rows else ""
+    if not rows:
+        return "" if module.depths is None else "FIELDS: dict[str, Field] = {}"
+    return filled(template.FIELDS, rows=rows)
 
 
 def _quoted(read: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
@@ -81,8 +148,14 @@ def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
     )
 
 
-def recursion_text(function: TensorFunction, hyperparameters: Sequence[str]) -> str:
-    """A recursion as a function of the layer, the means, the tensors below and the tuples."""
+def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], told: str = "") -> str:
+    """A recursion as a function of the layer, the means, the tensors below and the tuples.
+
+    Args:
+        function: the recursion.
+        hyperparameters: the names of those of a layer.
+        told: more that is said of it, behind where it is.
+    """
     four = len(function.samples) == 4
     read = _gathered if four else _whole
     names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
@@ -91,7 +164,7 @@ def recursion_text(function: TensorFunction, hyperparameters: Sequence[str]) -> 
         template.RECURSION_MANY,
         name=function.variable.lower(),
         tensor=function.tensor,
-        where="at the tuples x" if four else "at all pairs",
+        where=("at the tuples x" if four else "at all pairs") + told,
         equation=[part for line in function.equation for part in _EQUATION.wrap(line)],
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
         entries=[f"{entry.name} = {read(entry, function)}" for entry in function.entries],
@@ -107,7 +180,8 @@ def _table(entry: Entry) -> str:
 
 def _gathered(entry: Entry, function: TensorFunction) -> str:
     """The entries of a table at the tuples."""
-    return f"{_table(entry)}[{', '.join(f'x{label}' for label in entry.samples)}]"
+    axes = [*["..."] * bool(entry.later), *(f"x{label}" for label in entry.samples)]
+    return f"{_table(entry)}[{', '.join(axes)}]"
 
 
 def _whole(entry: Entry, function: TensorFunction) -> str:
@@ -135,9 +209,19 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         used |= one.reads | symbols(one.first)
     needs = {name for one in listed for name in one.tensors}
     needs |= {METRIC} if fields else set()  # covariances are made of it
+    over = tuple_items(_quoted(function.field_means))
+    plain = [*(orders for _, orders in function.field_means)]
+    if module.depths is not None:
+        states = module.depths.needed_by(function)
+        plain += [o for s in states for _, o in s.field_means]
+        plain += [(*here, *there) for s in states for here, there in s.later_means]
+        used = used.union(*(one.reads for one in (*states, *module.depths.kept)))
+        if function in module.sums:  # which is called with them alone
+            read = {name.partition("_")[0] for s in states for name in s.tensors}
+            needs = read & {METRIC, "H"} | {METRIC}
     rows = {
         "needs": quoted(sorted(needs)),
-        "means": list(dict.fromkeys(str(module.plain(o)) for _, o in function.field_means)),
+        "means": list(dict.fromkeys(str(module.plain(o)) for o in plain)),
         "hyperparameters": quoted(name for name in module.names if name in used),
         "symmetries": map(str, function.symmetries),
     }
@@ -145,12 +229,11 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         name: bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
         for name, items in rows.items()
     }
-    over = tuple_items(_quoted(function.field_means))
     return filled(
         template.ROW_MANY,
         tensor=function.tensor,
         name=function.variable.lower(),
-        local=str(function.local and not fields),
+        local=str(function.local and not fields and module.depths is None),
         fields=bracketed("fields=(", over, "),", COLUMNS - 8) if fields else "",
         **lines,
     )

@@ -46,6 +46,9 @@ def data_of_one(module: KernelModule) -> Data:
         "metric": expression_text(metric.value, {}),
         "recursions": "\n\n\n".join(_recursion(one, module) for one in linear),
         "metric_values": ", ".join(f"h.{name}" for name in read),
+        "tensors": "RECURSIONS",
+        "equal": "",
+        "skips": "",
     }
 
 

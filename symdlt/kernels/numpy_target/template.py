@@ -27,8 +27,15 @@ import numpy as np
 from symdlt.kernels.numpy_target.checks import (
     PerLayer, checked_depth, checked_functions, checked_layers, refuse_large_variance
 )
+from symdlt.kernels.numpy_target.depth_layers import (
+    Depths, MeansOfLayer, NoiseMeans, layers_with_depths
+)
+from symdlt.kernels.numpy_target.depths_of_one import (
+    DepthsOfOne, Step, depths_of_one, refuse_many_pairs
+)
 from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_over_layers
 from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
+from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
@@ -126,6 +133,7 @@ def propagate(
     refuse_many_layers(depth, ARRAYS)
     $given
     layers = checked_layers(given, VARIANCES, NEEDED, widths, depth)
+    $equal
     at_first = {name: layers[name][0] for name in HYPERPARAMETERS}
     refuse_large_variance(lambda x, h: first_layer(x, **h)["G"], overlap, at_first, VARIANCES)
     with np.errstate(all="ignore"):
@@ -133,7 +141,7 @@ def propagate(
         for name, value in first.items():
             check_finite(name, np.array([value]), np.array([first["G"]]))
         if depth == 1:
-            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *RECURSIONS)}
+            return {name: np.array([first.get(name, 0.0)]) for name in ("G", *$tensors)}
         h = Hyperparameters(**{name: np.array(value[1:]) for name, value in layers.items()})
 '''
 
@@ -144,6 +152,7 @@ ITERATE_ONE = """\
             result[name] = scan(gain, source, first.get(name, 0.0))
             check_finite(name, result[name], K)
             below[name] = result[name][:-1]
+        $skips
     return result
 """
 
@@ -203,6 +212,8 @@ FIELDS: dict[str, FieldMeans] = {{
     $fields_rows
 }}
 
+$depths_table
+
 Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
 
 {PROPAGATE_ONE}        functions: dict[str, Sequence[Function]] = {{
@@ -210,6 +221,26 @@ Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
         }}
         K, m = means_over_layers(FIELDS, functions, advance_g, first["G"], h)
 {ITERATE_ONE}"""
+
+DEPTHS_ONE = """\
+SUMS: dict[str, Step] = {
+    $sums
+}
+
+DEPTHS = DepthsOfOne(
+    states={
+        $states
+    },
+    noises={
+        $noises
+    },
+    $joint
+    sums=SUMS,
+    kept={
+        $kept
+    },
+)
+"""
 
 MEANS_ONE = '''\
 def means_$field(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
@@ -275,14 +306,6 @@ over z of covariance K = G, the numbers 1, 2, … stand for the samples x1, x2, 
 r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1). A tensor that starts at order 1/n^m is
 returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
-
-NOTATION_FIELDS = (
-    "Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers)$functions, "
-    "<…> is the mean over the fields of one neuron$given$samples. With L layers the hidden widths "
-    "are n_1 … n_(L-1), and $ratios. Layer 1 has the biases and the weights of the last statement, "
-    "which read the input. A tensor that starts at order 1/n^m is returned without its factor "
-    "n_(l-1)^-m."
-)
 
 EXAMPLE_MANY = """\
 $sine
@@ -403,6 +426,26 @@ with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer, named)
 """
 
+ADVANCE_DEPTHS = """\
+taken = $taken if means is None else means
+by_function: dict[str, LayerMeans] = {
+    $by_function
+}
+ones = {
+    $ones
+}
+layer_means = MeansOfLayer(FIELDS, by_function, ones)
+with np.errstate(all="ignore"):
+    return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)
+"""
+
+ADVANCE_LINEAR = """\
+taken = $taken if means is None else means
+layer_means = MeansOfLayer(FIELDS, {}, {})
+with np.errstate(all="ignore"):
+    return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)
+"""
+
 FIELDS = """\
 FIELDS: dict[str, Field] = {
     $rows
@@ -424,6 +467,43 @@ def covariance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Arra
     $entries
     $value
 '''
+
+KEPT_MANY = '''\
+def keep_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
+    """The $of of z of layer m+1 with z of an earlier layer l at all pairs.
+
+    $equation
+    """
+    $entries
+    $value
+'''
+
+DEPTHS = """\
+STATES: dict[str, TensorRecursion] = {
+    $rows
+}
+
+NOISES: dict[str, NoiseMeans] = {
+    $noises
+}
+
+DEPTHS = Depths(
+    STATES,
+    NOISES,
+    sums={
+        $sums
+    },
+    kept={
+        $kept
+    },
+)"""
+
+ROW_NOISE = """\
+"$tensor": NoiseMeans(
+    $later
+    $joint
+    observed=$observed,
+),"""
 
 MEANS_SMOOTH = "SmoothMeans(problem.activation, tolerance)"
 MEANS_CLOSED = "ClosedMeans(problem.activation, *FAMILY, tolerance)"

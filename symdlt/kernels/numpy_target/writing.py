@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import io
 import re
-import textwrap
 from collections.abc import Sequence
 from pprint import pformat
 from token import NAME
 from tokenize import generate_tokens
 
 from symdlt.activations import Activation
-from symdlt.definitions import Stack
 from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
 from symdlt.kernels.generator.python.layout import (
-    COLUMNS,
-    INSIDE,
-    bracketed,
+    example_lines,
     filled,
+    given_by_name,
     quoted,
     tuple_behind,
-    tuple_items,
     tuple_text,
 )
 from symdlt.kernels.generator.python.linking import imported, linked
+from symdlt.kernels.generator.python.notation import notation_of_fields
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
@@ -70,16 +67,16 @@ def module_text(
         "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
         "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
         "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
-        "given": _given(module),
+        "given": given_by_name(module.names, module.inputs == "one"),
     }
     if module.inputs == "one" and module.several:
-        notation = _notation(module)
+        notation = notation_of_fields(module)
         body = filled(template.BODY_FIELDS_ONE, **shared, **data_of_one_with_fields(module))
     elif module.inputs == "one":
         notation = template.NOTATION_ONE
         body = filled(template.BODY_ONE, **shared, **data_of_one(module))
     else:
-        notation = _notation(module) if module.several else template.NOTATION_MANY
+        notation = notation_of_fields(module) if module.several else template.NOTATION_MANY
         odd = module.has_odd_means("s")
         family = None if activation is None or odd else activation.closed_family()
         means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
@@ -111,62 +108,13 @@ def module_text(
     )
 
 
-def _notation(module: KernelModule) -> str:
-    """What the symbols are of a layer that takes means over several fields."""
-    many = module.inputs == "many"
-    kind = "covariance" if many else "variance"
-    functions = ""
-    if isinstance(module.layer, Stack) and module.fields:
-        field = module.fields[-1].name
-        functions = f", s({field}) is that of the field {field}"
-    for one in module.fields:
-        for place, name in enumerate(one.functions[1:], 1):
-            number = place * module.stride
-            functions += (
-                f", s{number}, s{number + 1}, … over {one.name} are {name} and its derivatives"
-            )
-    inside = [f"{kind}_{one.name}" for one in module.fields if one.covariance is not None]
-    given = f", of the {kind} K = G of z" + f" and of {', '.join(inside)}" * bool(inside)
-    if not many:
-        given += ", and <A; B> = <(A - <A>)(B - <B>)>"
-    samples = ", and the numbers 1, 2, … stand for the samples x1, x2, …" * many
-    widths = [one.name.removeprefix("r_") for one in module.parameters if one.role == "ratio"]
-    told = "n/n' is r = n_l/n_(l-1)", "n/n_{0} is r_{0}, n_{0} being the width of {0} in layer l+1"
-    if not many:
-        told = "r = n_l/n_(l-1)", "r_{0} = n_l/n_{0}, n_{0} being the width of {0} in layer l+1"
-    ratios = [told[0], *map(told[1].format, widths)]
-    text = filled(
-        template.NOTATION_FIELDS,
-        functions=functions,
-        given=given,
-        samples=samples,
-        ratios=", and ".join(ratios),
-    )
-    return textwrap.fill(text, COLUMNS, break_on_hyphens=False) + "\n"
-
-
-def _given(module: KernelModule) -> str:
-    """The arguments by the names of hyperparameters; of many inputs as an argument itself."""
-    head, tail, columns = (
-        ("given = ", "", INSIDE) if module.inputs == "one" else ("", ",", INSIDE - 4)
-    )
-    zipped = ["HYPERPARAMETERS", tuple_text(module.names), "strict=True"]
-    if len(line := f"{head}dict(zip({', '.join(zipped)})){tail}") <= columns:
-        return line
-    inner = f"zip({', '.join(zipped)})"
-    if len(inner) > columns - 4:
-        zipped[1] = bracketed("(", tuple_items(module.names), ")", columns - 9)
-        listed = "\n".join(f"{one}," for one in zipped)
-        inner = f"zip(\n{textwrap.indent(listed, '    ')}\n)"
-    return f"{head}dict(\n{textwrap.indent(inner, '    ')}\n){tail}"
-
-
 def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
     if not module.fields:
-        return filled(template.ADVANCE, taken=means)
+        plain = template.ADVANCE if module.depths is None else template.ADVANCE_LINEAR
+        return filled(plain, taken=means)
     return filled(
-        template.ADVANCE_FIELDS,
+        template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS,
         taken=means,
         by_function=by_function(module),
         ones=constant_places(module),
@@ -177,8 +125,10 @@ def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
     text = template.IMPORTS + {"one": template.BODY_ONE, "many": template.BODY_MANY}[module.inputs]
     text += {"one": template.RECURSION_ONE, "many": template.RECURSION_MANY}[module.inputs]
-    if module.fields:
+    if module.several:
         text += template.ADVANCE_FIELDS + template.COVARIANCE + template.BODY_FIELDS_ONE
+    if module.depths is not None:
+        text += template.ADVANCE_DEPTHS + template.DEPTHS + template.DEPTHS_ONE
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}
     for name in module.names:
@@ -211,5 +161,4 @@ def _example(module: KernelModule, brought: bool) -> str:
             functions="ACTIVATION" if brought else "2 * sine",
             hyperparameters=", ".join(given),
         )
-    more = textwrap.TextWrapper(COLUMNS, subsequent_indent="...     ", break_on_hyphens=False)
-    return "\n".join(part for line in text.splitlines() for part in more.wrap(line))
+    return example_lines(text)

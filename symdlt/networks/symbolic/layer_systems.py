@@ -6,88 +6,104 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import BOOK, Correlator, Layer, Stack
+from symdlt.definitions import BOOK, Correlator, Layer, Stack, split_subleading
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
+from symdlt.networks.symbolic.depth_systems import DepthEquations
 from symdlt.networks.symbolic.layer_equations import LayerEquation
 from symdlt.networks.symbolic.response_equations import (
     LayerDerivation,
     readable_layer,
     readable_tensor,
 )
+from symdlt.networks.symbolic.symbolic_corrections import PIECES
 from symdlt.networks.symbolic.symbolic_response import symbol_named
+from symdlt.networks.symbolic.system_equations import system_equation
 
 OVERLAP = symbol_named("overlap")
+NOTHING = Polynomial.number(0)
 
 
 def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str) -> LayerSystem:
     """The equations of some tensors, and of all that they need.
 
     Args:
-        tensors: names or correlators, of the book.
-        layer: a layer that closes on its last one; layer 1 has the biases and the weights of its
-            last statement, which read the input.
+        tensors: names or correlators, of the book, and G.1 and H.1.
+        layer: the layer; layer 1 has the biases and the weights of its last statement, which read
+            the input.
 
     Raises:
-        KernelError: for a layer with a skip, whose tensors need pairs of depths.
+        KernelError: for a skip whose layers read other things each, and for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
     ('G', 'H', 'F')
+    >>> [one.name for one in layer_system(["V"], "z' = xi z + b + W s(z)").depths.states]
+    ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
-    left: list[str | Correlator] = ["G", *tensors]
-    if later := [one for one in left if isinstance(one, str) and "." in one]:
-        raise KernelError(
-            f"{' '.join(later)} of the layer {definition} have no kernel file. Those of layers of "
-            "several streams have leading orders. Ask `propagate` for corrections of order 1/n."
-        )
+    depths = DepthEquations(definition)
     equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
+    left = ["G", *(one if isinstance(one, str) else one.name for one in tensors)]
     while left:
-        correlator = readable_tensor(left.pop())
-        if correlator.name in equations:
+        name, piece = split_subleading(left.pop())
+        correlator = readable_tensor(name)
+        name = correlator.name + f".{piece}" * bool(piece)
+        if name in equations:
             continue
         derivation = LayerDerivation(correlator, definition, False)
-        equation, *others = derivation.equations()
-        if others:
-            raise _refused(definition, correlator.name)
-        equations[correlator.name] = one = _of_tensor(derivation, equation)
-        left += sorted(one.needs)
-        if correlator.name == "G":
+        if piece:
+            _check_correction(derivation, name)
+        if derivation.shared and (piece or correlator.pairs > 1):
+            equations[name] = depths.whole(derivation, piece)
+            left += depths.leading
+            continue
+        equation = derivation.correction() if piece else derivation.recursion()
+        equations[name] = _of_tensor(derivation, equation, piece)
+        left += sorted(equations[name].needs)
+        if name == "G":
             fields = tuple(_fields(derivation))
-    return LayerSystem(definition, tuple(_in_dependency_order(equations)), fields)
+    return LayerSystem(definition, _in_dependency_order(equations), fields, depths.system())
 
 
-def _in_dependency_order(equations: dict[str, SystemEquation]) -> Iterator[SystemEquation]:
+def _check_correction(derivation: LayerDerivation, name: str) -> None:
+    """Refuse other pieces than those of the kernel and the NTK, and weights of other laws."""
+    reasons = {
+        "Those of the kernel and of the NTK, G.1 and H.1, are known": name not in PIECES,
+        "Fourth cumulants of its weights tie the legs of two layers": not derivation.gaussian,
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise KernelError(
+                f"{name} of the layer {derivation.layer} has no kernel file. {reason}. Ask "
+                "`propagate` for corrections of order 1/n."
+            )
+
+
+def _in_dependency_order(equations: dict[str, SystemEquation]) -> tuple[SystemEquation, ...]:
     """Each equation behind those of the tensors that it needs; else as the book has them."""
-    left, done = [name for name in BOOK if name in equations], set[str]()
+    left = [name for name in (*BOOK, *PIECES) if name in equations]
+    done: dict[str, SystemEquation] = {}
     while left:
-        name = next(name for name in left if equations[name].needs <= {*done, name})
+        name = next(
+            name for name in left if (equations[name].needs & {*equations}) <= {*done, name}
+        )
         left.remove(name)
-        done.add(name)
-        yield equations[name]
+        done[name] = equations[name]
+    return tuple(done.values())
 
 
-def _refused(layer: Layer | Stack, name: str) -> KernelError:
-    return KernelError(
-        f"{name} of the layer {layer} has no kernel file. The layer keeps z on its neurons, which "
-        "are read again at every depth, so that tensors need pairs of depths, at a cost that grows "
-        "with the square of their number; a kernel file reads the last layer alone. `propagate` of "
-        "a `Network` of such layers has all thirteen tensors, and `layer_equations` the equations."
-    )
-
-
-def _of_tensor(derivation: LayerDerivation, equation: LayerEquation) -> SystemEquation:
+def _of_tensor(derivation: LayerDerivation, equation: LayerEquation, piece: int) -> SystemEquation:
     correlator = derivation.correlator
-    first = Polynomial.number(0)
-    if correlator.pairs == 1:
+    first = NOTHING
+    if correlator.pairs == 1 and not piece:
         top = derivation.program.fields[derivation.top]
         for branch in (*top.biases, *top.branches):
             size: Any = branch.rate if correlator.forest.edges else branch.variance
             first = first + (size if branch.site is None else size * OVERLAP)
-    samples = tuple(map(int, derivation.samples))
-    return _equation(derivation, equation, correlator.name, samples, first, correlator.symmetries)
+    name, samples = correlator.name + ".1" * piece, tuple(map(int, derivation.samples))
+    return system_equation(derivation, equation, name, samples, first, correlator.symmetries)
 
 
 def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
@@ -98,20 +114,4 @@ def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
         covariance = zero + derivation.means.kernels[field, field][0, 1]
         ends = " ".join(f"{names[field]}_{sample}" for sample in samples)
         equation = LayerEquation(f"<{ends}>", covariance)
-        yield _equation(derivation, equation, names[field], samples, zero, ((0, 1), (1, 0)))
-
-
-def _equation(
-    derivation: LayerDerivation,
-    equation: LayerEquation,
-    name: str,
-    samples: tuple[int, ...],
-    first: Polynomial,
-    symmetries: tuple[tuple[int, ...], ...],
-) -> SystemEquation:
-    symbols = [symbol for monomial, _ in equation.polynomial.terms for symbol, _ in monomial]
-    known = derivation.means.read
-    reads = {symbol: known[symbol] for symbol in dict.fromkeys(symbols) if symbol in known}
-    text = tuple(str(equation).splitlines())
-    terms = tuple(product.terms[0] for product in equation.products)
-    return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
+        yield system_equation(derivation, equation, names[field], samples, zero, ((0, 1), (1, 0)))

@@ -29,7 +29,9 @@ from symdlt.networks.site_means import LEGS
 from symdlt.networks.symbolic.accounts import Account
 from symdlt.networks.symbolic.glossary import Glossary
 from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.networks.symbolic.noise_tables import NoiseTables
 from symdlt.networks.symbolic.reason_texts import LATER, ReasonTexts, number_text
+from symdlt.networks.symbolic.symbolic_corrections import SymbolicCorrections
 from symdlt.networks.symbolic.symbolic_response import (
     BASE,
     SymbolicMeans,
@@ -130,23 +132,27 @@ class LayerDerivation:
         self.top, self.later = program.tops[1], len(program.fields)
         base = program.fields[BASE]
         self.shared = program.fields[self.top].site == base.site
-        functions = [
-            branch.function
-            for field in program.fields[1:]
-            for branch in field.branches
+        reads = [
+            (field, number)
+            for field in range(BASE + 1, self.later)
+            for number, branch in enumerate(program.fields[field].branches)
             if branch.site == base.site
         ]
+        self.tables = NoiseTables(program, BASE, self.later, reads)
         # What a later layer reads is read of a field of its own, at the neurons of z.
-        moved = [ProgramBranch(*_LATER, base.site, _renamed(f, self.later)) for f in functions]
+        moved = [
+            ProgramBranch(*_LATER, base.site, _renamed(function, self.later))
+            for function in self.tables.functions
+        ]
         later = ProgramField(base.site, base.width, (), (), tuple(moved))
         self.program = replace(program, fields=(*program.fields, later))
-        self.functions = len(functions)
         names = ["z", *(stream.name for stream in definition.streams), LATER]
         labels = correlator.labels or tuple(range(correlator.axes))
         samples = [str(label) for label in (*labels, *"5678")[:LEGS]]
         self.texts = ReasonTexts(self.program, names, samples, isinstance(definition, Layer))
         self.means = SymbolicMeans(self.texts, recorded)
-        self.response = SymbolicResponse(self.program, self.means, "Q" * self.shared)
+        prefix = "Q" * self.shared
+        self.response = SymbolicResponse(self.program, self.means, prefix, self.tables)
         self.samples = "".join(samples[: correlator.axes])
 
     @property
@@ -156,40 +162,58 @@ class LayerDerivation:
 
     def equations(self) -> Iterator[LayerEquation]:
         """The recursion; with a skip and two pairs, its system."""
+        yield self.recursion()
+        if self.shared and self.correlator.pairs > 1:
+            first, second = self.correlator.matching
+            sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
+            noises = [equation for side in sides for equation in self._noises(*side)]
+            yield from {equation.name: equation for equation in noises}.values()
+            yield self.whole()
+
+    def recursion(self) -> LayerEquation:
+        """Of a tensor, or with a skip and two pairs of the part that fluctuates together."""
         name = self.correlator.name
         if self.correlator.pairs == 1:
             known = self.means.ntks if self.correlator.forest.edges else self.means.kernels
-            yield self._equation(f"{name}_{self.samples}[l+1]", known[self.top, self.top][0, 1])
-            return
-        edges = frozenset(self.correlator.forest.edges)
-        first, second = self.correlator.matching
-        left, right = (self._pair(self.top, pair) for pair in (first, second))
-        both = self.response.both(left, right, edges)
+            return self._equation(f"{name}_{self.samples}[l+1]", known[self.top, self.top][0, 1])
+        left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
+        both = self.response.both(left, right, frozenset(self.correlator.forest.edges))
         name = f"{self.response.prefix}{name}_{self.samples}[l+1]"
-        yield self._scaled(name, both, f"{self.texts.pair(left)} with {self.texts.pair(right)}")
-        if self.shared:
-            yield from self._system(first, second, edges)
+        return self._scaled(name, both, f"{self.texts.pair(left)} with {self.texts.pair(right)}")
 
-    def _system(self, first: Edge, second: Edge, edges: Edges) -> Iterator[LayerEquation]:
-        """What a skip brings: the noise that later functions meet, and the tensor itself."""
-        sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
-        noises = [equation for side in sides for equation in self._noises(*side, edges)]
-        yield from {equation.name: equation for equation in noises}.values()
-        yield self._whole(first, second, edges)
+    def correction(self) -> LayerEquation:
+        """The recursion of the correction of order 1/n of a tensor of one pair."""
+        edges = frozenset(self.correlator.forest.edges)
+        shift = SymbolicCorrections(self.response).shift(self._pair(self.top, (0, 1)), edges)
+        name = f"{self.response.prefix}{self.correlator.name}.1_{self.samples}[l+1]"
+        return self._equation(name, symbol_named("n") * shift.reshape(-1)[0])
 
-    def _noises(self, here: Edge, there: Edge, edges: Edges) -> Iterator[LayerEquation]:
+    @property
+    def gaussian(self) -> bool:
+        """Whether the fourth cumulants of all weights and biases vanish."""
+        drawn = [one for field in self.program.fields[1:-1] for one in field.drawn]
+        return all(one.entry_fourth == 0 for one in drawn)
+
+    def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
+        """The covariance of a pair of legs with the noise of what a later layer reads."""
+        known = self.response.noise_name(average, self._pair(BASE, here), edges)
+        pair = self._pair(self.top, here)
+        covariance = self.response.noise(average, pair, edges)
+        told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
+        return self._scaled(f"{known}[l+1]", covariance, told)
+
+    def _noises(self, here: Edge, there: Edge) -> Iterator[LayerEquation]:
         """The equations of Y, of all functions that a later layer reads, and of its z z."""
-        for number in (*range(self.functions), OUTPUT):
+        for number in (*range(len(self.tables.functions)), OUTPUT):
             average = SiteAverage((self.later, number), _ends(there))
-            known = self.response.noise_name(average, self._pair(BASE, here), edges)
-            pair = self._pair(self.top, here)
-            covariance = self.response.noise(average, pair, edges)
-            told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
-            yield self._scaled(f"{known}[l+1]", covariance, told)
+            yield self.noise(average, here, frozenset(self.correlator.forest.edges))
 
-    def _whole(self, first: Edge, second: Edge, edges: Edges) -> LayerEquation:
+    def whole(self) -> LayerEquation:
         """The tensor itself: its two averages, and the noise that each of them has met."""
+        first, second = self.correlator.matching
+        edges = frozenset(self.correlator.forest.edges)
         named = f"{self.correlator.name}_{self.samples}"
+        self.means.tensor(f"Q{self.correlator.name}", self.samples)
         both = " and ".join(self.texts.pair(self._pair(BASE, one)) for one in (first, second))
         whole = self._told(f"Q{named}", f"{both} fluctuate together")
         for here, there in ((first, second), (second, first)):

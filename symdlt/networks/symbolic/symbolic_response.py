@@ -5,6 +5,7 @@ Numbers are polynomials, or accounts, which remember how they were made.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
@@ -25,7 +26,12 @@ from symdlt.definitions import (
     place,
 )
 from symdlt.definitions.programs import ProgramBranch
-from symdlt.kernels.generator.layer_systems import FieldFactor, ReadMean, ReadTensor
+from symdlt.kernels.generator.layer_systems import (
+    FieldFactor,
+    ReadMean,
+    ReadNoise,
+    ReadTensor,
+)
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.reasons import (
     CovarianceBelow,
@@ -40,6 +46,7 @@ from symdlt.networks.site_functions import Vertex, VertexFactor, at_vertex, prod
 from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import LEGS, ONE, ZERO, SiteMeans
 from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.noise_tables import NoiseTables
 from symdlt.networks.symbolic.reason_texts import ReasonTexts
 
 Symbols = NDArray[Any]
@@ -92,6 +99,7 @@ class SymbolicMeans(SiteMeans):
         super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(texts.names))
         self.texts, self.recorded = texts, recorded
         self.read: dict[str, ReadMean | ReadTensor] = {}  # what symbols stand for, by their names
+        self.noises: dict[str, Counter[ReadNoise]] = {}  # what those of noise are the sum of
 
     def symbol(self, name: str) -> Any:
         """A symbol that is named as it is printed."""
@@ -188,14 +196,23 @@ class SymbolicKernels(SiteKernels):
 
 
 class SymbolicResponse(Fluctuations):
-    """The linear response of one layer, down to the tensors of the layer below."""
+    """The linear response of one layer, down to the tensors of the layer below.
+
+    Args:
+        program: the layer, and what later layers read.
+        means: of its fields.
+        prefix: of the names of tensors of the layer below.
+        tables: of noise.
+    """
 
     means: SymbolicMeans
     half = Fraction(1, 2)
 
-    def __init__(self, program: Program, means: SymbolicMeans, prefix: str) -> None:
+    def __init__(
+        self, program: Program, means: SymbolicMeans, prefix: str, tables: NoiseTables
+    ) -> None:
         super().__init__(SymbolicKernels(program, means))
-        self.prefix = prefix
+        self.prefix, self.tables = prefix, tables
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ; of the layer below, its tensor."""
@@ -225,7 +242,9 @@ class SymbolicResponse(Fluctuations):
         if any(field != BASE for field, _ in pair):
             return super().noise(average, pair, edges)
         site = self.program.fields[BASE].site
-        if not self.prefix or self.function(average)[1] != site:
+        ends = {vertex.leg for vertex in (*average.vertices, *(vertex for _, vertex in pair))}
+        reached = all({*edge} <= ends for edge in edges)
+        if not self.prefix or self.function(average)[1] != site or not reached:
             return ZERO
         known = filled(self.means.symbol(self.noise_name(average, pair, edges)))
         known = self.means.told(1, known, NoiseBelow(average, pair))
@@ -238,7 +257,10 @@ class SymbolicResponse(Fluctuations):
         legs = "".join(sorted(labels[vertex.leg] for _, vertex in pair))
         links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))
         inside = self.means.texts.averaged(average)
-        return f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
+        name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
+        numbers = [self.means.sample(leg) for leg in range(LEGS)]
+        self.means.noises[name] = self.tables.entries(average, pair, edges, numbers)
+        return name
 
 
 def filled(value: Any) -> Symbols:

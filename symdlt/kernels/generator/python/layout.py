@@ -87,3 +87,27 @@ def bracketed(opening: str, items: Sequence[str], closing: str, columns: int = C
     if len(inside) + 4 > columns:
         inside = "\n".join(f"{item}," for item in items)
     return f"{opening}\n{textwrap.indent(inside, '    ')}\n{closing}"
+
+
+def given_by_name(names: Sequence[str], assigned: bool) -> str:
+    """The arguments by the names of hyperparameters: assigned to given, or as an argument itself.
+
+    >>> print(given_by_name(["C_W"], True))
+    given = dict(zip(HYPERPARAMETERS, (C_W,), strict=True))
+    """
+    head, tail, columns = ("given = ", "", INSIDE) if assigned else ("", ",", INSIDE - 4)
+    zipped = ["HYPERPARAMETERS", tuple_text(names), "strict=True"]
+    if len(line := f"{head}dict(zip({', '.join(zipped)})){tail}") <= columns:
+        return line
+    inner = f"zip({', '.join(zipped)})"
+    if len(inner) > columns - 4:
+        zipped[1] = bracketed("(", tuple_items(names), ")", columns - 9)
+        listed = "\n".join(f"{one}," for one in zipped)
+        inner = f"zip(\n{textwrap.indent(listed, '    ')}\n)"
+    return f"{head}dict(\n{textwrap.indent(inner, '    ')}\n){tail}"
+
+
+def example_lines(text: str) -> str:
+    """Lines of an example for doctest, those that are too long on several."""
+    more = textwrap.TextWrapper(COLUMNS, subsequent_indent="...     ", break_on_hyphens=False)
+    return "\n".join(part for line in text.splitlines() for part in more.wrap(line))

@@ -1,0 +1,177 @@
+"""Kernels for one input through layers of several fields, in any target written in Python."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import NamedTuple
+
+from symdlt.definitions import function_text
+from symdlt.kernels.generator.expressions import Formula, symbols
+from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled
+from symdlt.kernels.generator.python.one_input import products_of, stacked
+from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.representation import (
+    METRIC,
+    FieldFunction,
+    KernelModule,
+    Mean,
+    TensorFunction,
+)
+
+_EQUATION = textwrap.TextWrapper(INSIDE - 4, subsequent_indent=" " * 6, break_on_hyphens=False)
+
+
+class FieldTemplates(NamedTuple):
+    """How a target spells the functions of a layer of several fields.
+
+    Attributes:
+        library: its name in code.
+        means: the integrands of a field.
+        centred: the line that takes the mean of a product away, by its name.
+        value: an equation as a function that returns its value.
+        recursion: one as a function that returns gain and source.
+    """
+
+    library: str
+    means: str
+    centred: str
+    value: str
+    recursion: str
+
+
+class FieldTexts:
+    """The functions of a kernel as text.
+
+    Args:
+        module: what it computes.
+        templates: how its target spells them.
+    """
+
+    def __init__(self, module: KernelModule, templates: FieldTemplates) -> None:
+        self.module, self.templates = module, templates
+        self.linear = [
+            one for one in module.functions if one is not module.metric and one not in module.sums
+        ]
+        self.listed = self._listed()
+
+    def _listed(self) -> dict[str, list[Mean]]:
+        """Of each field the means that are integrated, few factors first."""
+        fields = self.module.fields
+        every = [
+            *self.module.functions,
+            *(f.covariance for f in fields if f.covariance is not None),
+        ]
+        every += [] if self.module.depths is None else self.module.depths.states
+        entries = [e for one in every for e in one.entries if e.orders]
+        read = {(e.field, e.mean) for e in entries if e.later in (0, len(e.orders))}
+        ordered = sorted(read, key=lambda each: (each[0], len(each[1].orders), each[1]))
+        return {field.name: [m for of, m in ordered if of == field.name] for field in fields}
+
+    def means(self) -> str:
+        """The integrands of all fields."""
+        return "\n\n\n".join(map(self._means, self.module.fields))
+
+    def _means(self, field: FieldFunction) -> str:
+        """The integrands of one field."""
+        means = self.listed[field.name]
+        count = self.module.derivatives + 1
+        if len(field.functions) > 1:
+            count = len(field.functions) * self.module.stride
+        read = {order for mean in means for order in mean.orders}
+        orders = ", ".join(f"s{k}" if k in read else f"_s{k}" for k in range(count))
+        texts = ", ".join(self._shown(field, mean).replace(" ", "\0") for mean in means) + "."
+        wrapped = textwrap.fill(texts, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
+        return filled(
+            self.templates.means,
+            field=field.name,
+            count=str(len(means)),
+            listed=wrapped,
+            unpacked=orders if count > 1 else f"{orders},",
+            products=products_of(means),
+            centred=[
+                self.templates.centred.format(name)
+                for name in sorted({Mean(group).name for mean in means for group in mean.groups})
+            ],
+            rows=stacked(means, self.templates.library),
+        )
+
+    def _shown(self, field: FieldFunction, mean: Mean) -> str:
+        """A mean as it is printed, by the names of its functions where there are several."""
+        if len(field.functions) == 1:
+            return mean.text
+        groups = []
+        for group in mean.groups or (mean.orders,):
+            numbered = [divmod(order, self.module.stride) for order in group]
+            texts = [f"{field.functions[k]}{function_text(order)[1:]}" for k, order in numbered]
+            groups.append(" ".join(texts))
+        return f"<{'; '.join(groups)}>"
+
+    def functions(self) -> list[str]:
+        """The variances of fields, the kernel, and recursions that are linear."""
+        told = f"The variance {METRIC} of layer l+1."
+        return [
+            *map(self._variance, self.module.fields),
+            self.value("advance_g", told, self.module.metric),
+            *map(self._recursion, self.linear),
+        ]
+
+    def _variance(self, field: FieldFunction) -> str:
+        """The variance of a field."""
+        told, name = f"The variance of the field {field.name}.", f"variance_{field.name}"
+        if field.covariance is not None:
+            return self.value(name, told, field.covariance)
+        return filled(
+            self.templates.value,
+            name=name,
+            told=told,
+            equation="<z z> = G",
+            entries="",
+            value=f'return below["{METRIC}"]',
+        )
+
+    def value(self, name: str, told: str, one: TensorFunction) -> str:
+        """An equation as a function that returns its value."""
+        return filled(
+            self.templates.value,
+            name=name,
+            told=told,
+            equation=_wrapped(one.equation),
+            entries=_entries(one),
+            value=assignment("return", one.value, self._names, INSIDE),
+        )
+
+    def _recursion(self, one: TensorFunction) -> str:
+        """A recursion as gain and source."""
+        arguments = ["h: Hyperparameters", "means: Values", "below: Values"]
+        name = f"def advance_{one.variable.lower()}("
+        read = symbols(one.gain) | symbols(one.value)
+        return filled(
+            self.templates.recursion,
+            head=bracketed(name, arguments, ") -> tuple[Array, Array]:"),
+            tensor=one.tensor,
+            equation=_wrapped(one.equation),
+            multiplications=str(one.cost.multiplications),
+            additions=str(one.cost.additions),
+            entries=[line for line in _entries(one) if line.split(" = ")[0] in read],
+            gain=self._part("gain", one.gain),
+            source=self._part("source", one.value),
+        )
+
+    def _part(self, target: str, value: Formula) -> str:
+        """The gain or the source, one value a layer."""
+        if symbols(value):
+            return assignment(target, value, self._names, INSIDE)
+        return f"{target} = {self.templates.library}.full_like(h.r, {expression_text(value, {})})"
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return {name: f"h.{name}" for name in (*self.module.names, "r")}
+
+
+def _entries(one: TensorFunction) -> list[str]:
+    """The lines that name what an equation reads."""
+    return [f'{e.name} = {"means" if e.orders else "below"}["{e.table}"]' for e in one.entries]
+
+
+def _wrapped(lines: tuple[str, ...]) -> list[str]:
+    return [part for line in lines for part in _EQUATION.wrap(line)]

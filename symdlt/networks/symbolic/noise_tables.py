@@ -1,0 +1,142 @@
+"""The noise that a skip brings, as tables that kernels read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from symdlt.algebra import Polynomial
+from symdlt.definitions import Program, ascii_name
+from symdlt.definitions.programs import Function
+from symdlt.kernels.generator.layer_systems import ReadNoise
+from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.networks.site_functions import Vertex
+
+Axes = tuple[int, ...]
+Links = tuple[tuple[int, int], ...]  # edges between axes
+
+OBSERVED = "z"  # the function whose noise the tensor itself has met
+OF_PAIR, OF_FUNCTION = (0, 1), (2, 3)  # axes
+# Either leg of a pair, and either of an average, may stand first.
+TURNS: tuple[Axes, ...] = ((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2))
+ZERO, ONE = Polynomial.number(0), Polynomial.number(1)
+
+
+class NoiseTable(NamedTuple):
+    """A table of the covariance of a conditional covariance with noise.
+
+    Attributes:
+        kind: the function whose noise it is.
+        links: edges between axes.
+        slopes: how often the function is differentiated along z at each of its axes.
+    """
+
+    kind: str
+    links: Links = ()
+    slopes: tuple[int, int] = (0, 0)
+
+    @property
+    def name(self) -> str:
+        """Its name, with axes counted from one.
+
+        >>> NoiseTable("s", ((1, 3),)).name, NoiseTable("s", (), (2, 0)).name
+        ('Y_s_24', 'Y_s_d20')
+        """
+        slopes = ["d" + "".join(map(str, self.slopes))] * any(self.slopes)
+        edges = [f"{u + 1}{v + 1}" for u, v in self.links]
+        return "_".join(["Y", self.kind, *slopes, *edges])
+
+    @property
+    def symmetries(self) -> tuple[Axes, ...]:
+        """The orders of the axes that leave it unchanged."""
+        return tuple(order for order in TURNS if self.turned(order) == self)
+
+    def turned(self, order: Axes) -> NoiseTable:
+        """The table whose axes stand in another order."""
+        edges = [(order.index(u), order.index(v)) for u, v in self.links]
+        links = tuple(sorted((min(edge), max(edge)) for edge in edges))
+        first, second = (self.slopes[order[axis] - len(OF_PAIR)] for axis in OF_FUNCTION)
+        return self._replace(links=links, slopes=(first, second))
+
+
+class NoiseTables:
+    """Tables of the covariance of a conditional covariance with noise.
+
+    Two axes are the legs of z z, and two those of the function whose noise is met.
+
+    Args:
+        program: the layer, and behind it a field that has what later layers read.
+        base: the number of z.
+        later: that of the field behind.
+        reads: the fields and branches of the layer that read z, in the order of `later`.
+    """
+
+    def __init__(
+        self, program: Program, base: int, later: int, reads: Sequence[tuple[int, int]]
+    ) -> None:
+        self.base, self.later = base, later
+        self.functions = [program.fields[f].branches[number].function for f, number in reads]
+        kinds = [_kind(one, self.functions.index(one)) for one in self.functions]
+        self.kinds = dict(zip(reads, kinds, strict=True))
+        self.kinds |= {(later, number): kind for number, kind in enumerate(kinds)}
+        self.kinds |= {(field, OUTPUT): OBSERVED for field in (base, later)}
+        self.known: dict[str, NoiseTable] = {}  # the tables that were read, by their names
+
+    @property
+    def alike(self) -> bool:
+        """Whether all layers read the same functions of z, without constants of their own."""
+        terms = [term for function in self.functions for term in function]
+        numbers: list[Any] = [number for number, _ in terms]  # polynomials here
+        constant = all(not key for number in numbers for key, _ in (ZERO + number).terms)
+        return constant and all(f == self.base for _, factors in terms for f, _, _ in factors)
+
+    def entries(
+        self, average: SiteAverage, pair: Pair, edges: Edges, samples: Sequence[int]
+    ) -> Counter[ReadNoise]:
+        """The entries whose sum a covariance with noise is; where a leg stands twice, several.
+
+        Args:
+            average: whose noise it is.
+            pair: of legs of z.
+            edges: between legs.
+            samples: the number of the sample of each leg.
+        """
+        legs = [vertex.leg for _, vertex in pair] + [vertex.leg for vertex in average.vertices]
+        ends = [end for edge in sorted(edges) for end in edge]
+        places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
+        along = [[axis for axis in OF_FUNCTION if legs[axis] == v.leg] for _, v in average.legs]
+        found: Counter[ReadNoise] = Counter()
+        for chosen in product(*places, *along):
+            links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
+            first, second = (chosen[len(ends) :].count(axis) for axis in OF_FUNCTION)
+            table = NoiseTable(self.kinds[average.read], links, (first, second))
+            turned, order = min((table.turned(order), order) for order in TURNS)
+            self.known[turned.name] = turned
+            labels = tuple(samples[legs[axis]] for axis in order)
+            found[ReadNoise(turned.name, labels, average.read[0] == self.later)] += 1
+        return found
+
+    def later_average(self, table: NoiseTable) -> SiteAverage:
+        """What a later layer reads, whose noise a table is of, at legs that are numbered as axes.
+
+        >>> program = Program((), (), ())
+        >>> NoiseTables(program, 0, 2, []).later_average(NoiseTable("z")).vertices
+        (Vertex(leg=2, side=0, offset=0), Vertex(leg=3, side=0, offset=0))
+        """
+        kinds = {kind: number for (of, number), kind in self.kinds.items() if of == self.later}
+        first, second = map(Vertex, OF_FUNCTION)
+        along = [first] * table.slopes[0] + [second] * table.slopes[1]
+        legs = tuple((self.later, vertex) for vertex in along)
+        return SiteAverage((self.later, kinds[table.kind]), (first, second), legs)
+
+
+def _kind(function: Function, number: int) -> str:
+    """A short name of a function: its activation, or its number if it is no single one."""
+    if len(function) == 1:
+        ((factor, factors),) = function
+        if factor == ONE and len(factors) == 1:
+            ((_, name, order),) = factors
+            return OBSERVED if name is None else f"{ascii_name(name)}{order or ''}"
+    return f"f{number + 1}"

@@ -1,0 +1,65 @@
+"""An equation of a layer with what its symbols stand for, as kernels are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from symdlt.algebra import Polynomial
+from symdlt.algebra.polynomial import Monomial
+from symdlt.kernels.generator.layer_systems import Read, ReadNoise, SystemEquation
+from symdlt.networks.symbolic.layer_equations import LayerEquation
+from symdlt.networks.symbolic.response_equations import LayerDerivation
+
+Term = tuple[Monomial, Fraction | int]
+
+
+def system_equation(
+    derivation: LayerDerivation,
+    equation: LayerEquation,
+    name: str,
+    samples: tuple[int, ...],
+    first: Polynomial,
+    symmetries: tuple[tuple[int, ...], ...],
+) -> SystemEquation:
+    """One equation of a derivation.
+
+    Args:
+        derivation: of what it is.
+        equation: the equation.
+        name: of the tensor, the field or the state that it is of.
+        samples: on each axis.
+        first: the value at layer 1.
+        symmetries: the permutations of the axes that leave it unchanged.
+    """
+    reads: dict[str, Read] = {}
+    products = (product.terms[0] for product in equation.products)
+    terms = tuple(term for product in products for term in _expanded(derivation, *product, reads))
+    for monomial, _ in terms:
+        for symbol, _ in monomial:
+            if symbol in derivation.means.read:
+                reads[symbol] = derivation.means.read[symbol]
+    text = tuple(str(equation).splitlines())
+    return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
+
+
+def _expanded(
+    derivation: LayerDerivation, monomial: Monomial, number: Fraction | int, reads: dict[str, Read]
+) -> Iterator[Term]:
+    """A term with the entries of tables in place of a symbol of noise, in which it is linear."""
+    noises = [symbol for symbol, _ in monomial if symbol in derivation.means.noises]
+    if not noises:
+        yield monomial, number
+        return
+    (noise,) = noises
+    rest = {symbol: power for symbol, power in monomial}
+    assert rest.pop(noise) == 1, monomial
+    for entry, times in derivation.means.noises[noise].items():
+        named = _symbol(entry)
+        reads[named] = entry
+        yield tuple(sorted((rest | {named: 1}).items())), times * number
+
+
+def _symbol(entry: ReadNoise) -> str:
+    """A symbol for an entry of a table."""
+    return f"{entry.name}[{''.join(map(str, entry.samples))}]{'^m' * entry.later}"

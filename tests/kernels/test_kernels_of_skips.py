@@ -1,0 +1,343 @@
+"""Kernels of layers with a skip: values at all depths, text that stands alone, and refusals."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from kernel_reference import loaded
+
+from symdlt import BOOK, Network, layer_equations, propagate
+from symdlt.cli import main
+from symdlt.definitions import read_layer_definition
+from symdlt.errors import KernelError, LayerError
+from symdlt.kernels import kernel_for, many_inputs, numpy_activation, single_input
+from symdlt.networks.symbolic.layer_systems import layer_system
+
+RESIDUAL = "z' = xi z + b + W s(z)"
+BLOCK = "h = U s(z); z' = xi z + W s(h)"
+GATE = "u = U z; v = V z; z' = xi z + W s(u) v"
+BARE = "z' = xi z + b + W s(z) + P z"
+MIXTURE = "z' = xi z + b + W (s(z) + 1/2 z)"
+TWO = "z' = xi z + b + W sigmoid(z) + P s(z)"
+LINEAR = "z' = xi z + b + W z"
+SLOPE = "z' = xi z + b + W s'(z)"
+DEPTH, WIDTH, INNER = 6, 50, 20
+DATA = np.array([[1.0, 0.5, -0.3], [0.2, -1.0, 0.4], [-0.6, 0.1, 0.9]])
+SLOW = [pytest.param(layer, marks=pytest.mark.slow) for layer in (GATE, MIXTURE, TWO, SLOPE)]
+
+
+def values_for(names, **given):
+    """A number for each layer, none like another, but for those that are given."""
+    rng = np.random.default_rng(7)
+    drawn = {n: rng.uniform(0.3, 1.1, DEPTH).tolist() for n in sorted(names) if n[:2] != "r_"}
+    return drawn | {name: value for name, value in given.items() if name in names}
+
+
+def kernel_of(layer, inputs, tensors=BOOK, **options):
+    return loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own", **options))
+
+
+def run(module, inputs, values, data=DATA, activation="tanh", **options):
+    functions = numpy_activation(activation, module.DERIVATIVES).functions
+    overlap = data @ data.T / data.shape[1]
+    overlap = overlap if inputs == "many" else float(overlap[0, 0])
+    ratios = {name: WIDTH / INNER for name in module.HYPERPARAMETERS if name[:2] == "r_"}
+    return module.propagate(functions, overlap, DEPTH, **values, **ratios, **options)
+
+
+def network_of(layer, module, values, activation="tanh"):
+    last = read_layer_definition(layer).streams[-1]
+    first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
+    inner = {name[2:]: INNER for name in module.HYPERPARAMETERS if name[:2] == "r_"}
+    layers = [f"z' = {first}", *[layer] * (DEPTH - 1)]
+    return Network(activation, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH, inner=inner)
+
+
+def agree(found, right, names, inputs, tolerance):
+    for name in names:
+        axes = BOOK[name].axes
+        expected = right[name] if inputs == "many" else right[name][(slice(None), *[0] * axes)]
+        assert found[name].shape == expected.shape
+        for ours, theirs in zip(found[name], expected, strict=True):
+            assert np.abs(ours - theirs).max() <= tolerance * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, LINEAR, *SLOW])
+def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
+    data = DATA[:2] if inputs == "many" else DATA[:1]
+    module = kernel_of(layer, inputs)
+    values = values_for(module.HYPERPARAMETERS)
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found = run(module, inputs, values, data, **options)
+    right = propagate(network_of(layer, module, values), data, list(BOOK), tolerance=1e-12)
+    agree(found, right, BOOK, inputs, 1e-12)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, *SLOW[:-1]])
+def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
+    data, names = DATA[:2] if inputs == "many" else DATA[:1], ["G.1", "H.1"]
+    module = kernel_of(layer, inputs, names)
+    values = values_for(module.HYPERPARAMETERS)
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found = run(module, inputs, values, data, **options)
+    right = propagate(network_of(layer, module, values), data, names, tolerance=1e-12)
+    for name in names:
+        expected = right[name] if inputs == "many" else right[name][:, 0, 0]
+        for ours, theirs in zip(found[name], expected, strict=True):
+            assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_each_tensor_alone_has_all_that_it_needs(inputs):
+    whole = kernel_of(RESIDUAL, inputs, [*BOOK, "G.1", "H.1"])
+    values = values_for(whole.HYPERPARAMETERS)
+    every = run(whole, inputs, values, DATA[:1])
+    for name in [*BOOK, "G.1", "H.1"]:
+        found = run(kernel_of(RESIDUAL, inputs, [name]), inputs, values, DATA[:1])
+        assert found[name] == pytest.approx(every[name], rel=1e-7), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("xi", [0.5**0.5, 1.0])
+def test_three_inputs_and_one(inputs, xi):
+    module = kernel_of(RESIDUAL, inputs, ["V", "B"])
+    values = values_for(module.HYPERPARAMETERS, xi=xi)
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found = run(module, inputs, values, activation="sin", **options)
+    right = propagate(
+        network_of(RESIDUAL, module, values, "sin"), DATA, ["V", "B"], tolerance=1e-12
+    )
+    agree(found, right, "VB", inputs, 1e-12)
+
+
+@pytest.mark.parametrize("xi", [0.5**0.5, 1.0])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_kink(xi, count):
+    names = [*"VABDF", "G.1"]
+    module = kernel_of(RESIDUAL, "many", names, activation="relu")
+    values, data = values_for(module.HYPERPARAMETERS, xi=xi), DATA[:count]
+    overlap = data @ data.T / 3
+    found = module.propagate(module.ACTIVATION, overlap, DEPTH, **values, tolerance=1e-12)
+    right = propagate(network_of(RESIDUAL, module, values, "relu"), data, names, tolerance=1e-12)
+    agree(found, right, "VABDF", "many", 1e-12)
+    assert found["G.1"] == pytest.approx(right["G.1"], rel=1e-12)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_a_linear_residual_network_in_closed_form(inputs):
+    """With C_W = 1 - xi^2 the kernel stays, and V/K^2 grows by 2(1 - xi^4) a layer."""
+    xi = 0.8
+    module = kernel_of(LINEAR, inputs, ["V"])
+    values = {"C_b": 0.0, "C_W": [1.0] + [1 - xi**2] * (DEPTH - 1), "xi": xi}
+    found = run(module, inputs, values, DATA[:1])
+    K = found["G"].ravel()
+    assert pytest.approx(np.full(DEPTH, K[0]), rel=1e-14) == K
+    grown = 2 * (1 - xi**4) * np.arange(DEPTH)
+    assert found["V"].ravel() / K**2 == pytest.approx(grown, rel=1e-13)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_the_second_layer_by_sums_at_equal_steps(inputs):
+    module = kernel_of(RESIDUAL, inputs, ["V", "B"])
+    values = values_for(module.HYPERPARAMETERS)
+    found = run(module, inputs, values, DATA[:1])
+    x = np.linspace(-12.0, 12.0, 2001)
+    w = np.exp(-(x**2) / 2)
+    w /= w.sum()
+    K, H = (float(np.ravel(found[name][0])[0]) for name in "GH")
+    z, (C, xi) = np.sqrt(K) * x, (values[name][1] for name in ("C_W", "xi"))
+    s, d = np.tanh(z), 1 - np.tanh(z) ** 2
+    V = C**2 * (s**4 @ w - (s**2 @ w) ** 2)
+    V += 2 * xi**2 * C * ((z**2 * s**2) @ w - K * (s**2 @ w))
+    B = (C**2 * (d**4 @ w) + 2 * xi**2 * C * (d**2 @ w)) * H**2
+    assert np.ravel(found["V"][1])[0] == pytest.approx(V, rel=1e-9)
+    assert np.ravel(found["B"][1])[0] == pytest.approx(B, rel=1e-9)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_without_the_skip_the_tensors_are_those_of_dense_layers(inputs):
+    """The committed kernels, derived by Wick contraction, know of no depths."""
+    module = kernel_of(RESIDUAL, inputs)
+    values = values_for(module.HYPERPARAMETERS, xi=0.0)
+    accurate = {"tolerance": 1e-12} if inputs == "many" else {}
+    found = run(module, inputs, values, DATA[:2], **accurate)
+    functions = numpy_activation("tanh", 5 if inputs == "many" else 3).functions
+    overlap = DATA[:2] @ DATA[:2].T / 3
+    dense, overlap = (
+        (many_inputs, overlap) if inputs == "many" else (single_input, float(overlap[0, 0]))
+    )
+    options = {"tensors": list(BOOK), "tolerance": 1e-12} if inputs == "many" else {}
+    del values["xi"]
+    right = dense.propagate(functions, overlap, DEPTH, **values, **options)
+    for name in BOOK:
+        assert found[name] == pytest.approx(right[name], rel=1e-11, abs=1e-15), name
+
+
+def test_some_tensors_at_some_samples():
+    module = kernel_of(RESIDUAL, "many", ["V", "P"])
+    values = values_for(module.HYPERPARAMETERS)
+    data = np.vstack([DATA, [0.9, 0.3, 0.2]])
+    whole = run(module, "many", values, data, tolerance=1e-12)
+    assert list(whole) == ["G", "H", "V", "P"]
+    done, some = [], np.array([[0, 1, 2, 1]])
+    plain = {name: value for name, value in values.items() if "lambda" not in name}
+    part = run(
+        module,
+        "many",
+        plain,
+        data,
+        tolerance=1e-12,
+        tensors=["V"],
+        samples=some,
+        after_layer=done.append,
+    )
+    assert (list(part), done) == (["G", "V"], [*range(1, DEPTH + 1)])
+    assert part["V"][:, 0, 1, 2, 1] == pytest.approx(whole["V"][:, 0, 1, 2, 1], rel=1e-11)
+    assert np.isnan(part["V"][1:, 3]).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_few_layers_are_the_first_of_many(inputs, depth):
+    module = kernel_of(RESIDUAL, inputs, ["V"])
+    values = values_for(module.HYPERPARAMETERS)
+    long = run(module, inputs, values)
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    overlap = DATA @ DATA.T / 3 if inputs == "many" else float(DATA[0] @ DATA[0] / 3)
+    short = {name: value[:depth] for name, value in values.items()}
+    found = module.propagate(functions, overlap, depth, **short)
+    assert found["V"] == pytest.approx(long["V"][:depth], rel=1e-12)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"widths": [10, 20, 30, 40, 50]}, "keeps the neurons of the layer below"),
+        ({"xi": [1.0, 1e60, 1e60, 1e60, 1e60, 1e60]}, "layer"),
+        ({"C_W": -1.0}, "C_W is -1.0 at layer 1"),
+    ],
+)
+def test_values_that_cannot_be_used(inputs, given, reason):
+    module = kernel_of(RESIDUAL, inputs, ["V"])
+    values = values_for(module.HYPERPARAMETERS) | given
+    with pytest.raises(module.KernelInputError, match=reason):
+        run(module, inputs, values)
+
+
+def test_what_does_not_fit_into_memory_is_refused():
+    one, many = (kernel_of(RESIDUAL, inputs, ["V"]) for inputs in ("one", "many"))
+    values = {"C_b": 0.0, "C_W": 0.5, "xi": 1.0}
+    functions = numpy_activation("tanh", one.DERIVATIVES).functions
+    with pytest.raises(one.KernelInputError, match="all pairs of layers would take"):
+        one.propagate(functions, 1.0, 10**5, **values)
+    with pytest.raises(many.KernelInputError, match="all pairs of 400 layers would take"):
+        many.propagate(functions, np.eye(30), 400, **values)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_a_file_stands_alone_and_says_how_it_was_made(tmp_path, inputs):
+    made = kernel_for(["V"], layer=RESIDUAL, inputs=inputs, activation="sin", name="mine")
+    (tmp_path / "mine.py").write_text(made.text, encoding="utf-8")
+    overlap = "1.0" if inputs == "one" else "np.eye(2)"
+    program = (
+        "import doctest, sys, numpy as np, mine\n"
+        f"v = mine.propagate(mine.ACTIVATION, {overlap}, 4, C_b=0.0, C_W=1.0, xi=0.5)['V']\n"
+        "assert not {'symdlt', 'sympy', 'mpmath'} & set(sys.modules)\n"
+        "assert doctest.testmod(mine, extraglobs={'np': np}).failed == 0\n"
+        "print(len(v), float(np.ravel(v[0])[0]), float(np.ravel(v[1])[0]) > 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["4 0.0 True"], done.stderr
+    lines = made.text.splitlines()
+    assert all(len(line) <= 100 for line in lines if "--layer" not in line)
+    recipe = made.text[made.text.index("symdlt kernel G V") :].split("\n            (")[0]
+    assert RESIDUAL.replace("'", "'\"'\"'") in recipe
+    path = tmp_path / "mine.py"
+    options = ["--inputs", inputs, "--activation", "sin", "--layer", RESIDUAL, "-o", str(path)]
+    assert main(["kernel", "G", "V", *options]) == 0
+    assert path.read_text(encoding="utf-8") == made.text
+
+
+@pytest.mark.slow
+def test_text_does_not_depend_on_the_hash_seed():
+    program = (
+        "from symdlt.kernels import kernel_for\n"
+        f"print(kernel_for(['A', 'T'], layer={RESIDUAL!r}))\n"
+        f"print(kernel_for(['A'], layer={MIXTURE!r}, inputs='one'))\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(texts) == 1
+
+
+def test_the_text_is_that_of_the_equations():
+    text = kernel_for(["V"], layer=RESIDUAL, name="own").text
+    for equation in layer_equations("V", RESIDUAL).equations:
+        for line in str(equation).splitlines():
+            assert f"    {line}\n" in text
+    one = kernel_for(["F"], layer=RESIDUAL, inputs="one", name="own").text
+    assert "    Y_z_13^m[l+1] =\n      + C_W <s s''> G^lm H^lm\n" in one
+    assert "    H^lm[m+1] =\n      + xi H^lm\n" in one
+    assert "    F =\n      + QF\n      + 2 Y_z_13\n" in one
+    assert kernel_for(["V"], layer=RESIDUAL).tensors == ("G", "V")
+
+
+def test_a_system_is_closed():
+    """Every state that is read has an equation, of which there are Q and Y with their edges."""
+    depths = layer_system(["T", "H.1"], RESIDUAL).depths
+    names = [one.name for one in depths.states]
+    assert len(names) == len({*names})
+    for one in depths.states:
+        read = {name for name in one.needs if name[0] == "Q"} | one.noises
+        assert read <= {*names}, one.name
+    assert [one.name for one in depths.kept] == ["G^lm", "H^lm"]
+
+
+def test_edges_of_noise_end_at_its_legs():
+    """What no edge reaches has no derivative along it."""
+    for name in BOOK:
+        for equation in layer_equations(name, RESIDUAL).equations:
+            for symbol in {s for monomial, _ in equation.polynomial.terms for s, _ in monomial}:
+                if symbol.startswith("Y_") and ";" in symbol:
+                    legs, _, edges = symbol.partition(";")
+                    ends = {end for end in edges if end.isdigit()}
+                    assert ends <= {leg for leg in legs if leg.isdigit()}, symbol
+
+
+@pytest.mark.parametrize(
+    ("tensors", "layer", "options", "error", "reason"),
+    [
+        (["V.1"], RESIDUAL, {}, KernelError, "G.1 and H.1, are known"),
+        (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
+        (["V"], "z' = xi z + W rmsnorm(z)", {}, LayerError, "normalises"),
+        (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
+        (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
+        (["V"], "u = U z; v = u + V z; z' = z + W s(u) s(v)", {}, KernelError, "join the fields"),
+        (["V"], RESIDUAL, {"target": "jax"}, KernelError, "choose the target numpy"),
+        (["R"], RESIDUAL, {"activation": "relu"}, KernelError, "R of relu cannot be had"),
+        (["V"], MIXTURE, {"activation": "relu"}, KernelError, "odd number of functions"),
+        (["V"], RESIDUAL, {"activation": "relu", "inputs": "one"}, KernelError, "take smooth"),
+        (["V"], "z' = sums z + W s(z)", {}, KernelError, "The symbol sums"),
+    ],
+)
+def test_what_has_no_kernel_is_refused(tensors, layer, options, error, reason):
+    with pytest.raises(error, match=reason):
+        kernel_for(tensors, layer=layer, **options)
