@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING
 
 from symdlt.activations import Activation, activation
 from symdlt.definitions.branches import Branch, ascii_name, names_in
+from symdlt.definitions.inner_widths import read_inner
 from symdlt.definitions.layers import DENSE, Layer
 from symdlt.definitions.numbers import Values, per_layer, whole, whole_widths
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack, is_stack
 from symdlt.definitions.streams import ABOVE, BELOW
 from symdlt.definitions.windows import Grid
-from symdlt.errors import ActivationError, InputError, KernelError, LayerError
+from symdlt.errors import ActivationError, InputError, LayerError
 
 if TYPE_CHECKING:
     from symdlt.activations.checks import Function
@@ -39,7 +41,8 @@ class Network:
         layers: one `Layer` or `Stack`, or its text, for all, or one for each layer.
         inner: for each field that a stack makes on the way to z', by its name, its widths in the
             layers 1, …, L. Unless told, those of z', and in layer L that of the layer below. Fields
-            that share their neurons go by the first of them.
+            that share their neurons go by the first of them. For scores of attention also the
+            number of `heads`.
         n_L: the width of the output.
         n_0: the width of the input, if it is not that of the data.
         positions: how many positions the input has along each axis, if it has any and they are
@@ -89,7 +92,7 @@ class Network:
         store("n_L", whole("n_L", n_L))
         store("n_0", None if n_0 is None else whole("n_0", n_0))
         store("layers", _read_layers(layers, self.depth))
-        store("inner", _read_inner(inner or {}, self.layers))
+        store("inner", read_inner(inner or {}, self.layers))
         store("positions", tuple(whole("positions", length) for length in positions))
         store("values", self._read_values(values))
         self._check_skips()
@@ -303,7 +306,10 @@ class Network:
                 )
 
     def __repr__(self) -> str:
-        parts = [] if self.is_dense else [str(self.layers[-1])]
+        runs = [(layer, len([*alike])) for layer, alike in groupby(self.layers)]
+        often = [f" ({count} times)" * (1 < count < self.depth) for _, count in runs]
+        each = [f"{layer}{count}" for (layer, _), count in zip(runs, often, strict=True)]
+        parts = [] if self.is_dense else [" | ".join(each)]
         if isinstance(self.activation, tuple):
             parts += [f"{len(self.activation)} functions"] if self.activation else []
         else:
@@ -353,36 +359,6 @@ def read_layer_definition(layer: Layer | Stack | str) -> Layer | Stack:
     if isinstance(layer, Layer | Stack):
         return layer
     return Stack(layer) if is_stack(layer) else Layer(layer)
-
-
-def _read_inner(
-    inner: Mapping[str, object], layers: Sequence[Layer | Stack]
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The widths of fields inside stacks, one for each layer."""
-    if not isinstance(inner, Mapping):
-        raise InputError(
-            f"inner is {short_repr(inner)}. It gives widths to the fields inside stacks, by their "
-            "names. Give for instance {'h': 32}."
-        )
-    stacks = [layer for layer in layers if isinstance(layer, Stack)]
-    own = {site[0] for layer in stacks for site in layer.sites if not {BELOW, ABOVE} & {*site}}
-    if not {*inner} <= own:
-        raise LayerError(
-            f"inner names the fields {', '.join(map(str, inner))}. Those with a width of their own "
-            f"are {', '.join(sorted(own)) or 'none'}. Fields that share their neurons go by the "
-            "first of them."
-        )
-    pairs = []
-    for name, given in inner.items():
-        many = [*given] if isinstance(given, Iterable) else [given] * len(layers)
-        widths = tuple(whole(f"inner[{name!r}]", width) for width in many)
-        if len(widths) != len(layers):
-            raise KernelError(
-                f"inner[{name!r}] has {len(widths)} widths. The network has {len(layers)} layers. "
-                "Give one number, or one for each layer."
-            )
-        pairs.append((name, widths))
-    return tuple(pairs)
 
 
 def _read_layers(

@@ -24,6 +24,7 @@ from symdlt.algebra import (
 )
 from symdlt.definitions.branches import ascii_name, names_in
 from symdlt.definitions.masks import PRUNE, Mask
+from symdlt.definitions.scores import check_scores
 from symdlt.definitions.short_form import WIDTH, greek
 from symdlt.definitions.statements import (
     StatementProduct,
@@ -35,10 +36,13 @@ from symdlt.definitions.statements import (
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
+    SOFTMAX,
     Drawn,
     Factor,
     SiteFunction,
     Stream,
+    earlier_step,
+    fields_together,
     functions_in,
 )
 from symdlt.definitions.windows import Window
@@ -62,9 +66,9 @@ class Stack:
         text: statements with ``;`` between them; the last one is that of z'. The field of the
             layer below is z, or x. In front of fields capital letters are weights, a small name
             without a field is a bias, other names are constants; s is the activation of the
-            network, and others stand by their name. dropout(0.1) and prune(0.1) are masks. Or what
-            this is the short form of: of each field its expression in the index language, by its
-            name.
+            network, and others stand by their name. dropout(0.1) and prune(0.1) are masks, q.k the
+            scores of attention, and z'[-1] is z' one step before. Or what this is the short form
+            of: of each field its expression in the index language, by its name.
         rates: the learning rate of each random tensor by its name; λ_b for biases b, and λ_W over
             the width that is summed over for weights W, unless told.
         laws: what makes the law of weights or biases of their variance, by their names, such as
@@ -140,11 +144,7 @@ class Stack:
         """The fields that share their neurons, in the order of the first of each."""
         names = (BELOW, *(stream.name for stream in self.streams))
         home = {name: {name} for name in names}
-        together = [
-            {stream.name, *(factor.field for _, factor in stream.kept)} for stream in self.streams
-        ]
-        together += [set(each.function.fields) for each in self.drawn if each.function]
-        for fields in together:
+        for fields in fields_together(self.streams):
             merged = set().union(*(home[field] for field in fields))
             for field in merged:
                 home[field] = merged
@@ -199,8 +199,15 @@ class Stack:
             made.append(Stream(own, (), (), mask=Mask(rate, kind == PRUNE)))
             return own
 
-        summands = StatementReader(body, known, self._refused, make, mask).summands()
-        alone = made and (made[-1].norm or made[-1].mask)
+        def score(query: str, key: str) -> str:
+            own = f"{query}.{key}"
+            if own not in known | {stream.name for stream in made}:
+                made.append(Stream(own, (), (), score=(query, key)))
+            return own
+
+        reader = StatementReader(body, known, self._refused, make, mask, score)
+        summands = reader.summands()
+        alone = made and (made[-1].norm or made[-1].mask or made[-1].score)
         if alone and field_of(summands) == made[-1].name:
             return made[:-1], replace(made[-1], name=name)
         return made, self._stream(name, summands)
@@ -278,14 +285,14 @@ class Stack:
             raise self._refused(f"has no weights {', '.join(unknown)}, whose law was given")
         self._check_masks()
         for name in self.functions:
-            if name != "s":
+            if name not in ("s", SOFTMAX):
                 try:
                     activation(name)
                 except ActivationError as reason:
                     raise self._refused(f"has the function {name}. {reason}") from reason
         self._check_order()
-        read = {field for each in self.drawn if each.function for field in each.function.fields}
-        read |= {factor.field for stream in self.streams for _, factor in stream.kept}
+        check_scores(self.streams, self.sites, self._refused)
+        read = {earlier_step(name)[0] for stream in self.streams for name in stream.read}
         idle = [s.name for s in self.streams[:-1] if s.name not in read]
         if idle:
             raise self._refused(f"computes {', '.join(idle)}, which nothing reads")
@@ -293,14 +300,19 @@ class Stack:
     def _check_order(self) -> None:
         """Refuse fields that are read before they are made, and names that are none."""
         known = {BELOW}
+        made = {stream.name for stream in self.streams}
         for stream in self.streams:
-            own = stream.norm or stream.mask or _NAME.fullmatch(stream.name)
+            own = stream.norm or stream.mask or stream.score or _NAME.fullmatch(stream.name)
             if stream.name in known or not own:
                 raise self._refused(f"makes {stream.name}, which is no name or made before")
-            read = {factor.field for _, factor in stream.kept}
-            read |= {f for d in stream.drawn if d.function for f in d.function.fields}
-            if late := sorted(read - known):
+            earlier = {name for name in stream.read if earlier_step(name)[1]}
+            if late := sorted(stream.read - earlier - known):
                 raise self._refused(f"reads {', '.join(late)} before it is made")
+            if never := sorted(n for n in earlier if earlier_step(n)[0] not in made):
+                raise self._refused(
+                    f"reads {', '.join(never)}, and makes no such field. Earlier steps are read of "
+                    "fields that the layer makes, as in W s(z'[-1])"
+                )
             known.add(stream.name)
         if self.streams[-1].name != ABOVE:
             raise self._refused("does not end with the statement of z'")

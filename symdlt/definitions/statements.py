@@ -11,11 +11,12 @@ from itertools import chain, count
 from symdlt.algebra import Polynomial
 from symdlt.definitions.masks import MASKS
 from symdlt.definitions.short_form import NUMBER, constant_named, is_number
-from symdlt.definitions.streams import BELOW, NORMS, Factor
+from symdlt.definitions.streams import BELOW, NORMS, Factor, earlier_step
 from symdlt.errors import LayerError
 
 _TOKEN = re.compile(
-    rf"\s*(?:(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>{NUMBER})|(?P<mark>[()+-]))"
+    r"\s*(?:(?P<score>[^\W\dA-Z]\w*\.[^\W\dA-Z]\w*)|"
+    rf"(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>{NUMBER})|(?P<mark>[()+-]))"
 )
 _ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
 
@@ -44,8 +45,10 @@ class StatementReader:
         refused: Callable[[str], LayerError],
         make: Callable[[list[list[StatementProduct]], str | None], str],
         mask: Callable[[str, Fraction], str],
+        score: Callable[[str, str], str],
     ) -> None:
-        self.known, self.refused, self.make, self.mask = known, refused, make, mask
+        self.known, self.refused = known, refused
+        self.make, self.mask, self.score = make, mask, score
         self.tokens: list[str] = []
         place = 0
         while place < len(body.rstrip()):
@@ -100,8 +103,13 @@ class StatementReader:
         if is_number(word):
             return [StatementProduct(Fraction(word))]
         name = word.rstrip("'")
+        if "." in word:
+            return [_alone(self.score(*(self._known(part) for part in word.split("."))))]
+        field, steps = earlier_step(word)
+        if steps and not word[0].isupper():
+            return [_alone(f"{field}[-{steps}]")]
         if word in MASKS:
-            return [StatementProduct(Fraction(1), (), (Factor(self._masked(word)),))]
+            return [_alone(self._masked(word))]
         if self._next == "(" and not name[0].isupper():
             self._take()
             inside = [] if self._next in ("", ")") else self._sum()
@@ -112,13 +120,13 @@ class StatementReader:
             if name in NORMS:
                 if word != name:
                     raise self.refused(f"has {word} of a field, which reads the others too")
-                return [StatementProduct(Fraction(1), (), (Factor(self.make(inside, word)),))]
+                return [_alone(self.make(inside, word))]
             field = self.make(inside, None)
             return [
                 StatementProduct(Fraction(1), (), (Factor(field, name, len(word) - len(name)),))
             ]
         if word in self.known or word in _ALIASES:
-            return [StatementProduct(Fraction(1), (), (Factor(_ALIASES.get(word, word)),))]
+            return [_alone(self._known(word))]
         if word != name or ("[" in word and not word[0].isupper()):
             raise self.refused(f"has {word}, which is no field that was made before")
         return [StatementProduct(Fraction(1), (word,))]
@@ -134,6 +142,12 @@ class StatementReader:
         self._close()
         return self.mask(name, Fraction(rate))
 
+    def _known(self, word: str) -> str:
+        """The field of a name."""
+        if word not in self.known and word not in _ALIASES:
+            raise self._unknown(word)
+        return _ALIASES.get(word, word)
+
     def _unknown(self, word: str) -> LayerError:
         return self.refused(
             f"reads {word} before it is made. Fields that can be read here are "
@@ -144,6 +158,11 @@ class StatementReader:
         if self._next != ")":
             raise self.refused("has a bracket that is not closed")
         self._take()
+
+
+def _alone(field: str) -> StatementProduct:
+    """A field itself."""
+    return StatementProduct(Fraction(1), (), (Factor(field),))
 
 
 def field_of(summands: list[list[StatementProduct]]) -> str | None:

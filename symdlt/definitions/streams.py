@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from symdlt.algebra import ORTHOGONAL, Head, Polynomial
@@ -14,6 +16,12 @@ BELOW = "z"  # the field that a layer reads of the layer below
 ABOVE = "z'"  # the field that it makes
 RMS_NORM, LAYER_NORM = "rmsnorm", "layernorm"
 NORMS = (RMS_NORM, LAYER_NORM)
+# Of the scores of one position, over the positions that they are with, or those up to its own.
+SOFTMAX, CAUSAL_SOFTMAX = "softmax", "causal softmax"
+SOFTMAXES = (SOFTMAX, CAUSAL_SOFTMAX)
+HEADS = "heads"  # where widths are given by the names of fields, the number of heads
+
+_EARLIER = re.compile(r"(?P<field>[^\[]+)\[\s*-\s*(?P<steps>[1-9]\d*)\s*\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,6 +113,9 @@ class Stream:
         norm: of a field that is another one over its length: $z/\sqrt{\frac1n\sum_j z_j^2}$, or
             with the mean over the neurons taken away before.
         mask: of a field that is no function of others, but zero or one at random.
+        score: of a field at pairs of positions (p, r), the names of two others, q and k: the sum
+            of $q_p k_r$ over the neurons of a head, over the root of their number; of one with
+            itself over their number.
     """
 
     name: str
@@ -112,6 +123,50 @@ class Stream:
     drawn: tuple[Drawn, ...]
     norm: str | None = None
     mask: Mask | None = None
+    score: tuple[str, str] | None = None
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The names of all fields that it reads, at whatever step."""
+        functions = [each.function.fields for each in self.drawn if each.function]
+        kept = {factor.field for _, factor in self.kept}
+        return frozenset(kept.union(self.score or (), *functions))
+
+
+def earlier_step(name: str) -> tuple[str, int]:
+    """The field that a name is of, and how many steps before it is read.
+
+    >>> earlier_step("z'[-1]"), earlier_step("u")
+    (("z'", 1), ('u', 0))
+    """
+    match = _EARLIER.fullmatch(name)
+    return (match["field"].strip(), int(match["steps"])) if match else (name, 0)
+
+
+def is_recurrent(streams: Iterable[Stream]) -> bool:
+    """Whether fields are read at earlier steps, so that weights are used at several."""
+    return any(earlier_step(name)[1] for stream in streams for name in stream.read)
+
+
+def at_pairs(streams: Iterable[Stream]) -> frozenset[str]:
+    """The fields at pairs of positions: scores, and what keeps them."""
+    names: set[str] = set()
+    for stream in streams:
+        if stream.score or names & {factor.field for _, factor in stream.kept}:
+            names.add(stream.name)
+    return frozenset(names)
+
+
+def fields_together(streams: Iterable[Stream]) -> list[set[str]]:
+    """Which fields have the same neurons: those that are added, multiplied, or make one score."""
+    groups: list[set[str]] = []
+    for stream in streams:
+        groups.append({stream.name, *(earlier_step(one.field)[0] for _, one in stream.kept)})
+        groups.append({*(stream.score or (stream.name,))})
+        for drawn in stream.drawn:
+            read = drawn.function.fields if drawn.function else ()
+            groups.append({earlier_step(name)[0] for name in read})
+    return groups
 
 
 def functions_in(stream: Stream) -> tuple[str, ...]:

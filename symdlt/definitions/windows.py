@@ -15,7 +15,7 @@ Grid: TypeAlias = tuple[int, ...]  # how many positions along each axis; () with
 # Of each offset of a window, and each position that is made, the positions of a mean.
 Sources: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
 PADDINGS = ("circular", "zero", "valid")
-ALL, MEAN_OF_ALL = "all", "mean"
+ALL, MEAN_OF_ALL, CAUSAL = "all", "mean", "causal"
 LARGEST = 1000  # a bound: larger than windows that are used
 NOWHERE = -1  # the source of what is read beyond the edge: zero
 
@@ -35,6 +35,7 @@ class Window:
         pool: what is read are means over windows of so many positions along each axis.
         whole: ``all`` if every position of the grid is read with weights of its own (flattening),
             ``mean`` if their mean is, else nothing.
+        causal: whether attention reads each position and those before it alone.
     """
 
     kernel: Grid = ()
@@ -42,6 +43,7 @@ class Window:
     padding: str = "circular"
     pool: int = 1
     whole: str = ""
+    causal: bool = False
 
     @property
     def pools(self) -> bool:
@@ -56,7 +58,7 @@ class Window:
             LayerError: if it is no window.
 
         >>> Window.read("3x3, stride 2, zero")
-        Window(kernel=(3, 3), stride=2, padding='zero', pool=1, whole='')
+        Window(kernel=(3, 3), stride=2, padding='zero', pool=1, whole='', causal=False)
         """
         window = cls()
         for part in (part.strip() for part in text.split(",")):
@@ -67,6 +69,8 @@ class Window:
                 window = replace(window, padding=part)
             elif part in (ALL, MEAN_OF_ALL):
                 window = replace(window, whole=part)
+            elif part == CAUSAL:
+                window = replace(window, causal=True)
             elif option and option["name"] == "pool":
                 window = replace(window, pool=int(option["number"]))
             elif option:
@@ -78,10 +82,11 @@ class Window:
                     "[mean]; paddings are circular, zero and valid."
                 )
         sizes = (*window.kernel, window.stride, window.pool)
-        if not all(0 < size <= LARGEST for size in sizes) or (window.whole and "," in text):
+        alone = window.whole or window.causal
+        if not all(0 < size <= LARGEST for size in sizes) or (alone and "," in text):
             raise LayerError(
-                f"[{text}] is no window: sizes are from 1 to {LARGEST}, and all or mean stand "
-                "alone. It says which positions weights read. Write [3] or [all]."
+                f"[{text}] is no window: sizes are from 1 to {LARGEST}, and all, mean or causal "
+                "stand alone. It says which positions weights read. Write [3] or [all]."
             )
         return window
 
@@ -157,3 +162,49 @@ def _number(place: tuple[int, ...], grid: Grid) -> int:
     for at, length in zip(place, grid, strict=True):
         number = number * length + at
     return number
+
+
+def of_queries(count: int) -> Sources:
+    """Of each pair of positions (p, r), that of the query, p."""
+    return (tuple((p,) for p in range(count) for _ in range(count)),)
+
+
+def of_keys(count: int) -> Sources:
+    """Of each pair of positions (p, r), that of the key, r.
+
+    >>> of_queries(2), of_keys(2)
+    ((((0,), (0,), (1,), (1,)),), (((0,), (1,), (0,), (1,)),))
+    """
+    return (tuple((r,) for _ in range(count) for r in range(count)),)
+
+
+def over_keys(count: int, causal: bool) -> Sources:
+    """Of each position p all pairs (p, r), or those with r ≤ p.
+
+    >>> over_keys(2, False), over_keys(2, True)
+    ((((0, 1), (2, 3)),), (((0, -1), (2, 3)),))
+    """
+    rows = []
+    for p in range(count):
+        keys = p + 1 if causal else count
+        rows.append((*range(p * count, p * count + keys), *[NOWHERE] * (count - keys)))
+    return (tuple(rows),)
+
+
+def put_at(step: int, steps: int) -> Sources:
+    """What has no position, as that of one step among several.
+
+    >>> put_at(1, 3)
+    (((-1,), (0,), (-1,)),)
+    """
+    return (tuple((0 if place == step else NOWHERE,) for place in range(steps)),)
+
+
+def taken_at(step: int, sources: Sources) -> Sources:
+    """What a window reads for one of its outputs."""
+    return tuple((offset[step],) for offset in sources)
+
+
+def unmoved(count: int) -> Sources:
+    """Each position itself."""
+    return (tuple((place,) for place in range(count)),)

@@ -30,6 +30,7 @@ from symdlt.means.layer_means import ClosedMeans, KinkedMeans, LayerMeans, Smoot
 from symdlt.means.pairs import pair_means
 from symdlt.means.quadruples import asked_for, quadruple_means
 from symdlt.means.relu_quadruples import relu_quadruple_means
+from symdlt.means.softmax import softmax_means
 from symdlt.means.triangle import Indices, PairTables, Triangle, packed_tables, triangle
 from symdlt.means.two_planes import Planes, pairs_of, plane_means, plane_step, planes
 
@@ -77,6 +78,7 @@ __all__ = [
     "relu_quadruple_means",
     "rescaled_step",
     "seen_step",
+    "softmax_means",
     "trapezoid",
     "triangle",
 ]

@@ -12,16 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK, Network, canonical_name, functions_in, program_of
+from symdlt.definitions import BOOK, SOFTMAX, Network, Stack, functions_in, program_of
+from symdlt.definitions.names import canonical_name
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, require
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
-from symdlt.networks.numbers import TOLERANCE, real_numbers
+from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
-from symdlt.networks.streams import named_activation, without_corrections
+from symdlt.networks.streams import (
+    LEADING,
+    compared_tolerance,
+    named_activation,
+    without_corrections,
+    without_fluctuations,
+)
 from symdlt.tables import Tabular
 
 if TYPE_CHECKING:
@@ -73,13 +80,14 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
     def z_scores(self, name: str) -> Array:
         """How many standard errors theory and measurement are apart, for every entry.
 
-        The error of the theory counts as well: 1e-7 of the largest entry, and of the norm. Where
+        The error of the theory counts as well: 1e-7 of the largest entry, and of the norm; with
+        softmax 1e-4. Where
         theory is exactly zero, rounding of what was measured is not taken for a deviation.
         """
         from symdlt.sampling import Measurement
 
         theory, name = look_up(self.theory, name), canonical_name(name)
-        floor = TOLERANCE * (np.abs(theory).max() + self.norms.get(name, 0.0))
+        floor = compared_tolerance(self.mlp) * (np.abs(theory).max() + self.norms.get(name, 0.0))
         measured = Measurement(
             self.measured[name], np.hypot(self.errors[name], floor), self.networks
         )
@@ -145,8 +153,9 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
                 f"{1 / least**2:.1g} a deviation remains."
             )
         elif least:
+            next_order = "" if without_fluctuations(self.mlp) else ", for G and H of next order"
             remarks.append(
-                "The theory is that of leading order, for G and H of next order: deviations of "
+                f"The theory is that of leading order{next_order}: deviations of "
                 f"relative order 1/n = {1 / least:.1g} are to be expected."
             )
         return remarks
@@ -226,6 +235,8 @@ def _compared(mlp: Network, asked: tuple[str, ...]) -> tuple[tuple[str, ...], tu
     """The tensors that can be compared, and those of "all" that are left out."""
     reason = without_corrections(mlp) if asked == TENSORS else ""
     known = [name for name in asked if not reason or "." not in name]
+    if asked == TENSORS and without_fluctuations(mlp):
+        known = [name for name in known if name in LEADING]
     names = tuple(name for name in known if _measurable(mlp, name))
     left_out = tuple(name for name in asked if name not in names)
     if left_out and asked != TENSORS:
@@ -313,7 +324,7 @@ def _measurable(mlp: Network, name: str) -> bool:
     """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
     degrees = BOOK[name.partition(".")[0]].forest.degrees
     names = {n for layer in mlp.layers for s in layer.streams for n in functions_in(s)} | {"s"}
-    given = [named_activation(mlp, function) for function in names]
+    given = [named_activation(mlp, function) for function in names - {SOFTMAX}]
     kinked = [one for one in given if isinstance(one, Activation)]
     orders = [kink.order for one in kinked for kink in one.kinks(len(BOOK))]
     return max(degrees) <= min(orders, default=len(BOOK)) and not is_infinite(mlp, name)
@@ -337,10 +348,12 @@ def _theory(
     mlp: Network, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """The tensors, and their norms."""
-    corrected = () if doubled or mlp.depth == 1 else ("G", "H")
+    leading = doubled or mlp.depth == 1 or without_fluctuations(mlp)
+    corrected = () if leading else ("G", "H")
     needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
     needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
-    result = propagate(mlp, data, needed, progress=progress, tolerance=TOLERANCE)
+    tolerance = compared_tolerance(mlp)
+    result = propagate(mlp, data, needed, progress=progress, tolerance=tolerance)
     theory = {
         name: (result.finite_width(name) if name in corrected else result[name])[-1]
         for name in names
@@ -370,5 +383,12 @@ def _sampled_network(mlp: Network, size: int) -> Network:
     """
     widths = [size * width for width in mlp.widths]
     inner = {name: [size * width for width in many] for name, many in mlp.inner}
+    stacks = [(n, layer) for n, layer in enumerate(mlp.layers, 1) if isinstance(layer, Stack)]
+    for number, layer in stacks:
+        for query, _ in (stream.score for stream in layer.streams if stream.score):
+            # Heads grow in number, and each of them in its neurons.
+            name = next(site[0] for site in layer.sites if query in site)
+            inner.setdefault(name, [*widths, size * mlp.n_L])
+            inner[name][number - 1] = size**2 * mlp.width_of(name, number)
     grown = size * mlp.n_L if mlp.depth > 1 and mlp.keeps(mlp.depth) else mlp.n_L
     return mlp.resized(widths=widths, n_L=max(2, grown), inner=inner)

@@ -65,8 +65,8 @@ def propagate(
             lists are enough for G, H and their corrections, which use the first two.
         executor: where the work is done; any executor of `concurrent.futures`, or one like it.
             The result is the same.
-        tolerance: of means over four samples, relative to the product of their norms; from
-            1e-12 to 0.01.
+        tolerance: of means over four samples, relative to the product of their norms, and of means
+            of softmax; from 1e-12 to 0.01.
         progress: True or False, or None to show it on a terminal only.
 
     Raises:

@@ -18,7 +18,7 @@ from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first
 from symdlt.networks.site_functions import Vertex
 from symdlt.networks.site_kernels import SiteKernels
 from symdlt.networks.site_means import ONE, ZERO, Array
-from symdlt.networks.streams import check_streams, site_means
+from symdlt.networks.streams import check_streams, site_means, without_fluctuations
 
 # Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
 LOWEST, HIGHEST, STEP = 1e-12, 1e12, 2.0
@@ -193,6 +193,11 @@ class _LayerResponse:
         below = f"z' = {weights[0]} z"
         self.network = Network(activation, [1], values, [below, definition], n_0=1)
         check_streams(self.network, ["G"])
+        if reason := without_fluctuations(self.network):
+            raise LayerError(
+                f"The layer {definition} has kernels of pairs of positions: {reason}. The kernel "
+                "of one input is one number here. Ask `propagate` for G and H at every layer."
+            )
         masks = [stream.mask for stream in definition.streams if stream.mask]
         if not all(mask.shared for mask in masks):
             raise LayerError(

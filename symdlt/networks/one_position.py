@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.definitions import Function, Network, Program, ProgramBranch, ProgramField
+from symdlt.definitions import Function, Network, Program, ProgramField
+from symdlt.definitions.windows import Sources
 from symdlt.networks.numbers import check_memory
 from symdlt.networks.positions import offsets_of
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
@@ -32,6 +33,8 @@ def stays_at_one_position(program: Program) -> bool:
         for field in program.fields
         for branch in field.branches
     )
+    if program.moves_positions:
+        return False
     return bool(program.grid) and not pooled and all(d == {0} for d in offsets_of(program))
 
 
@@ -87,17 +90,16 @@ class _PositionKernels(SiteKernels):
     def _scale(self, field: ProgramField, variances: Array) -> Array:
         return scale_of(field, variances)
 
-    def _read(self, branch: ProgramBranch, covariance: Array) -> Array:
-        if branch.sources is None:
+    def _moved(self, covariance: Array, rows: Sources | None, columns: Sources | None) -> Array:
+        if rows is None:
             return covariance
         outside = np.pad(covariance, ((0, 1), (0, 0), (0, 0)))  # NOWHERE is the last, and zero
-        rows = np.array(branch.sources)[:, :, 0]
-        mean: Array = sum(outside[row] for row in rows) / len(rows)
+        mean: Array = sum(outside[row] for row in np.array(rows)[:, :, 0]) / len(rows)
         return mean
 
-    def _averaged(self, function: Function) -> tuple[Array, Array]:
+    def _averaged(self, function: Function, other: Function) -> tuple[Array, Array]:
         u, v = Vertex(0), Vertex(1)
-        both = product_of(at_vertex(function, u), at_vertex(function, v))
+        both = product_of(at_vertex(function, u), at_vertex(other, v))
         moved = with_edges(both, [(0, 1)])
         fields = {of for _, factors in function for of, _, _ in factors}
         averages = self._filled(min(fields), 0), self._filled(min(fields), 0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.definitions import INPUT, Grid, Program, ProgramBranch
-from symdlt.definitions.windows import NOWHERE, Sources
+from symdlt.definitions.windows import NOWHERE, Sources, unmoved
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -94,14 +94,27 @@ def _below(branch: ProgramBranch, above: Grid, below: Grid, offsets: set[int]) -
     }
 
 
-def read_covariance(sources: Sources, covariance: Array, samples: int) -> Array:
-    """The mean over the offsets of a window of what it makes of a covariance at all positions."""
-    count = len(covariance) // samples
-    outside = np.pad(covariance.reshape(samples, count, samples, count), ((0, 0), (0, 1)) * 2)
+def read_covariance(
+    rows: Sources | None, covariance: Array, samples: int, columns: Sources | None
+) -> Array:
+    """The mean over the offsets of a window of what it makes of a covariance at all positions.
+
+    Args:
+        rows: what is read at the rows; None for each position itself.
+        covariance: a row for each position of each sample.
+        samples: how many there are.
+        columns: the same of the columns, of a window of as many offsets.
+    """
+    sizes = [len(axis) // samples for axis in (covariance, covariance.T)]
+    left, right = (
+        np.array(unmoved(size) if sources is None else sources)
+        for sources, size in zip((rows, columns), sizes, strict=True)
+    )
+    # NOWHERE is the last position, which is zero.
+    outside = np.pad(covariance.reshape(samples, sizes[0], samples, sizes[1]), ((0, 0), (0, 1)) * 2)
     total = 0.0
-    for rows in np.array(sources):  # NOWHERE is the last position, which is zero
-        half = outside[:, rows].mean(axis=2)
-        total = total + half[:, :, :, rows].mean(axis=4)
-    made = samples * len(sources[0])
-    mean: Array = np.reshape(total / len(sources), (made, made))
+    for one, other in zip(left, right, strict=True):
+        total = total + outside[:, one].mean(axis=2)[:, :, :, other].mean(axis=4)
+    shape = samples * left.shape[1], samples * right.shape[1]
+    mean: Array = np.reshape(total / len(left), shape)
     return mean

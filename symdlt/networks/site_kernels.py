@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from symdlt.definitions import INPUT, Function, Program, ProgramBranch, ProgramField
+from symdlt.definitions import (
+    INPUT,
+    NUMBER,
+    ROOT,
+    SOFTMAXES,
+    Function,
+    Program,
+    ProgramBranch,
+    ProgramField,
+)
+from symdlt.definitions.windows import Sources
 from symdlt.errors import KernelError, LayerError
 from symdlt.networks.positions import read_covariance
 from symdlt.networks.reasons import BIASES, KEPT, KernelOf
+from symdlt.networks.scores import check_centred, level_averages, levels_of, softmax_averages
 from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
 from symdlt.networks.site_means import LEGS, SIDES, Array, SiteMeans
 
+Part: TypeAlias = tuple[Any, Array, KernelOf]  # a factor, what it multiplies, and why
 SHORTEST, LONGEST = 1e-100, 1e100  # variances whose squares and cubes are doubles
 
 
@@ -40,38 +53,55 @@ class SiteKernels:
         self.scales: dict[int, Array] = {}  # what a normalised field is multiplied with
         # Of a field and its branch what the weights make of the kernel, and of the NTK of others.
         self.drawn: dict[tuple[int, int], tuple[Array, Array]] = {}
+        self.levels: dict[int, Array] = {}  # of fields that do not fluctuate
+        # Of a field and an earlier one the part of both that tensors make which they share.
+        self.common: dict[tuple[int, int], tuple[Array, Array]] = {}
 
     def add(self, field: int) -> None:
         """The kernel and the NTK of a field with all earlier ones at its neurons."""
-        fields, means = self.program.fields, self.means
-        one, kept = fields[field], self.kept[field]
+        means, one = self.means, self.program.fields[field]
         if one.norm:
-            ((_, below),) = kept
+            ((_, below),) = self.kept[field]
             variances = np.diagonal(means.kernel(below, below), axis1=-2, axis2=-1)
             self.scales[field] = self._scale(one, variances)
-            kept = [(self.scales[field][..., None], below)]
+        kept = self._kept_parts(field)
+        self._add_level(field)
+        kernel = [
+            (bias.variance, self._filled(field, 1), KernelOf(field, BIASES, False))
+            for bias in one.biases
+        ]
+        ntk = [
+            (bias.rate, self._filled(field, 1), KernelOf(field, BIASES, True, True))
+            for bias in one.biases
+        ]
         earlier = range(self.first_asked(field), field)
-        for g in (g for g in earlier if fields[g].site == one.site and kept):
-            passed = [(c, means.kernel(k, g), KernelOf(field, KEPT, False)) for c, k in kept]
-            moved = [(c, means.ntk(k, g), KernelOf(field, KEPT, True)) for c, k in kept]
-            means.kernels[field, g] = self._total(field, passed)
-            means.ntks[field, g] = self._total(field, moved)
-        ones = self._filled(field, 1)
-        kernel = [(bias.variance, ones, KernelOf(field, BIASES, False)) for bias in one.biases]
-        ntk = [(bias.rate, ones, KernelOf(field, BIASES, True, True)) for bias in one.biases]
-        for c, k in kept:
-            for d, m in kept:
+        for g in (g for g in earlier if self.program.fields[g].site == one.site):
+            passed, moved = self._common(field, g)
+            for c, k, at in kept:
+                joint, edge = (self._moved(m(k, g), at, None) for m in (means.kernel, means.ntk))
+                passed.append((c, joint, KernelOf(field, KEPT, False)))
+                moved.append((c, edge, KernelOf(field, KEPT, True)))
+            if passed:
+                start = np.zeros(passed[0][1].shape, dtype=self.overlap.dtype)
+                means.kernels[field, g] = self._total(start, passed)
+                means.ntks[field, g] = self._total(start, moved)
+        for c, k, at in kept:
+            for d, m, there in kept:
                 both = c * _turned(d)
-                kernel.append((both, means.kernel(k, m), KernelOf(field, KEPT, False)))
-                ntk.append((both, means.ntk(k, m), KernelOf(field, KEPT, True)))
+                joint, edge = (self._moved(m_(k, m), at, there) for m_ in (means.kernel, means.ntk))
+                kernel.append((both, joint, KernelOf(field, KEPT, False)))
+                ntk.append((both, edge, KernelOf(field, KEPT, True)))
+            for parts, known in zip((kernel, ntk), self.common.get((field, k), ()), strict=False):
+                joint = c * self._moved(_turned(known), at, None)
+                parts.append((1.0, joint + _turned(joint), KernelOf(field, KEPT, False)))
         for number, branch in enumerate(one.branches):
-            average, change = (self._read(branch, each) for each in self._leading(branch))
+            average, change = self._leading(branch, branch)
             self.drawn[field, number] = branch.variance * average, branch.variance * change
             kernel.append((branch.variance, average, KernelOf(field, number, False)))
             ntk.append((branch.rate, average, KernelOf(field, number, True, True)))
             ntk.append((branch.variance, change, KernelOf(field, number, True)))
-        means.kernels[field, field] = self.evened(self._total(field, kernel))
-        means.ntks[field, field] = self.evened(self._total(field, ntk))
+        means.kernels[field, field] = self.evened(self._total(self._filled(field, 0), kernel))
+        means.ntks[field, field] = self.evened(self._total(self._filled(field, 0), ntk))
 
     def add_finite(self, field: int) -> None:
         """The same in numbers.
@@ -85,9 +115,9 @@ class SiteKernels:
                 layer = bisect_left(self.program.tops, field) + 1
                 raise overflow(name, layer, len(self.program.tops))
 
-    def _total(self, field: int, parts: list[tuple[Any, Array, KernelOf]]) -> Array:
+    def _total(self, start: Array, parts: list[Part]) -> Array:
         """The sum of all parts of a kernel or an NTK."""
-        return sum((self.told(*part) for part in parts), self._filled(field, 0))
+        return sum((self.told(*part) for part in parts), start)
 
     def told(self, factor: Any, covariance: Array, reason: KernelOf) -> Array:
         """A part of a kernel or an NTK, and why it is there; numbers have no use for that."""
@@ -111,28 +141,86 @@ class SiteKernels:
         count //= prod(self.program.grid)
         return np.full((count, count), number, dtype=self.overlap.dtype)
 
-    def _read(self, branch: ProgramBranch, covariance: Array) -> Array:
-        """What the window of a branch makes of a covariance."""
-        if branch.sources is None:
+    def _add_level(self, field: int) -> None:
+        """The value of a field that does not fluctuate: scores over the number of neurons."""
+        for branch in self.program.fields[field].branches:
+            if branch.fixed == NUMBER:
+                ((_, ((queries, _, _), (keys, _, _))),) = branch.function
+                self.levels[field] = np.diagonal(self.means.kernel(queries, keys))
+        levels = [c * self.levels[k] for c, k in self.kept[field] if k in self.levels]
+        if levels:
+            self.levels[field] = sum(levels[1:], levels[0])
+
+    def _kept_parts(self, field: int) -> list[tuple[Any, int, Sources | None]]:
+        """What a field keeps: factors, fields, and the positions at which they are read."""
+        one, kept = self.program.fields[field], self.kept[field]
+        if one.norm:
+            kept = [(self.scales[field][..., None], below) for _, below in kept]
+        places: tuple[Sources | None, ...] = one.places or (None,) * len(kept)
+        return [(factor, below, at) for (factor, below), at in zip(kept, places, strict=True)]
+
+    def _common(self, field: int, other: int) -> tuple[list[Part], list[Part]]:
+        """What is drawn for a field, with an earlier one: by tensors that both have.
+
+        The earlier one has them itself, or in what it keeps.
+        """
+        kernel: list[Part] = []
+        ntk: list[Part] = []
+        one, there = self.program.fields[field], self.program.fields[other]
+        for bias, same in product(one.biases, there.biases):
+            if bias.shared is not None and bias.shared == same.shared:
+                ones = np.ones([len(self._filled(end, 0)) for end in (field, other)])
+                kernel.append((bias.variance, ones, KernelOf(field, BIASES, False)))
+                ntk.append((bias.rate, ones, KernelOf(field, BIASES, True, True)))
+        for (number, branch), same in product(enumerate(one.branches), there.branches):
+            if branch.shared is not None and branch.shared == same.shared:
+                average, change = self._leading(branch, same)
+                kernel.append((branch.variance, average, KernelOf(field, number, False)))
+                ntk.append((branch.rate, average, KernelOf(field, number, True, True)))
+                ntk.append((branch.variance, change, KernelOf(field, number, True)))
+        for factor, below, at in self._kept_parts(other):
+            for parts, known in zip(
+                (kernel, ntk), self.common.get((field, below), ()), strict=False
+            ):
+                joint = self._moved(known, None, at)
+                parts.append((_turned(factor), joint, KernelOf(field, KEPT, False)))
+        if kernel:
+            start = np.zeros(kernel[0][1].shape)
+            self.common[field, other] = self._total(start, kernel), self._total(start, ntk)
+        return kernel, ntk
+
+    def _moved(self, covariance: Array, rows: Sources | None, columns: Sources | None) -> Array:
+        """A covariance at the positions where its fields are read."""
+        if rows is None and columns is None:
             return covariance
-        return read_covariance(branch.sources, covariance, self.means.samples)
+        return read_covariance(rows, covariance, self.means.samples, columns)
 
     def _scale(self, field: ProgramField, variances: Array) -> Array:
         """What a normalised field is multiplied with."""
         samples = variances.reshape(self.means.samples, -1).T
         return scale_of(field, samples).T.ravel()
 
-    def _leading(self, branch: ProgramBranch) -> tuple[Array, Array]:
-        """⟨φφ⟩, and what the NTK of the fields that are read adds."""
+    def _leading(self, branch: ProgramBranch, other: ProgramBranch) -> tuple[Array, Array]:
+        """⟨φφ⟩ of two branches with the same weights, and what the NTK of what they read adds."""
+        if branch.fixed == ROOT:
+            check_centred(self.means, self.program, branch.function)
+        if levels := levels_of(self.levels, branch.function):
+            return level_averages(self.means, levels, branch, self._averaged)
+        if any(name in SOFTMAXES for _, factors in branch.function for _, name, _ in factors):
+            return softmax_averages(self.means, branch.function, self._averaged)
         if branch.site == INPUT:
-            number = sum(number for number, _ in branch.function)
-            return number**2 * self.overlap, np.zeros_like(self.overlap)
-        return self._averaged(branch.function)
+            squares = [sum(number for number, _ in one.function) for one in (branch, other)]
+            average = prod(squares) * self.overlap
+            change = np.zeros_like(self.overlap)
+        else:
+            average, change = self._averaged(branch.function, other.function)
+        at, there = branch.sources, other.sources
+        return self._moved(average, at, there), self._moved(change, at, there)
 
-    def _averaged(self, function: Function) -> tuple[Array, Array]:
-        """The mean of a function at two samples, for all pairs of positions, and with an edge."""
+    def _averaged(self, function: Function, other: Function) -> tuple[Array, Array]:
+        """The mean of functions at two samples, for all pairs of positions, and with an edge."""
         u, v = Vertex(0, 0), Vertex(1, 1)
-        both = product_of(at_vertex(function, u), at_vertex(function, v))
+        both = product_of(at_vertex(function, u), at_vertex(other, v))
         moved = with_edges(both, [(0, 1)])
         self.means.planning = True
         self.means.mean(both), self.means.mean(moved)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from symdlt.definitions import MASK, Grid, Mask
 from symdlt.errors import LayerError
 from symdlt.means import Function, LayerMeans, SmoothMeans
+from symdlt.networks.numbers import TOLERANCE
 from symdlt.networks.positions import sums
 from symdlt.networks.reasons import EdgeBelow, FieldMeets, Reason
 from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
@@ -67,8 +68,9 @@ class SiteMeans:
         functions: Callable[[str, int], Sequence[Function]],
         grids: Sequence[Grid],
         masks: Mapping[int, Mask] | None = None,
+        tolerance: float = TOLERANCE,
     ) -> None:
-        self.samples = samples
+        self.samples, self.tolerance = samples, tolerance
         self.grids = grids
         self.masks = masks or {}
         self.means = means

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.checks import Function
-from symdlt.definitions import BOOK, Network, Program, functions_in, program_of
+from symdlt.definitions import (
+    BOOK,
+    SOFTMAX,
+    Network,
+    Program,
+    functions_in,
+    is_recurrent,
+    program_of,
+)
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.corrections import Corrections
@@ -23,7 +31,7 @@ from symdlt.networks.layer_means import (
     means_of,
     orders_of,
 )
-from symdlt.networks.numbers import check_memory
+from symdlt.networks.numbers import TOLERANCE, check_memory
 from symdlt.networks.positions import offsets_of
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
 from symdlt.networks.site_kernels import SiteKernels
@@ -33,6 +41,9 @@ from symdlt.progress import track
 Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
+LEADING = ("G", "H")
+# Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
+SOFTMAX_TOLERANCE = 1e-4
 
 
 def check_streams(network: Network, names: Sequence[str]) -> None:
@@ -50,6 +61,12 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"definition of {' '.join(learning)}. Give them in `values`; only G and V can be "
             "had without."
         )
+    beyond = [name for name in names if name not in LEADING]
+    if beyond and (reason := without_fluctuations(network)):
+        raise LayerError(
+            f"{' '.join(beyond)} cannot be had: {reason}. They were asked of "
+            f"{network!r}. Ask for G and H, which are known at infinite width."
+        )
     streams = [stream for layer in network.layers for stream in layer.streams]
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
@@ -57,7 +74,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{' '.join(later)} cannot be had: {reason}. Fourth cumulants of weights enter them. "
             f"They were asked of {network!r}. Make the weights Gaussian, or ask for leading orders."
         )
-    for function in sorted({function for stream in streams for function in functions_in(stream)}):
+    functions = {function for stream in streams for function in functions_in(stream)}
+    for function in sorted(functions - {SOFTMAX}):
         _check_kinks(named_activation(network, function), names)
     for number, layer in enumerate(network.layers, 1):
         *_, outputs = layer.streams
@@ -72,6 +90,30 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                     "Make it Gaussian; weights that are summed over many neurons, and biases of "
                     "the outputs, may have any symmetric law."
                 )
+
+
+def without_fluctuations(network: Network) -> str:
+    """Why of a network G and H alone are known; empty if more is."""
+    for number, layer in enumerate(network.layers, 1):
+        if any(stream.score for stream in layer.streams):
+            return (
+                f"in layer {number} the sums over the neurons of a head, of which the theory of "
+                "order 1/n is not known, make scores"
+            )
+        if is_recurrent(layer.streams):
+            return (
+                f"the weights of layer {number} are used at several steps, and forward equations "
+                "of order 1/n draw them afresh"
+            )
+    return ""
+
+
+def compared_tolerance(network: Network) -> float:
+    """How well means are to be known that sampled networks are compared with."""
+    read = {
+        name for one in network.layers for stream in one.streams for name in functions_in(stream)
+    }
+    return SOFTMAX_TOLERANCE if SOFTMAX in read else TOLERANCE
 
 
 def without_corrections(network: Network) -> str:
@@ -183,7 +225,7 @@ def site_means(
 
     grids = [field.grid if positions else () for field in program.fields]
     masks = {place: field.mask for place, field in enumerate(program.fields) if field.mask}
-    return SiteMeans(samples, means, chain, grids, masks)
+    return SiteMeans(samples, means, chain, grids, masks, tolerance)
 
 
 def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:

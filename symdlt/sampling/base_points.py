@@ -1,6 +1,7 @@
 """Given networks at given inputs: the values of all fields, from the first layer to the last."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -8,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Function
-from symdlt.definitions import INPUT, MASK, Program, ProgramBranch, ProgramField
+from symdlt.definitions import INPUT, MASK, NUMBER, SOFTMAXES, Program, ProgramBranch, ProgramField
+from symdlt.definitions.windows import Sources
+from symdlt.errors import SamplingError
 from symdlt.sampling.differentiation import BasePoint, SampledBranch
 from symdlt.sampling.ensemble import NetworkParameters
 from symdlt.sampling.labelled import (
@@ -20,6 +23,7 @@ from symdlt.sampling.labelled import (
     apply_matrices,
 )
 from symdlt.sampling.normalisation import normalised
+from symdlt.sampling.softmax import softmax
 
 Array = npt.NDArray[Any]
 
@@ -29,18 +33,57 @@ def _sampled_fields(
 ) -> tuple[tuple[SampledBranch, ...], ...]:
     """The fields of given networks."""
     weights, biases = iter(parameters.weights), iter(parameters.biases)
+    shared: dict[tuple[int, str], Array] = {}
     fields = []
     for one in program.fields:
-        row = [SampledBranch(one.kept, 0.0, None, None, one.norm)] if one.kept else []
+        row = list(_kept(program, one))
+        for branch in one.branches:
+            if branch.fixed:
+                summed = _sum_of_heads(branch, one.heads)
+                row.append(SampledBranch(branch.function, 0.0, summed, None))
         for branch in one.drawn:
-            matrices = None if branch.site is None else next(weights)
-            vectors = next(biases) if branch.site is None else None
-            window = _window(program, one, branch)
+            if branch.shared in shared:
+                drawn = shared[branch.shared]
+            else:
+                drawn = next(biases if branch.site is None else weights)
+            if branch.shared is not None:
+                shared[branch.shared] = drawn
+            matrices, vectors = (None, drawn) if branch.site is None else (drawn, None)
+            window, name = _window(program, one, branch), branch.shared
             row.append(
-                SampledBranch(branch.function, branch.entry_rate, matrices, vectors, window=window)
+                SampledBranch(
+                    branch.function, branch.entry_rate, matrices, vectors, None, window, name
+                )
             )
         fields.append(tuple(row))
     return tuple(fields)
+
+
+def _kept(program: Program, field: ProgramField) -> Iterator[SampledBranch]:
+    """What stays on the neurons of a field, apart if it is read at other positions."""
+    if field.kept and not field.places:
+        yield SampledBranch(field.kept, 0.0, None, None, field.norm)
+    for term, sources in zip(field.kept, field.places, strict=False):
+        window = _window_read(program, field, term[1][0][0], sources)
+        yield SampledBranch((term,), 0.0, None, None, window=window)
+
+
+def _sum_of_heads(branch: ProgramBranch, heads: int) -> Array:
+    """The matrix of the sums over the neurons of each head, over their number or its root.
+
+    Raises:
+        SamplingError: if the widths are no multiples of the number of heads.
+    """
+    above, below = branch.shape
+    if not heads or above % heads or below % heads:
+        raise SamplingError(
+            f"Queries have {below} neurons, and values {above}. They do not make "
+            f"{heads or 'an unknown number of'} heads, each with as many. Give their number and "
+            "widths that fit, as in inner={'heads': 4, 'q': 32}."
+        )
+    size = below // heads
+    blocks = np.kron(np.eye(heads), np.ones((above // heads, size)))
+    return blocks[None] / (size if branch.fixed == NUMBER else math.sqrt(size))
 
 
 def _window(program: Program, field: ProgramField, branch: ProgramBranch) -> WindowRead | None:
@@ -48,9 +91,13 @@ def _window(program: Program, field: ProgramField, branch: ProgramBranch) -> Win
     if branch.sources is None:
         return None
     ((_, ((read, _, _), *_)), *_) = branch.function
+    return _window_read(program, field, read, branch.sources)
+
+
+def _window_read(program: Program, field: ProgramField, read: int, sources: Sources) -> WindowRead:
     grids = (program.grid if read == INPUT else program.fields[read].grid), field.grid
     below, above = (prod(grid) if grid else 0 for grid in grids)
-    return WindowRead(np.array(branch.sources), below, above)
+    return WindowRead(np.array(sources), below, above)
 
 
 def base_point(
@@ -77,7 +124,7 @@ def base_point(
             total = total + _value(one, inputs, values, derivatives, len(labels))
         values.append(Labelled(total, labels))
         read = sorted({name for of, name, _ in program.factors if of == place and name})
-        read = [name for name in read if name != MASK]
+        read = [name for name in read if name not in (MASK, *SOFTMAXES)]
         chains = {name: activations[name][: order + 1] for name in read}
         derivatives.append(
             {
@@ -108,14 +155,16 @@ def _value(
         term: Array = np.full((), number)
         for of, name, order in factors:
             at = inputs if of == INPUT else values[of]
-            plain = name is None or name == MASK
+            if name in SOFTMAXES:
+                at = softmax({0: at}, name, 0)[0]
+            plain = name in (None, MASK, *SOFTMAXES)
             term = term * (at if plain else derivatives[of][str(name)][order]).values
         read = read + term
     signal = Labelled(read, (SAMPLE, POSITION)[: read.ndim - 2])
     if branch.norm:
         return normalised(branch.norm, {0: signal}, 0)[0].values
-    if branch.weights is None:
-        return read
     if branch.window is not None:
         signal = branch.window.read(signal)
+    if branch.weights is None:
+        return signal.values
     return apply_matrices(branch.weights, signal).values

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from symdlt.definitions import INPUT, MASK, Function
+from symdlt.definitions import INPUT, MASK, SOFTMAXES, Function
 from symdlt.sampling.labelled import (
     Labelled,
     WindowRead,
@@ -36,6 +36,7 @@ from symdlt.sampling.polynomials import (
     scaled,
     store,
 )
+from symdlt.sampling.softmax import pull_through_softmax, softmax
 
 Array = npt.NDArray[Any]
 FactorKey: TypeAlias = tuple[int, str | None, int]
@@ -53,7 +54,8 @@ class SampledBranch:
         weights: matrices, one a network, or None.
         biases: vectors, one a network, or None; without both it stays on its neuron.
         norm: how what stays is normalised over the neurons, if it is.
-        window: the positions that weights read, if they are several.
+        window: the positions that are read, if they are several or others.
+        shared: the name of a tensor that several branches have, if they do.
     """
 
     function: Function
@@ -62,6 +64,7 @@ class SampledBranch:
     biases: Array | None
     norm: str | None = None
     window: WindowRead | None = None
+    shared: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +77,10 @@ class BranchVector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParameterVector:
-    """A vector in parameter space, for each field one entry a branch."""
+    """A vector in parameter space, for each field one entry a branch.
+
+    That of a tensor which several branches share is at the first of them.
+    """
 
     fields: tuple[tuple[BranchVector, ...], ...]
 
@@ -91,6 +97,25 @@ class BasePoint:
     values: tuple[Labelled, ...]
     derivatives: tuple[Mapping[str, tuple[Labelled, ...]], ...]
     outputs: Labelled
+
+    def first(self, place: int, number: int) -> tuple[int, int]:
+        """The first branch, by its field and its number, that has the tensor of a branch."""
+        name = self.fields[place][number].shared
+        if name is None:
+            return place, number
+        return next(
+            (field, at)
+            for field, branches in enumerate(self.fields)
+            for at, one in enumerate(branches)
+            if one.shared == name
+        )
+
+    def parts(
+        self, directions: Sequence[ParameterVector], place: int, number: int
+    ) -> list[BranchVector]:
+        """The parts of vectors that move the tensor of a branch."""
+        field, at = self.first(place, number)
+        return [direction.fields[field][at] for direction in directions]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +134,8 @@ class _Moved:
             return {0: self.base.inputs}
         if name is None or name == MASK:
             return self.values[of]
+        if name in SOFTMAXES and key not in self.composed:
+            self.composed[key] = softmax(self.values[of], name, self.top)
         if key not in self.composed:
             chain = self.base.derivatives[of][name][order:]
             self.composed[key] = compose(chain, self.values[of], self.top)
@@ -139,15 +166,21 @@ def differentiate(base: BasePoint, directions: Directions) -> ParameterVector:
     moved, signals = _propagate(base, directions)
     errors: list[Polynomial] = [{} for _ in base.fields]
     errors[-1] = {0: base.outputs}
-    gradients = []
+    gradients = [[BranchVector() for _ in branches] for branches in base.fields]
     for place in reversed(range(len(base.fields))):
-        branches, error = base.fields[place], errors[place]
-        vectors = zip(branches, signals[place], strict=True)
-        gradients.append(tuple(_gradient(one, read, error, top) for one, read in vectors))
-        for number, branch in enumerate(branches):
-            parts = [direction.fields[place][number] for direction in directions]
-            _pull_back(moved, branch, parts, error, errors)
-    return ParameterVector(tuple(reversed(gradients)))
+        error = errors[place]
+        for number, branch in enumerate(base.fields[place]):
+            field, at = base.first(place, number)
+            own = _gradient(branch, signals[place][number], error, top)
+            gradients[field][at] = _sum_of(own, gradients[field][at])
+            _pull_back(moved, branch, base.parts(directions, place, number), error, errors)
+    return ParameterVector(tuple(map(tuple, gradients)))
+
+
+def _sum_of(one: BranchVector, other: BranchVector) -> BranchVector:
+    """What two uses of a tensor contribute together."""
+    biases = [each.bias for each in (one, other) if each.bias is not None]
+    return BranchVector(one.outer + other.outer, add_all(biases))
 
 
 def _gradient(
@@ -238,7 +271,7 @@ def _propagate(base: BasePoint, directions: Directions) -> tuple[_Moved, list[li
         for mask in range(1, moved.top + 1) if norm is None else ():
             terms: list[Labelled] = []
             for number, branch in enumerate(branches):
-                parts = [direction.fields[place][number] for direction in directions]
+                parts = base.parts(directions, place, number)
                 terms += _push_forward(branch, parts, read[number], mask)
             store(value, mask, terms)
         signals.append(read)
@@ -283,9 +316,11 @@ def _pull_back(
             if of == INPUT or name == MASK:
                 continue
             term = {mask: scaled(number, one) for mask, one in through.items()}
-            slopes = [] if name is None else [(of, name, order + 1)]
+            slopes = [] if name in (None, *SOFTMAXES) else [(of, name, order + 1)]
             for key in (*slopes, *factors[:place], *factors[place + 1 :]):
                 term = multiply_polynomials(term, moved.factor(key), moved.top)
+            if name in SOFTMAXES:
+                term = pull_through_softmax(moved.factor((of, name, order)), term, moved.top)
             errors[of] = add_polynomials([errors[of], term]) if errors[of] else term
 
 

@@ -120,9 +120,15 @@ class NetworkParameters(EqualByFields):
 
 
 def random_branches(network: Network) -> Iterator[ProgramBranch]:
-    """The branches that are drawn, field by field; weights come before biases."""
-    for field in program_of(network, learning=False).fields:
-        yield from field.drawn
+    """The branches that are drawn, field by field; weights come before biases.
+
+    Of those that have one tensor together only the first is.
+    """
+    known: set[tuple[int, str] | None] = {None}
+    for branch in (one for field in program_of(network, False).fields for one in field.drawn):
+        if branch.shared is None or branch.shared not in known:
+            yield branch
+        known.add(branch.shared)
 
 
 def count_parameters(network: Network) -> int:

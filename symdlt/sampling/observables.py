@@ -263,6 +263,10 @@ def largest_array(ensemble: Network, samples: int, trees: Sequence[Tree]) -> int
     widest = max(ensemble.sizes)
     entries = positions * widest * labels ** max(vertices - 1, 1)
     size: int = max(entries, labels**vertices, widest**2)
+    program = program_of(ensemble, learning=False)
+    if program.moves_positions:
+        joined = max(field.width * prod(field.grid) for field in program.fields)
+        size = max(size, joined * labels ** max(vertices - 1, 1))
     return size
 
 

@@ -82,3 +82,12 @@ def test_fields_on_the_way_to_the_outputs_are_as_wide_as_the_layer_below():
     assert [gated.width_of("u", layer) for layer in (1, 2, 3)] == [8, 9, 9]
     assert Network("tanh", [8, 9], values, gate, inner={"u": 5}).width_of("v", 3) == 5
     assert Network("tanh", [], values, gate, n_L=4).width_of("u", 1) == 4
+
+
+def test_all_definitions_of_the_layers_are_shown():
+    skip = "z' = xi z + W s(z)"
+    layers = ["z' = W z", skip, skip, "z' = W s(z)"]
+    shown = repr(Network("tanh", [8, 8, 8], {"C_W": 1.0, "xi": 1.0}, layers))
+    assert shown.startswith(f"Network(z' = W z | {skip} (2 times) | z' = W s(z), tanh, 4 layers")
+    alike = repr(Network("tanh", [8, 8, 8], {"C_W": 1.0, "xi": 1.0}, skip, n_L=8))
+    assert alike.startswith(f"Network({skip}, tanh, 4 layers")

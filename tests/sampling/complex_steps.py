@@ -26,7 +26,10 @@ GIVEN = {"s": SINE, "tanh": TANH}
 def check_derivatives(net, x):
     """H is a sum over derivatives of z, and dH one over those of H."""
     drawn = draw_parameters(net, 1, np.random.default_rng(5), len(x))
-    branches = [branch for field in program_of(net).fields for branch in field.drawn]
+    once = {}  # of a tensor that is used several times the first use
+    for place, branch in enumerate(one for field in program_of(net).fields for one in field.drawn):
+        once.setdefault(branch.shared or place, branch)
+    branches = [*once.values()]
     weights = [branch.entry_rate for branch in branches if branch.site is not None]
     rates = weights + [branch.entry_rate for branch in branches if branch.site is None]
     arrays = [*drawn.weights, *drawn.biases]

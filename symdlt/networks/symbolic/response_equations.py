@@ -17,6 +17,7 @@ from symdlt.definitions import (
     Correlator,
     Layer,
     Stack,
+    is_recurrent,
     program_of,
     read_layer_definition,
     tensor,
@@ -114,7 +115,8 @@ def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
     drawn = [one for stream in definition.streams for one in stream.drawn]
     orthogonal = any(one.tensor.law and one.tensor.law.name == ORTHOGONAL for one in drawn)
     norms = any(stream.norm or stream.mask for stream in definition.streams)
-    if norms or orthogonal or any(one.window for one in drawn):
+    joins = any(stream.score for stream in definition.streams) or is_recurrent(definition.streams)
+    if norms or orthogonal or joins or any(one.window for one in drawn):
         raise LayerError(
             f"The layer {str(definition)!r} normalises a field, reads several positions, or has "
             "masks or orthogonal weights. Equations in symbols are of layers without. Ask "

@@ -184,11 +184,12 @@ class SymbolicKernels(SiteKernels):
         """What is exact is even."""
         return covariance
 
-    def _leading(self, branch: ProgramBranch) -> tuple[Symbols, Symbols]:
+    def _leading(self, branch: ProgramBranch, other: ProgramBranch) -> tuple[Symbols, Symbols]:
         leading = np.zeros((2, LEGS, LEGS), dtype=object)
         for u, v in product(range(LEGS), repeat=2):
             ends = Vertex(u), Vertex(v)
-            both = product_of(*(at_vertex(branch.function, end) for end in ends))
+            functions = zip((branch, other), ends, strict=True)
+            both = product_of(*(at_vertex(one.function, end) for one, end in functions))
             moved = with_edges(both, [(u, v)]) if u != v else {}
             for place_, terms in enumerate((both, moved)):
                 leading[place_, u, v] = self.means.mean(terms).reshape(-1)[0]
