@@ -280,10 +280,10 @@ class Network:
             needed |= variances | _names(constants)
         given = {ascii_name(name): value for name, value in values.items()}
         given = {name: v for name, v in given.items() if v is not None or name in needed}
-        ill = ((needed - {*given}, "is missing"), ({*given} - {*names}, "stands in no layer"))
-        if faults := [f"{', '.join(sorted(some))} {what}" for some, what in ill if some]:
+        ill = {"missing": needed - {*given}, "of no layer": {*given} - {*names}}
+        if faults := [f"{what}: {', '.join(sorted(some))}" for what, some in ill.items() if some]:
             raise LayerError(
-                f"The values do not fit the layer {self.layers[-1]}: {' and '.join(faults)}. Its "
+                f"The values do not fit the layer {self.layers[-1]} ({'; '.join(faults)}). Its "
                 f"symbols are {', '.join(dict.fromkeys(names))}. Give each a number, or one for "
                 "each layer; learning rates may be left out."
             )
