@@ -14,6 +14,7 @@ from symdlt.definitions import correlators as correlators
 from symdlt.definitions import tensor as tensor
 from symdlt.derivation import Recursion as Recursion
 from symdlt.derivation import RecursionSystem as RecursionSystem
+from symdlt.derivation import StackRecursion as StackRecursion
 from symdlt.derivation import derive as derive
 from symdlt.derivation import derive_system as derive_system
 from symdlt.derivation import explain as explain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,6 @@ from symdlt.definitions import (
     OBSERVABLES,
     Correlator,
     Layer,
-    Stack,
     correlator_from,
     correlators,
     parse_pairs,
@@ -35,6 +35,7 @@ from symdlt.derivation import (
     FORMS,
     Recursion,
     RecursionTerm,
+    StackRecursion,
     derive,
     explain,
     forward_equation,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from symdlt.networks import LayerEquations
 
 LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
+READ_PAIRS = 2  # of tensors of order 1/n, which `layer_equations` derives
+ONE_TENSOR = "for this layer a JSON document has the equations of one tensor"
 
 
 def register(commands: Commands) -> None:
@@ -108,12 +111,11 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _recursions(options: argparse.Namespace) -> list[Recursion]:
-    if options.subleading < 0:
-        raise OrderError(
-            f"--subleading {options.subleading} is negative. "
-            "It counts the orders beyond the leading one. Give 0 or more."
-        )
+Asked = list[tuple[Correlator, int]]
+Derived = Recursion | StackRecursion
+
+
+def _recursions(options: argparse.Namespace, asked: Asked) -> list[Derived]:
     return [
         derive(
             correlator,
@@ -123,13 +125,18 @@ def _recursions(options: argparse.Namespace) -> list[Recursion]:
             layer=options.layer,
             at=options.at,
         )
-        for correlator, first in _asked_tensors(options)
+        for correlator, first in asked
         for piece in range(first, first + options.subleading + 1)
     ]
 
 
-def _asked_tensors(options: argparse.Namespace) -> list[tuple[Correlator, int]]:
+def _asked_tensors(options: argparse.Namespace) -> Asked:
     """The tensors that are named, or the one that is defined, each with its piece."""
+    if options.subleading < 0:
+        raise OrderError(
+            f"--subleading {options.subleading} is negative. "
+            "It counts the orders beyond the leading one. Give 0 or more."
+        )
     if options.tensors and not (options.edges or options.match):
         named = map(split_subleading, tensor_names(options.tensors))
         return [(tensor(name), piece) for name, piece in named]
@@ -156,34 +163,45 @@ def _asked_tensors(options: argparse.Namespace) -> list[tuple[Correlator, int]]:
 
 
 def _derive(options: argparse.Namespace) -> str:
-    if options.at is None and _needs_response(options.layer):
-        return _response(options)
-    return FORMATS[options.format](_recursions(options))
+    asked = _asked_tensors(options)
+    if _needs_response(options, asked):
+        return _response(options, asked)
+    recursions = _recursions(options, asked)
+    if (
+        options.format == "json"
+        and len(recursions) > 1
+        and isinstance(recursions[0], StackRecursion)
+    ):
+        options.complain(ONE_TENSOR)
+    return FORMATS[options.format](recursions)
 
 
-def _needs_response(text: str) -> bool:
-    """Whether a layer has several streams, or a skip."""
-    layer = read_layer_definition(text)
-    return isinstance(layer, Stack) or not layer.closes
+def _needs_response(options: argparse.Namespace, asked: Asked) -> bool:
+    """Whether a layer has a skip, or several streams of which the order 1/n is asked."""
+    layer = read_layer_definition(options.layer)
+    if isinstance(layer, Layer):
+        return options.at is None and not layer.closes
+    later = options.subleading or any(piece or one.pairs > READ_PAIRS for one, piece in asked)
+    usual = (options.inputs, options.form, options.at) == ("many", "derivative", None)
+    return usual and not later
 
 
-def _response(options: argparse.Namespace) -> str:
+def _response(options: argparse.Namespace, asked: Asked) -> str:
     from symdlt.networks import LayerEquations
 
-    systems = _layer_equations(options)
+    systems = _layer_equations(options, asked)
     if options.format == "json":
         if len(systems) > 1:
-            options.complain("for this layer a JSON document has the equations of one tensor")
+            options.complain(ONE_TENSOR)
         return systems[0].to_json()
     write = LayerEquations.to_latex if options.format == "latex" else str
     return "\n".join(map(write, systems))
 
 
-def _layer_equations(options: argparse.Namespace) -> list[LayerEquations]:
+def _layer_equations(options: argparse.Namespace, asked: Asked) -> list[LayerEquations]:
     """The equations of a layer of several streams, or with a skip."""
     from symdlt.networks import layer_equations
 
-    asked = _asked_tensors(options)
     later = options.subleading or any(piece for _, piece in asked)
     if later or (options.inputs, options.form) != ("many", "derivative"):
         options.complain("for this layer there is the leading order, for many inputs")
@@ -213,10 +231,11 @@ def _forward(options: argparse.Namespace) -> str:
 
 
 def _explain(options: argparse.Namespace) -> str:
-    derived: list[Recursion] | list[LayerEquations] = (
-        _layer_equations(options)
-        if options.at is None and _needs_response(options.layer)
-        else _recursions(options)
+    asked = _asked_tensors(options)
+    derived: Sequence[Derived | LayerEquations] = (
+        _layer_equations(options, asked)
+        if _needs_response(options, asked)
+        else _recursions(options, asked)
     )
     return "\n\n".join(explain(each, options.term) for each in derived)
 
@@ -225,13 +244,16 @@ def _latex(options: argparse.Namespace) -> str:
     from symdlt.derivation import RecursionSystem
     from symdlt.formats.latex import document, to_latex
 
-    recursions, use = _recursions(options), _conventions(options)
+    recursions, use = _recursions(options, _asked_tensors(options)), _conventions(options)
     if not options.document:
         return "\n".join(
             to_latex(recursion, conventions=use, numbered=options.numbered)
             for recursion in recursions
         )
-    whole = recursions[0] if len(recursions) == 1 else RecursionSystem(tuple(recursions))
+    of_layers = tuple(one for one in recursions if isinstance(one, Recursion))
+    if len(of_layers) < len(recursions):
+        options.complain("a document has recursions of layers of one stream; leave --document out")
+    whole = of_layers[0] if len(of_layers) == 1 else RecursionSystem(of_layers)
     return document(whole, conventions=use).source
 
 
@@ -246,17 +268,17 @@ def _conventions(options: argparse.Namespace) -> Conventions:
     return replace(use, width=float(text) if text.replace(".", "", 1).isdigit() else text)
 
 
-def _latex_of(recursions: list[Recursion]) -> str:
+def _latex_of(recursions: list[Derived]) -> str:
     from symdlt.formats.latex import to_latex
 
     return "\n".join(to_latex(recursion) for recursion in recursions)
 
 
-def _text_of(recursions: list[Recursion]) -> str:
+def _text_of(recursions: list[Derived]) -> str:
     return "\n".join(map(str, recursions))
 
 
-def _json_of(recursions: list[Recursion]) -> str:
+def _json_of(recursions: list[Derived]) -> str:
     texts = [to_json(recursion) for recursion in recursions]
     return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
 

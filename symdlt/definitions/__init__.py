@@ -7,6 +7,7 @@ the definition of a layer in the index language, `DENSE` that of a fully-connect
 """
 
 from symdlt.definitions.branches import FIELD as FIELD
+from symdlt.definitions.branches import Averaged as Averaged
 from symdlt.definitions.branches import Branch as Branch
 from symdlt.definitions.branches import Way as Way
 from symdlt.definitions.branches import ascii_name as ascii_name
@@ -44,6 +45,10 @@ from symdlt.definitions.programs import Program as Program
 from symdlt.definitions.programs import ProgramBranch as ProgramBranch
 from symdlt.definitions.programs import ProgramField as ProgramField
 from symdlt.definitions.short_form import WIDTH as WIDTH
+from symdlt.definitions.site_steps import SiteFactor as SiteFactor
+from symdlt.definitions.site_steps import SiteProduct as SiteProduct
+from symdlt.definitions.site_steps import SiteStep as SiteStep
+from symdlt.definitions.site_steps import steps_of as steps_of
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE
 from symdlt.definitions.streams import BELOW as BELOW

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Protocol
 
 from symdlt.algebra import Head, Kind, Polynomial
 from symdlt.algebra.names import GREEK
@@ -86,6 +88,34 @@ class Way:
     number: Fraction
     powers: tuple[int, ...]
     summed: bool
+
+
+class AveragedBranch(Protocol):
+    """A summand of a layer, for what is told of its average."""
+
+    @property
+    def tensor(self) -> Head | None:
+        """Its random tensor, if it has one."""
+
+    @property
+    def summed(self) -> bool:
+        """Whether it is a sum over the neurons below."""
+
+
+class Averaged(Hashable, Protocol):
+    """What an average over fresh weights and biases is taken of: a layer, or a step of one."""
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The constants."""
+
+    @property
+    def branches(self) -> Sequence[AveragedBranch]:
+        """The summands."""
+
+    @property
+    def ways(self) -> Mapping[str, Way]:
+        """The ways to average two vertices on one neuron, by their code."""
 
 
 def names_in(factor: Polynomial) -> tuple[str, ...]:

@@ -346,7 +346,7 @@ def layer_of_one_stream(layer: Layer | Stack | str) -> Layer:
 def _of_several(text: object) -> LayerError:
     return LayerError(
         f"{text!r} is a layer of several streams, or with functions of several fields. A Layer is "
-        "a sum of branches that read z alone. Give it to symdlt.Stack(…), which `layer_equations`, "
-        "`Network`, `propagate` and `check` take; `layer_phase` and `critical_value` tell where "
-        "its kernel goes, and what makes it critical."
+        "a sum of branches that read z alone. Give it to symdlt.Stack(…), which `derive`, "
+        "`layer_equations`, `Network`, `propagate` and `check` take; `layer_phase` and "
+        "`critical_value` tell where its kernel goes, and what makes it critical."
     )

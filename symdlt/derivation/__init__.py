@@ -26,7 +26,6 @@ from symdlt.derivation.forward_terms import ForwardTerm as ForwardTerm
 from symdlt.derivation.forward_terms import shared_neurons as shared_neurons
 from symdlt.derivation.forward_terms import spelled_out as spelled_out
 from symdlt.derivation.provenance import Explainable as Explainable
-from symdlt.derivation.provenance import definition_text as definition_text
 from symdlt.derivation.provenance import explain as explain
 from symdlt.derivation.provenance import term_of as term_of
 from symdlt.derivation.recursion import FORMS as FORMS
@@ -36,6 +35,8 @@ from symdlt.derivation.recursion import replay as replay
 from symdlt.derivation.sensitivities import Sensitivity as Sensitivity
 from symdlt.derivation.sensitivities import SensitivityTerm as SensitivityTerm
 from symdlt.derivation.sensitivities import sensitivity as sensitivity
+from symdlt.derivation.stacks import StackRecursion as StackRecursion
+from symdlt.derivation.stacks import StepRecursion as StepRecursion
 from symdlt.derivation.system import RecursionSystem as RecursionSystem
 from symdlt.derivation.system import derive_system as derive_system
 from symdlt.derivation.terms import Bracket as Bracket
@@ -46,3 +47,4 @@ from symdlt.derivation.terms import bracket_text as bracket_text
 from symdlt.derivation.terms import piece_name as piece_name
 from symdlt.derivation.terms import powers_text as powers_text
 from symdlt.derivation.terms import tensor_text as tensor_text
+from symdlt.derivation.told import definition_text as definition_text

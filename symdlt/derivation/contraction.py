@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 
 from symdlt.combinatorics import connected_components
-from symdlt.definitions import DENSE, Correlator, Layer, Way
+from symdlt.definitions import DENSE, Averaged, Correlator, Layer, Way
 from symdlt.derivation.forward import ForwardEquation
 from symdlt.derivation.forward_terms import ANY, ForwardTerm
 from symdlt.errors import ExpectationError
@@ -32,13 +32,17 @@ class Contraction:
         kinds: what each matched pair does, in the order of `correlator.matching`, as codes of
             the layer's ways.
         term: the term of the forward equation that is averaged.
-        layer: how layer ℓ+1 is made of layer ℓ.
+        layer: how layer ℓ+1 is made of layer ℓ, or the step of it that is taken.
+        fields: the number of fields at a neuron below.
+        apart: whether neurons that are kept are others than those that are summed over.
     """
 
     correlator: Correlator
     kinds: tuple[str, ...]
     term: ForwardTerm
-    layer: Layer = field(default=DENSE, compare=False)
+    layer: Averaged = field(default=DENSE, compare=False)
+    fields: int = 1
+    apart: bool = False
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:
@@ -74,6 +78,15 @@ class Contraction:
     def lower_vertices(self) -> tuple[tuple[int, int], ...]:
         """The vertices of layer ℓ, each with the vertex above it and the number of its block."""
         return self.term.lower_vertices
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """For each of them its matched pair and its field, in one number."""
+        along = [field for fields in self.term.fields for field in fields]
+        return tuple(
+            self.pair_of[vertex] * self.fields + (along[k] if along else 0)
+            for k, (vertex, _) in enumerate(self.lower_vertices)
+        )
 
     @cached_property
     def lower_edges(self) -> tuple[Edge, ...]:

@@ -175,23 +175,29 @@ def _diagrams(moment: ContractedMoment, contraction: Contraction, order: int) ->
         if order == 0:
             yield Diagram(contraction, (), (), ())
         return
-    places = tuple([contraction.pair_of[v] for v, _ in contraction.lower_vertices])
+    places, fields = contraction.places, contraction.fields
     trees = contraction.lower_trees
     standing = tuple(sorted([tuple(sorted([places[v] for v in tree])) for tree in trees]))
-    neurons, kept = contraction.neurons, contraction.kept
-    for merges, groups, budget in _affordable_patterns(neurons, kept, standing, order):
-        seats = _seats(groups, places)
+    of_neurons = contraction.neurons, contraction.kept, contraction.apart
+    for merges, groups, budget in _affordable_patterns(*of_neurons, standing, order, fields):
+        seats = _seats(groups, places, fields)
+        homes = tuple([seat // fields for seat in seats])
         for dressed in _tree_cumulants(trees, seats, len(groups), budget):
             rest = budget - sum([cumulant.order for cumulant in dressed])
             for bare in _bare_cumulants(len(groups), rest):
                 cumulants = dressed + bare
-                if _connects(moment.clusters, merges, groups, seats, cumulants):
+                if _connects(moment.clusters, merges, groups, homes, cumulants):
                     yield Diagram(contraction, merges, groups, cumulants)
 
 
 @lru_cache(maxsize=1 << 16)
 def _affordable_patterns(
-    neurons: tuple[int, ...], kept: tuple[int, ...], standing: Groups, order: int
+    neurons: tuple[int, ...],
+    kept: tuple[int, ...],
+    apart: bool,
+    standing: Groups,
+    order: int,
+    fields: int,
 ) -> tuple[tuple[Groups, Groups, int], ...]:
     """The patterns of neurons in which no diagram need exceed an order, and what is left of it.
 
@@ -200,9 +206,9 @@ def _affordable_patterns(
     """
     affordable = []
     least: dict[Groups, int] = {}
-    for merges, groups in neuron_patterns(neurons, kept):
+    for merges, groups in neuron_patterns(neurons, kept, apart):
         if groups not in least:
-            seated = [tuple(sorted(_seats(groups, tree))) for tree in standing]
+            seated = [tuple(sorted(_seats(groups, tree, fields))) for tree in standing]
             least[groups] = _least_order(tuple(sorted(seated)))
         budget = order - len(neurons) + len(merges)
         if least[groups] <= budget:
@@ -210,9 +216,14 @@ def _affordable_patterns(
     return tuple(affordable)
 
 
-def _seats(groups: Groups, places: tuple[int, ...]) -> tuple[int, ...]:
-    """The group of the matched pair of each leg."""
-    home = {pair: g for g, group in enumerate(groups) for pair in group}
+def _seats(groups: Groups, places: tuple[int, ...], fields: int) -> tuple[int, ...]:
+    """The group of the matched pair of each leg, with its field: legs of one seat can be paired."""
+    home = {
+        pair * fields + field: g * fields + field
+        for g, group in enumerate(groups)
+        for pair in group
+        for field in range(fields)
+    }
     return tuple([home[place] for place in places])
 
 
@@ -221,7 +232,7 @@ def _least_order(seated: Groups) -> int:
     """The least order that cumulants of these trees can have together.
 
     Args:
-        seated: the groups in which the legs of each tree stand, the trees in any order.
+        seated: the seats in which the legs of each tree stand, the trees in any order.
     """
     return min((least for _, _, least in _first_blocks(seated)), default=0)
 
@@ -250,7 +261,7 @@ def _connects(
     clusters: Groups,
     merges: tuple[tuple[int, ...], ...],
     groups: Groups,
-    seats: tuple[int, ...],
+    homes: tuple[int, ...],
     cumulants: tuple[LowerCumulant, ...],
 ) -> bool:
     """Whether merged sums and cumulants join all clusters into one."""
@@ -260,8 +271,8 @@ def _connects(
     links += [list(group) for group in groups if len(group) > 1]
     links += [list(cluster) for cluster in clusters if len(cluster) > 1]
     for c in cumulants:
-        touched = {seats[v] for pair in c.matched for v in pair}
-        touched |= {seats[v] for v in c.joined} | set(c.inserted)
+        touched = {homes[v] for pair in c.matched for v in pair}
+        touched |= {homes[v] for v in c.joined} | set(c.inserted)
         if len(touched) > 1:
             links.append([groups[g][0] for g in sorted(touched)])
     pairs = [pair for cluster in clusters for pair in cluster]
@@ -270,11 +281,12 @@ def _connects(
 
 @lru_cache(maxsize=64)
 def neuron_patterns(
-    pairs: tuple[int, ...], kept: tuple[int, ...] = ()
+    pairs: tuple[int, ...], kept: tuple[int, ...] = (), apart: bool = False
 ) -> tuple[tuple[Groups, Groups], ...]:
     """All (merges, groups): set partitions of the pairs into groups, and of those into merges.
 
-    No merge has two pairs whose neurons are kept, for these differ.
+    No merge has two pairs whose neurons are kept, for these differ; nor one with others, if these
+    are neurons apart.
 
     >>> len(neuron_patterns((0, 1))), len(neuron_patterns((0, 1, 2)))
     (3, 12)
@@ -285,7 +297,8 @@ def neuron_patterns(
     for groups in set_partitions(pairs):
         for merges in set_partitions(tuple(range(len(groups)))):
             merged = [[pair for g in merge for pair in groups[g]] for merge in merges]
-            if all(sum(pair in kept for pair in block) <= 1 for block in merged):
+            together = [(len(block), sum(pair in kept for pair in block)) for block in merged]
+            if all(own <= 1 and not (own and apart and size > 1) for size, own in together):
                 patterns.append((merges, groups))
     return tuple(sorted(patterns, key=lambda p: (-len(p[0]), p)))
 

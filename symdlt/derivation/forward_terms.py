@@ -38,11 +38,14 @@ class ForwardTerm:
         branches: for each vertex the branch of the layer that it takes; `ANY` for a vertex
             without edges, which stands for the sum of all of them.
         blocks: for each vertex, its old edges split into blocks.
+        fields: in a step of a stack, for each vertex the number of the field that each of its
+            blocks differentiates along; left out where layer ℓ has one field.
     """
 
     new: tuple[tuple[Edge, int], ...]
     branches: tuple[int, ...]
     blocks: tuple[tuple[Block, ...], ...]
+    fields: tuple[tuple[int, ...], ...] = ()
 
     @property
     def lower_vertices(self) -> tuple[tuple[int, int], ...]:

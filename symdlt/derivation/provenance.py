@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from math import factorial
 from typing import Protocol, runtime_checkable
 
-from symdlt.definitions import FIELD, Correlator, Layer, Way, function_text
+from symdlt.definitions import FIELD, function_text
 from symdlt.derivation.evaluation import fallen, lower_tensors
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.recursion import Recursion, replay
+from symdlt.derivation.stacks import StackRecursion
+from symdlt.derivation.stacks.provenance import explained_stack
 from symdlt.derivation.terms import (
     RecursionTerm,
-    factor_texts,
     sample_text,
     tensor_text,
     term_text,
+)
+from symdlt.derivation.told import (
+    coincidences,
+    definition_text,
+    neuron_sums,
+    order_text,
+    told,
+    tree_text,
 )
 from symdlt.display import Explanation
 from symdlt.errors import OrderError, require
@@ -31,7 +39,7 @@ class Explainable(Protocol):
         """The account of one term, or of all terms."""
 
 
-def explain(recursion: Recursion | Explainable, term: int | None = None) -> str:
+def explain(recursion: Recursion | StackRecursion | Explainable, term: int | None = None) -> str:
     """The derivation of one term, or of all terms, step by step.
 
     Args:
@@ -56,6 +64,8 @@ def explain(recursion: Recursion | Explainable, term: int | None = None) -> str:
     """
     if isinstance(recursion, Explainable):
         return recursion.explain(term)
+    if isinstance(recursion, StackRecursion):
+        return Explanation(explained_stack(recursion, term))
     require(
         recursion, Recursion, "a recursion", "Give what `derive` or `layer_equations` returned."
     )
@@ -99,48 +109,15 @@ def _label(recursion: Recursion, vertex: int) -> str:
     return str(recursion.correlator.labels[vertex])
 
 
-def definition_text(correlator: Correlator) -> str:
-    """What a tensor is the expectation of, and which vertices share a neuron.
-
-    >>> from symdlt.definitions import tensor
-    >>> definition_text(tensor("F"))
-    'E[z_1 tree(3-4) z_2], connected; neurons 1=3, 2=4.'
-    """
-    labels = correlator.labels or range(correlator.axes)
-    names = [str(label) for label in labels]
-    trees = []
-    for tree in correlator.forest.components:
-        edges = [f"{names[u]}-{names[v]}" for u, v in correlator.forest.edges if u in tree]
-        trees.append(f"tree({', '.join(edges)})" if edges else f"z_{names[tree[0]]}")
-    pairs = ", ".join(f"{names[u]}={names[v]}" for u, v in correlator.matching)
-    connected = "connected; " if len(trees) > 1 else ""
-    return f"E[{' '.join(trees)}], {connected}neurons {pairs}."
-
-
 def _steps(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     contraction = diagram.contraction
     matching = contraction.correlator.matching
     for pair, way in zip(matching, contraction.ways, strict=True):
         names = " and ".join(_label(recursion, v) for v in pair)
-        yield f"Vertices {names}: {_told(contraction.layer, way)}."
+        yield f"Vertices {names}: {told(contraction.layer, way)}."
     yield from _chain_rule(recursion, diagram)
-    yield from _coincidences(recursion, diagram)
+    yield from coincidences(diagram)
     yield from _cumulants(recursion, diagram)
-
-
-def _told(layer: Layer, way: Way) -> str:
-    """What two vertices do, and what comes with it."""
-    branch = layer.branches[way.branches[0]]
-    factor = " ".join(factor_texts(way.number, layer.symbols, way.powers)) or "1"
-    if branch.tensor is None:
-        return f"they stay on their neuron by {way.code}: {factor}"
-    alike = [b for b in layer.branches if b.tensor and b.tensor.kind is branch.tensor.kind]
-    letter = f" {branch.tensor.name}" if len(alike) > 1 else ""
-    one, many = ("weight", "weights") if branch.summed else ("bias", "biases")
-    price = f"{factor}/n and one neuron sum" if way.summed else factor
-    if way.how == "edge":
-        return f"their edge is a new {one}{letter}: {price}"
-    return f"their two {many}{letter} are contracted: {price}"
 
 
 def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
@@ -161,41 +138,16 @@ def _chain_rule(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         )
 
 
-def _coincidences(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
-    if len(diagram.contraction.neurons) < 2:
-        return
-    named = _neuron_sums(recursion, diagram)
-    size = _order("n", diagram.upper_order)
-    parts = [
-        f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} for keeping "
-        f"{' and '.join(named[group] for group in merge)} distinct"
-        for merge in diagram.merges
-        if len(merge) > 1
-    ]
-    rest = f", falling factorial {', '.join(parts)}" if parts else ""
-    counted = f"{len(named)} distinct neuron{'s' * (len(named) > 1)}"
-    yield f"Neuron sums {' and '.join(named)}: {counted}, {size}{rest}."
-
-
-def _neuron_sums(recursion: Recursion, diagram: Diagram) -> list[str]:
-    """The pairs of vertices on each distinct neuron of the layer below."""
-    matching = diagram.contraction.correlator.matching
-    return [
-        "=".join(f"({','.join(_label(recursion, v) for v in matching[pair])})" for pair in group)
-        for group in diagram.groups
-    ]
-
-
 def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
     contraction = diagram.contraction
     above = [_label(recursion, v) for v, _ in contraction.term.lower_vertices]
-    sums = _neuron_sums(recursion, diagram)
+    sums = neuron_sums(diagram)
     for cumulant, factor, inserted in lower_tensors(diagram, recursion.samples):
         names = [
             ("z" if recursion.single_input else f"z{sample_text((label,))}") + sums[group]
             for group, label in inserted
         ]
-        legs = [_tree_text(diagram, tree, above) for tree in cumulant.trees] + names
+        legs = [tree_text(diagram, tree, above) for tree in cumulant.trees] + names
         pairs = [f"{above[u]}={above[v]}" for u, v in cumulant.matched]
         pairs += [f"{above[v]}={z}" for v, z in zip(cumulant.joined, names, strict=False)]
         bare = names[len(cumulant.joined) :]
@@ -203,7 +155,7 @@ def _cumulants(recursion: Recursion, diagram: Diagram) -> Iterator[str]:
         does = "stands in" if recursion.form == "z" else "differentiates"
         each = f"; each z {does} the bracket of its neuron" if inserted else ""
         name = tensor_text(factor, recursion.single_input)
-        order = _order("n'", cumulant.order)
+        order = order_text("n'", cumulant.order)
         yield (
             f"Cumulant of {', '.join(legs)} with neurons {', '.join(pairs)}: {name}, {order}{each}."
         )
@@ -223,18 +175,6 @@ def _derivatives(recursion: Recursion, diagram: Diagram, term: RecursionTerm) ->
         parts.append(f"{count} on vertex {label}, so {result}")
     one = ", for example" * recursion.single_input
     yield f"Of these derivatives, in this term{one}: {'; '.join(parts)}."
-
-
-def _order(width: str, power: int) -> str:
-    return f"{width}^-{power}" if power else f"{width}^0"
-
-
-def _tree_text(diagram: Diagram, tree: int, above: list[str]) -> str:
-    vertices = diagram.contraction.lower_trees[tree]
-    edges = [
-        f"{above[u]}-{above[v]}" for u, v in diagram.contraction.term.lower_edges if u in vertices
-    ]
-    return f"tree({', '.join(edges)})"
 
 
 def _factor(form: str, diagram: Diagram, contribution: Fraction) -> Iterator[str]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from reprlib import repr as short_repr
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from symdlt.definitions import (
     DENSE,
     FIELD,
     Correlator,
     Layer,
-    layer_of_one_stream,
+    Stack,
+    read_layer_definition,
     split_subleading,
     tensor,
 )
@@ -23,10 +23,11 @@ from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
+from symdlt.derivation.sizes import refuse_if_too_large
+from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.derivation.symmetry import asymmetric_term
 from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
 from symdlt.errors import DerivationError, LayerError, OrderError, require
-from symdlt.memory import memory_of_machine
 from symdlt.progress import track
 
 if TYPE_CHECKING:
@@ -125,15 +126,51 @@ class Recursion:
         return latex_for_display(self)
 
 
+@overload
+def derive(
+    what: str | Correlator,
+    *,
+    inputs: str = ...,
+    form: str = ...,
+    piece: int | None = ...,
+    layer: Layer = ...,
+    at: int | None = ...,
+) -> Recursion: ...
+
+
+@overload
+def derive(
+    what: str | Correlator,
+    *,
+    inputs: str = ...,
+    form: str = ...,
+    piece: int | None = ...,
+    layer: Stack,
+    at: int | None = ...,
+) -> StackRecursion: ...
+
+
+@overload
+def derive(
+    what: str | Correlator,
+    *,
+    inputs: str = ...,
+    form: str = ...,
+    piece: int | None = ...,
+    layer: str,
+    at: int | None = ...,
+) -> Recursion | StackRecursion: ...
+
+
 def derive(
     what: str | Correlator,
     *,
     inputs: str = "many",
     form: str = "derivative",
     piece: int | None = None,
-    layer: str | Layer = DENSE,
+    layer: str | Layer | Stack = DENSE,
     at: int | None = None,
-) -> Recursion:
+) -> Recursion | StackRecursion:
     r"""Derive the recursion of a tensor from its definition.
 
     Args:
@@ -141,19 +178,20 @@ def derive(
         inputs: "many" (a symbolic sample for each axis) or "one".
         form: "derivative" or "z".
         piece: which piece of the tensor, 0 (the default) for the leading one.
-        layer: how layer ℓ+1 is made of layer ℓ, as a `Layer` or in its short form; the dense
-            layer if left out.
+        layer: how layer ℓ+1 is made of layer ℓ, as a `Layer`, a `Stack` without skips, or in
+            its short form; the dense layer if left out.
         at: 2 for the second layer alone, whose layer below is exactly Gaussian.
 
     Returns:
-        The recursion; its terms know the diagrams they come from.
+        The recursion; its terms know the diagrams they come from. Of a `Stack` those of its
+        fields, one step after the other.
 
     Raises:
         UnknownTensorError: for a name that is none.
         OrderError: for a negative piece, or if the result would not fit into memory.
         DerivationError: if one of the checks of the derivation fails.
         LayerError: for a layer that cannot be read, and beyond the second layer with a skip, but
-            for G and H at infinite width.
+            for G and H at infinite width; for a stack that is no chain of steps.
 
     >>> print(derive("V", layer="z' = xi z + W s(z)", at=2, inputs="one"))
     V[2] =
@@ -184,7 +222,16 @@ def derive(
             f"The piece {short_repr(number)} is not a whole number. Tensor: {correlator.name}. "
             "Pieces are counted 0, 1, 2, …, the leading one first."
         )
-    definition = layer_of_one_stream(layer)
+    definition = read_layer_definition(layer)
+    if isinstance(definition, Stack):
+        if form != FORMS[0] or at is not None:
+            raise OrderError(
+                f"form={form!r} and at={at!r} were given for {definition!r}. Recursions of "
+                "several streams have brackets of derivatives and hold at every depth. Leave both "
+                "out."
+            )
+        return derive_stack(correlator, number, inputs, definition)
+    require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
     check_depth(definition, at, correlator, number)
     return _derive(correlator, number, inputs, form, definition, at)
 
@@ -212,7 +259,7 @@ def check_depth(layer: Layer, at: int | None, correlator: Correlator, piece: int
         )
 
 
-def _check_choice(what: str, given: str, choices: tuple[str, ...]) -> None:
+def _check_choice(what: str, given: object, choices: tuple[object, ...]) -> None:
     if given not in choices:
         raise OrderError(
             f"{what}={short_repr(given)} is not known. A recursion is derived with one of "
@@ -324,34 +371,3 @@ def _first_layer(
                 RecursionTerm(diagram.coefficient, hyper, overlap=overlap, origins=(diagram,))
             )
     return tuple(terms)
-
-
-def refuse_if_too_large(correlator: Correlator, piece: int, inputs: str) -> None:
-    """Refuse a derivation that would not fit into the memory of the machine, before it starts.
-
-    Raises:
-        OrderError: with the estimated size and the size of the memory.
-    """
-    needed = estimated_bytes(correlator, piece, inputs)
-    memory = memory_of_machine()
-    if needed > memory:
-        raise OrderError(
-            f"Deriving {piece_name(correlator, piece)} with {inputs} input(s) would take about "
-            f"{needed / 1e9:.2g} GB of memory. This machine has {memory / 1e9:.2g} GB. "
-            "Ask for fewer axes, a lower piece, or a single input."
-        )
-
-
-def estimated_bytes(correlator: Correlator, piece: int, inputs: str) -> float:
-    """Roughly the memory that a derivation takes, extrapolated from measured sizes.
-
-    A vertex without edges has 3, 18, 195, 3198 diagrams at 2, 3, 4, 5 pairs; an edge multiplies
-    their number by 3 at most, and many inputs by about 9 for each power of 1/n. A contribution
-    takes about 1 kB.
-    """
-    order = correlator.pairs - 1 + piece
-    digits = math.log10(3000) + len(correlator.forest.edges) * math.log10(3)
-    digits += max(order - 1, 0) * math.log10(6)
-    digits += math.comb(max(order - 1, 0), 2) * math.log10(2)
-    digits += order * math.log10(9) if inputs == "many" else 0.0
-    return math.pow(10, min(digits, 300.0))

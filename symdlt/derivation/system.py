@@ -7,9 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from reprlib import repr as short_repr
-from typing import Any
 
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer, canonical_name
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer, canonical_name, layer_of_one_stream
 from symdlt.derivation.recursion import Recursion, derive
 from symdlt.errors import DerivationError, LayerError, SymdltError, UnknownTensorError, require
 
@@ -117,7 +116,8 @@ def derive_system(
     """
     require(tensors, Iterable, "a list of tensors", "Give one such as ['R', 'S'].")
     require(executor, Executor | None, "an executor", "Give one of concurrent.futures, or none.")
-    work = partial(_derived, inputs=inputs, form=form, layer=layer)
+    definition = layer_of_one_stream(layer)
+    work = partial(_derived, inputs=inputs, form=form, layer=definition)
     derived: dict[Need, Recursion] = {}
     needs: list[tuple[str | Correlator, int | None]] = [(what, None) for what in tensors]
     while needs:
@@ -147,9 +147,11 @@ def _side_by_side(
         ) from reason
 
 
-def _derived(need: tuple[str | Correlator, int | None], **options: Any) -> Recursion:
+def _derived(
+    need: tuple[str | Correlator, int | None], *, inputs: str, form: str, layer: Layer
+) -> Recursion:
     what, piece = need
-    return derive(what, piece=piece, **options)
+    return derive(what, piece=piece, inputs=inputs, form=form, layer=layer)
 
 
 def _in_dependency_order(derived: dict[Need, Recursion]) -> Iterator[Recursion]:

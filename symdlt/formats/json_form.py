@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from symdlt.definitions import DENSE, Layer, ascii_name, tensor
 from symdlt.derivation import Diagram
@@ -12,20 +11,30 @@ from symdlt.derivation.recursion import (
     FORMS,
     Recursion,
     check_depth,
-    refuse_if_too_large,
     width_expansion,
 )
+from symdlt.derivation.sizes import refuse_if_too_large
+from symdlt.derivation.stacks import StackRecursion
 from symdlt.derivation.system import RecursionSystem
 from symdlt.derivation.terms import Bracket, Hyperparameters, RecursionTerm, TensorFactor
 from symdlt.errors import SchemaError, SymdltError, require
+from symdlt.formats.json_parts import (
+    count,
+    diagram_dict,
+    fingerprint_of,
+    fraction,
+    integers,
+    of_kind,
+    pairs,
+)
+from symdlt.formats.stack_json import STACK_SCHEMA, read_stack, stack_dict
 
-T = TypeVar("T")
 SCHEMA = "symdlt.recursion"
 VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 
-def to_json(recursion: Recursion | RecursionSystem, indent: int | None = 1) -> str:
+def to_json(recursion: Recursion | RecursionSystem | StackRecursion, indent: int | None = 1) -> str:
     """The recursion as JSON text, provenance included; a system is a list of them.
 
     The schema is described in docs/json.md.
@@ -45,6 +54,8 @@ def to_json(recursion: Recursion | RecursionSystem, indent: int | None = 1) -> s
         require(indent, int, "a number of spaces", "Give 1, 2, …, or None for a single line.")
     if isinstance(recursion, RecursionSystem):
         return json.dumps([to_dict(one) for one in recursion], indent=indent)
+    if isinstance(recursion, StackRecursion):
+        return json.dumps(stack_dict(recursion), indent=indent)
     return json.dumps(to_dict(recursion), indent=indent)
 
 
@@ -95,31 +106,11 @@ def _term_dict(term: RecursionTerm) -> dict[str, Any]:
             for t in term.tensors
         ],
         "overlap": list(term.overlap),
-        "provenance": [_diagram_dict(diagram) for diagram in term.origins],
+        "provenance": [diagram_dict(diagram) for diagram in term.origins],
     }
 
 
-def _diagram_dict(diagram: Diagram) -> dict[str, Any]:
-    term = diagram.contraction.term
-    return {
-        "pairs": list(diagram.contraction.kinds),
-        "blocks": [[[list(e) for e in block] for block in parts] for parts in term.blocks],
-        "groups": [list(group) for group in diagram.groups],
-        "merges": [list(merge) for merge in diagram.merges],
-        "cumulants": [
-            {
-                "trees": list(c.trees),
-                "matched": [list(pair) for pair in c.matched],
-                "joined": list(c.joined),
-                "inserted": list(c.inserted),
-                "piece": c.piece,
-            }
-            for c in diagram.cumulants
-        ],
-    }
-
-
-def from_json(text: str) -> Recursion | RecursionSystem:
+def from_json(text: str) -> Recursion | RecursionSystem | StackRecursion:
     """Read a recursion back, or a list of them as a system.
 
     Nothing in the text is evaluated. The provenance must name diagrams that the definition of
@@ -147,6 +138,8 @@ def from_json(text: str) -> Recursion | RecursionSystem:
         ) from None
     if isinstance(data, list) and data:
         return RecursionSystem(tuple(map(_checked_recursion, data)))
+    if isinstance(data, dict) and data.get("schema") == STACK_SCHEMA:
+        return read_stack(data)
     return _checked_recursion(data)
 
 
@@ -176,23 +169,23 @@ def _checked_recursion(data: object) -> Recursion:
 
 
 def _read_recursion(data: dict[str, Any]) -> Recursion:
-    correlator = tensor(_of(str, data["tensor"]))
-    piece, form = _count(data["piece"]), _of(str, data["form"])
-    samples = tuple(_count(sample) for sample in _of(list, data["samples"]))
+    correlator = tensor(of_kind(str, data["tensor"]))
+    piece, form = count(data["piece"]), of_kind(str, data["form"])
+    samples = tuple(count(sample) for sample in of_kind(list, data["samples"]))
     if form not in FORMS or len(samples) != correlator.axes:
         raise ValueError("the form or the samples do not fit the tensor")
-    if _pairs(data["edges"]) != correlator.forest.edges:
+    if pairs(data["edges"]) != correlator.forest.edges:
         raise ValueError("the edges are not those of the tensor")
-    if _pairs(data["matching"]) != correlator.matching:
+    if pairs(data["matching"]) != correlator.matching:
         raise ValueError("the matching is not that of the tensor")
     refuse_if_too_large(correlator, piece, "one" if len(set(samples)) == 1 else "many")
-    layer = Layer(_of(str, data["layer"])) if "layer" in data else DENSE
-    at = _count(data["at"]) if "at" in data else None
+    layer = Layer(of_kind(str, data["layer"])) if "layer" in data else DENSE
+    at = count(data["at"]) if "at" in data else None
     check_depth(layer, at, correlator, piece)
     diagrams = width_expansion(correlator, piece, layer).diagrams
-    known = {_fingerprint(_diagram_dict(d)): d for d in diagrams}
+    known = {fingerprint_of(diagram_dict(d)): d for d in diagrams}
     terms, first = (
-        tuple(_read_term(entry, known, layer) for entry in _of(list, data[part]))
+        tuple(_read_term(entry, known, layer) for entry in of_kind(list, data[part]))
         for part in ("terms", "first_layer")
     )
     for term in (*terms, *first):
@@ -219,77 +212,40 @@ def _check_samples(term: RecursionTerm, known: set[int], form: str) -> None:
 
 
 def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -> RecursionTerm:
-    powers = _of(dict, entry["hyperparameters"])
-    counts = tuple(_count(powers[ascii_name(name)]) for name in layer.symbols)
+    powers = of_kind(dict, entry["hyperparameters"])
+    counts = tuple(count(powers[ascii_name(name)]) for name in layer.symbols)
     hyper = Hyperparameters(counts, layer.symbols)
-    ratio = _count(entry["widths"]["n_l"])
-    if _of(int, entry["widths"]["n_l-1"]) != -ratio:
+    ratio = count(entry["widths"]["n_l"])
+    if of_kind(int, entry["widths"]["n_l-1"]) != -ratio:
         raise ValueError("the powers of the two widths are not opposite")
     origins = []
-    for origin in _of(list, entry["provenance"]):
-        fingerprint = _fingerprint(origin)
+    for origin in of_kind(list, entry["provenance"]):
+        fingerprint = fingerprint_of(origin)
         if fingerprint not in known:
             raise ValueError("a provenance names a diagram that the tensor does not have")
         origins.append(known[fingerprint])
     return RecursionTerm(
-        _fraction(_of(str, entry["coefficient"])),
+        fraction(of_kind(str, entry["coefficient"])),
         hyper,
         ratio,
-        tuple(_read_bracket(b, layer) for b in _of(list, entry["brackets"])),
-        tuple(_read_tensor(t) for t in _of(list, entry["tensors"])),
-        _integers(entry["overlap"]),
+        tuple(_read_bracket(b, layer) for b in of_kind(list, entry["brackets"])),
+        tuple(_read_tensor(t) for t in of_kind(list, entry["tensors"])),
+        integers(entry["overlap"]),
         tuple(origins),
     )
 
 
 def _read_bracket(entry: dict[str, Any], layer: Layer) -> Bracket:
-    factors = _pairs(entry["factors"])
+    factors = pairs(entry["factors"])
     least = min(branch.order for branch in layer.branches if branch.function)
     if any(order < least for _, order in factors):
         raise ValueError("a bracket has a derivative of negative order")
-    return Bracket(factors, _integers(entry["inserted"]))
+    return Bracket(factors, integers(entry["inserted"]))
 
 
 def _read_tensor(entry: dict[str, Any]) -> TensorFactor:
-    correlator = tensor(_of(str, entry["name"]))
-    samples = _integers(entry["samples"])
+    correlator = tensor(of_kind(str, entry["name"]))
+    samples = integers(entry["samples"])
     if len(samples) != correlator.axes:
         raise ValueError(f"{correlator.name} has {correlator.axes} axes, not {len(samples)}")
-    return TensorFactor(correlator, _count(entry["piece"]), samples)
-
-
-def _fingerprint(origin: object) -> str:
-    return json.dumps(origin, sort_keys=True)
-
-
-def _fraction(text: str) -> Fraction:
-    numerator, slash, denominator = text.partition("/")
-    if not slash or not (numerator.lstrip("-").isdecimal() and denominator.isdecimal()):
-        raise ValueError(f"{text[:40]!r} is not a fraction p/q")
-    if int(denominator) == 0:
-        raise ValueError("a coefficient has the denominator 0")
-    return Fraction(int(numerator), int(denominator))
-
-
-def _of(kind: type[T], value: object) -> T:
-    if type(value) is not kind:
-        raise TypeError(f"{str(value)[:40]!r} should be of type {kind.__name__}")
-    return value
-
-
-def _count(value: object) -> int:
-    number = _of(int, value)
-    if number < 0:
-        raise ValueError(f"{number} should not be negative")
-    return number
-
-
-def _integers(value: object) -> tuple[int, ...]:
-    return tuple(_of(int, number) for number in _of(list, value))
-
-
-def _pairs(value: object) -> tuple[tuple[int, int], ...]:
-    pairs = tuple(_integers(pair) for pair in _of(list, value))
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("a pair has not two members")
-    return tuple((pair[0], pair[1]) for pair in pairs)
+    return TensorFactor(correlator, count(entry["piece"]), samples)

@@ -325,7 +325,7 @@ def test_edges_of_noise_end_at_its_legs():
 @pytest.mark.parametrize(
     ("tensors", "layer", "options", "error", "reason"),
     [
-        (["V.1"], RESIDUAL, {}, KernelError, "G.1 and H.1, are known"),
+        (["V.1"], RESIDUAL, {}, KernelError, "no kernel file for many inputs"),
         (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
         (["V"], "z' = xi z + W rmsnorm(z)", {}, LayerError, "normalises"),
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),

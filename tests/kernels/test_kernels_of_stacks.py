@@ -11,9 +11,9 @@ from kernel_reference import loaded
 from symdlt import BOOK, Network, Stack, derive, propagate
 from symdlt.algebra import uniform
 from symdlt.cli import main
-from symdlt.definitions import read_layer_definition
+from symdlt.definitions import read_layer_definition, tensor
 from symdlt.derivation import derive_system
-from symdlt.errors import KernelError, LayerError, OrderError, UnknownTensorError
+from symdlt.errors import KernelError, LayerError, UnknownTensorError
 from symdlt.kernels import generate_kernel, kernel_for, many_inputs, numpy_activation, single_input
 from symdlt.networks.symbolic.layer_systems import layer_system
 
@@ -21,6 +21,7 @@ GATE = "u = U z; v = V z; z' = b + W s(u) v"
 SWIGLU = "u = U z; v = V z; z' = b + W sigmoid(u) s(v)"
 BLOCK = "h = U s(z); z' = b + W s(h)"
 MIXTURE = "h = U z; z' = b + W (s(h) + 1/2 h)"
+RESIDUAL = "h = U z; z' = xi z + b + W s(h)"
 BARE = "z' = b + W s(z) + P z"
 JOINED = "z' = b + W (s(z) + xi sigmoid(z)) + P sin(z)"
 BILINEAR = "u = U z; v = V z; z' = b + W u v"
@@ -34,25 +35,28 @@ def values_for(names):
     return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
 
 
-def run(layer, inputs, tensors=BOOK, data=DATA, activation="tanh", **options):
+def run(
+    layer, inputs, tensors=BOOK, data=DATA, activation="tanh", widths=(*WIDTHS, OUTPUTS), **options
+):
     """A kernel and what it gives, and the network that it is of."""
+    *hidden, outputs = widths
     module = loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own"))
     values = values_for(module.HYPERPARAMETERS)
-    ratios = [1.0, *(n / inner for n, inner in zip(WIDTHS, INNER, strict=True))]
+    ratios = [1.0, *(n / inner for n, inner in zip(hidden, INNER, strict=True))]
     inner = {name: ratios for name in module.HYPERPARAMETERS if name[:2] == "r_"}
     functions = numpy_activation(activation, module.DERIVATIVES).functions
     functions = getattr(module, "ACTIVATION", functions)
     overlap = data @ data.T / data.shape[1]
     overlap = overlap if inputs == "many" else float(overlap[0, 0])
-    found = module.propagate(functions, overlap, DEPTH, widths=WIDTHS, **values, **inner, **options)
+    found = module.propagate(functions, overlap, DEPTH, widths=hidden, **values, **inner, **options)
     last = read_layer_definition(layer).streams[-1]
     first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
     network = Network(
         activation,
-        WIDTHS,
+        hidden,
         values,
         [f"z' = {first}", *[layer] * (DEPTH - 1)],
-        n_L=OUTPUTS,
+        n_L=outputs,
         inner={name[2:]: [1, *INNER] for name in inner},
     )
     return found, network, module
@@ -142,6 +146,56 @@ def test_a_block_of_two_weights_is_two_dense_layers(inputs):
             theirs = right[name][2 * layer] * scale[layer]
             ours = found[name][layer]
             assert np.abs(ours - theirs).max() <= 1e-11 * np.abs(theirs).max() + 1e-300, name
+
+
+LATER = ["G.1", "H.1", "V.1", "B.1", "F.1", "X6", "X6_02_14", "G.2"]
+
+
+def test_the_next_order_of_a_block_is_that_of_two_dense_layers():
+    """The dense kernel is generated from recursions that know of no fields inside a layer."""
+    names = ["G", "H", "V", *LATER]
+    found, _, module = run(BLOCK, "one", LATER, data=DATA[:1])
+    values = values_for(module.HYPERPARAMETERS)
+    dense = loaded(kernel_for(LATER, inputs="one", name="dense"))
+    twice = {
+        f"{kind}_{letter}": [
+            values[f"{kind}_{own}"][layer] if own else 0.0
+            for layer in range(DEPTH)
+            for own in ([inside] if layer else []) + [letter]
+        ]
+        for kind in ("C", "lambda")
+        for letter, inside in (("b", ""), ("W", "U"))
+    }
+    widths = [WIDTHS[0]]
+    for inner, width in zip(INNER, [*WIDTHS[1:], OUTPUTS], strict=True):
+        widths += [inner, width]
+    functions = numpy_activation("tanh", dense.DERIVATIVES).functions
+    overlap = float((DATA @ DATA.T / DATA.shape[1])[0, 0])
+    right = dense.propagate(functions, overlap, 2 * DEPTH - 1, widths=widths[:-1], **twice)
+    below = np.array([1.0, *(a / b for a, b in zip(WIDTHS, INNER, strict=True))])
+    for name in names:
+        correlator, piece = tensor(name.partition(".")[0]), int(name.partition(".")[2] or 0)
+        scale = below ** (correlator.pairs - 1 + piece)
+        assert found[name] == pytest.approx(right[name][::2] * scale, rel=1e-9), name
+
+
+def test_a_residual_block_that_reads_z_itself():
+    """All thirteen, by recursions of the last layer alone, where `propagate` goes by depths."""
+    names = [*BOOK, "G.1", "H.1"]
+    found, network, _ = run(RESIDUAL, "one", names, data=DATA[:1], widths=[40] * DEPTH)
+    right = propagate(network, DATA[:1], names, tolerance=1e-12)
+    for name in names:
+        axes = tensor(name.partition(".")[0]).axes
+        expected = right[name][(slice(None), *[0] * axes)]
+        assert found[name] == pytest.approx(expected, rel=1e-9), name
+
+
+@pytest.mark.parametrize("layer", [GATE, MIXTURE, SWIGLU])
+def test_corrections_of_gates_are_those_of_propagate(layer):
+    found, network, _ = run(layer, "one", ["G.1", "H.1"], data=DATA[:1])
+    right = propagate(network, DATA[:1], ["G.1", "H.1"], tolerance=1e-12)
+    for name in ("G.1", "H.1"):
+        assert found[name] == pytest.approx(right[name][:, 0, 0], rel=1e-9), name
 
 
 def test_the_ntk_of_a_gate_by_hand():
@@ -307,10 +361,17 @@ def test_symmetric_laws_enter_by_their_variance():
 @pytest.mark.parametrize(
     ("tensors", "layer", "options", "error", "reason"),
     [
-        (["V.1"], BLOCK, {}, KernelError, "G.1 and H.1, are known"),
-        (["G.2"], BLOCK, {}, KernelError, "G.1 and H.1, are known"),
         (["G.1"], Stack(GATE, laws={"W": uniform}), {}, KernelError, "Fourth cumulants"),
-        (["X6"], BLOCK, {}, OrderError, "3 pairs of axes"),
+        (["V.1"], BLOCK, {}, KernelError, "V.1 of .* no kernel file for many inputs"),
+        (["X6"], BLOCK, {}, KernelError, "have kernels for one input"),
+        (["V.1"], BARE, {"inputs": "one"}, KernelError, "Of layers of several streams"),
+        (
+            ["V.1"],
+            Stack(BLOCK, laws={"U": uniform}),
+            {"inputs": "one"},
+            LayerError,
+            "the fourth cumulants of U",
+        ),
         (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
         (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, LayerError, "normalises"),
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
@@ -340,4 +401,4 @@ def test_command(tmp_path, capsys):
     assert main(["kernel", "V", "--layer", GATE, "-o", str(path)]) == 0
     assert path.read_text(encoding="utf-8") == kernel_for(["V"], layer=GATE, name="gate").text
     assert main(["kernel", "G.2", "--layer", GATE]) == 1
-    assert "corrections of order 1/n" in capsys.readouterr().err
+    assert "have kernels for one input" in capsys.readouterr().err

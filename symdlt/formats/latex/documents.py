@@ -15,13 +15,17 @@ from symdlt.derivation import (
     derive,
     forward_equation,
 )
+from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import definition_latex
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
+from symdlt.formats.latex.stacks import stack_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation
+# What is no document, as its definitions would be those of several fields.
+Displayed = Printable | StackRecursion
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -105,7 +109,7 @@ class LatexDocument:
 
 
 def to_latex(
-    what: Printable, *, conventions: Conventions | None = None, numbered: bool = False
+    what: Displayed, *, conventions: Conventions | None = None, numbered: bool = False
 ) -> str:
     r"""Recursions or forward equations as `align*` environments in the notation of PDLT.
 
@@ -113,7 +117,8 @@ def to_latex(
     widths, so that none is wider than the conventions allow.
 
     Args:
-        what: what `derive`, `derive_system` or `forward_equation` returned.
+        what: what `derive`, `derive_system` or `forward_equation` returned; of a stack, one
+            environment for each of its fields.
         conventions: choices of notation.
         numbered: one number and one label an equation, as in `\eqref{eq:V}`.
 
@@ -126,6 +131,11 @@ def to_latex(
     K^{\prime} &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
     \end{align*}
     """
+    if isinstance(what, StackRecursion):
+        use = _checked_conventions(conventions)
+        named = zip(what.equations, stack_latex(what, use), strict=True)
+        shown = (_display(body, use, one.name if numbered else "") for one, body in named)
+        return "\n".join(shown)
     use = _checked(what, conventions)
     if isinstance(what, ForwardEquation):
         return _display(forward_latex(what, use), use, "forward" if numbered else "")
@@ -169,6 +179,10 @@ def document(what: Printable, *, conventions: Conventions | None = None) -> Late
 def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
     advice = "Give what `derive`, `derive_system` or `forward_equation` returned."
     require(what, Printable, "a recursion, a system of them or a forward equation", advice)
+    return _checked_conventions(conventions)
+
+
+def _checked_conventions(conventions: Conventions | None) -> Conventions:
     if conventions is not None:
         require(conventions, Conventions, "a choice of notation", "Give `Conventions(...)`.")
     return conventions or Conventions()

@@ -266,9 +266,16 @@ def _is_symbol(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def tensor_text(
-    correlator: Correlator, piece: int, labels: tuple[int, ...] | None, layer: str, use: Conventions
+    correlator: Correlator,
+    piece: int,
+    labels: tuple[int, ...] | None,
+    layer: str,
+    use: Conventions,
+    fields: str = "",
 ) -> str:
     r"""A tensor with its samples; for one input, with the number of its axes if it has no letter.
+
+    The fields of its axes, where a layer has several, stand in front of the layer.
 
     >>> from symdlt.definitions import tensor
     >>> tensor_text(tensor("V"), 1, (1, 2, 3, 4), r"\ell", Conventions(sample=""))
@@ -278,7 +285,8 @@ def tensor_text(
         below = f"_{{{correlator.axes}}}" if correlator.symbol == "X" else ""
     else:
         below = f"_{{{_subscript(correlator, labels, use)}}}"
-    return _letter(correlator, piece, use) + below + _superscript(correlator, piece, layer, use)
+    above = _superscript(correlator, piece, layer, use, fields)
+    return _letter(correlator, piece, use) + below + above
 
 
 def tensor_name(correlator: Correlator, piece: int, use: Conventions) -> str:
@@ -292,8 +300,10 @@ def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
     return correlator.symbol
 
 
-def _superscript(correlator: Correlator, piece: int, layer: str, use: Conventions) -> str:
-    marks = ""
+def _superscript(
+    correlator: Correlator, piece: int, layer: str, use: Conventions, fields: str
+) -> str:
+    marks = fields
     if correlator.symbol == "X":
         edges = correlator.name.split("_")[1:]
         marks += f"[{','.join(edges)}]" if edges else ""

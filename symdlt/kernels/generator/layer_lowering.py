@@ -100,12 +100,13 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
     functions: dict[str, set[str]] = {}
     for read in _means_read(system):
         fields = sorted({field_of(factor) for factor in read.factors})
-        if len(fields) > 1 or len(read.factors) > max(MEAN_SIZES):
+        many = system.inputs != "one" and len(read.factors) > max(MEAN_SIZES)
+        if len(fields) > 1 or many:
             raise KernelError(
                 f"A kernel of the layer {system.layer} needs means of {len(read.factors)} factors "
                 f"that join the fields {', '.join(fields)}. Kernel files take means over one field "
-                "at a time, at four samples at most. `propagate` of a `Network` of such layers "
-                "takes them."
+                "at a time, of many inputs at four samples at most. `propagate` of a `Network` of "
+                "such layers takes them."
             )
         functions.setdefault(fields[0], set()).update(factor.function for factor in read.factors)
     return {

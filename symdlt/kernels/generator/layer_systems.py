@@ -158,5 +158,5 @@ def derive_layer_system(
         KernelError: for corrections, and functions that kernels do not follow over depths.
         LayerError: for a layer whose equations are not known.
     """
-    derived: LayerSystem = resolve_name(DERIVATION)(tensors, layer)
+    derived: LayerSystem = resolve_name(DERIVATION)(tensors, layer, inputs)
     return replace(derived, inputs=inputs)

@@ -6,15 +6,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import BOOK, Correlator, Layer, Stack, split_subleading
-from symdlt.errors import KernelError
+from symdlt.definitions import (
+    BOOK,
+    Correlator,
+    Layer,
+    Stack,
+    split_subleading,
+    steps_of,
+    tensor,
+)
+from symdlt.derivation import derive
+from symdlt.errors import KernelError, LayerError
 from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
+from symdlt.networks.symbolic.composed_steps import ComposedSteps
 from symdlt.networks.symbolic.depth_systems import DepthEquations
 from symdlt.networks.symbolic.layer_equations import LayerEquation
 from symdlt.networks.symbolic.response_equations import (
     LayerDerivation,
     readable_layer,
-    readable_tensor,
 )
 from symdlt.networks.symbolic.symbolic_corrections import PIECES
 from symdlt.networks.symbolic.symbolic_response import symbol_named
@@ -24,13 +33,17 @@ OVERLAP = symbol_named("overlap")
 NOTHING = Polynomial.number(0)
 
 
-def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str) -> LayerSystem:
+def layer_system(
+    tensors: Iterable[str | Correlator], layer: Layer | Stack | str, inputs: str = "many"
+) -> LayerSystem:
     """The equations of some tensors, and of all that they need.
 
     Args:
-        tensors: names or correlators, of the book, and G.1 and H.1.
+        tensors: names or correlators, of the book, and G.1 and H.1; for one input of any order in
+            1/n where the layer is a chain of steps.
         layer: the layer; layer 1 has the biases and the weights of its last statement, which read
             the input.
+        inputs: "one" or "many".
 
     Raises:
         KernelError: for a skip whose layers read other things each, and for other corrections.
@@ -48,42 +61,76 @@ def layer_system(tensors: Iterable[str | Correlator], layer: Layer | Stack | str
     left = ["G", *(one if isinstance(one, str) else one.name for one in tensors)]
     while left:
         name, piece = split_subleading(left.pop())
-        correlator = readable_tensor(name)
+        correlator = tensor(name)
         name = correlator.name + f".{piece}" * bool(piece)
         if name in equations:
             continue
-        derivation = LayerDerivation(correlator, definition, False)
-        if piece:
-            _check_correction(derivation, name)
-        if derivation.shared and (piece or correlator.pairs > 1):
-            equations[name] = depths.whole(derivation, piece)
-            left += depths.leading
-            continue
-        equation = derivation.correction() if piece else derivation.recursion()
-        equations[name] = _of_tensor(derivation, equation, piece)
+        if name not in (*BOOK, *PIECES):
+            equations[name] = _of_steps(name, definition, inputs)
+        else:
+            derivation = LayerDerivation(correlator, definition, False)
+            if piece:
+                _check_laws(derivation, name)
+            if not derivation.shared or (correlator.pairs == 1 and not piece):
+                equation = derivation.correction() if piece else derivation.recursion()
+                equations[name] = _of_tensor(derivation, equation, piece)
+            elif inputs == "one" and _is_chain(definition):
+                equations[name] = _of_steps(name, definition, inputs)
+            else:
+                equations[name] = depths.whole(derivation, piece)
+                left += depths.leading
+                continue
         left += sorted(equations[name].needs)
         if name == "G":
             fields = tuple(_fields(derivation))
     return LayerSystem(definition, _in_dependency_order(equations), fields, depths.system())
 
 
-def _check_correction(derivation: LayerDerivation, name: str) -> None:
-    """Refuse other pieces than those of the kernel and the NTK, and weights of other laws."""
-    reasons = {
-        "Those of the kernel and of the NTK, G.1 and H.1, are known": name not in PIECES,
-        "Fourth cumulants of its weights tie the legs of two layers": not derivation.gaussian,
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise KernelError(
-                f"{name} of the layer {derivation.layer} has no kernel file. {reason}. Ask "
-                "`propagate` for corrections of order 1/n."
-            )
+def _check_laws(derivation: LayerDerivation, name: str) -> None:
+    """Refuse weights whose laws have fourth cumulants."""
+    if not derivation.gaussian:
+        raise KernelError(
+            f"{name} of the layer {derivation.layer} has no kernel file. Fourth cumulants of its "
+            "weights tie the legs of two layers. Ask `propagate` for corrections of order 1/n."
+        )
+
+
+def _is_chain(layer: Layer | Stack) -> bool:
+    """Whether a layer is a chain of steps, each of which reads the fields before it."""
+    try:
+        return isinstance(layer, Stack) and bool(steps_of(layer))
+    except LayerError:
+        return False
+
+
+def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
+    """A tensor beyond the order 1/n, with the steps of the layer put into each other.
+
+    Raises:
+        KernelError: for many inputs, or a layer that is not of several streams.
+        LayerError: for a stack that is no chain of steps.
+    """
+    what, piece = split_subleading(name)
+    correlator = tensor(what)
+    if inputs != "one" or not isinstance(layer, Stack):
+        raise KernelError(
+            f"{name} of the layer {layer} has no kernel file for {inputs} input"
+            f"{'s' * (inputs != 'one')}. Of layers of several streams that are chains of steps, "
+            "orders beyond the leading one and tensors of more than two pairs have kernels for one "
+            "input, inputs='one'. Ask for that, or for G.1 and H.1."
+        )
+    steps = ComposedSteps(derive(correlator, piece=piece, layer=layer, inputs="one"))
+    equation = LayerEquation(f"{name}[l+1]", steps.polynomial)
+    terms = tuple(product.terms[0] for product in equation.products)
+    text = tuple(str(equation).splitlines())
+    samples = correlator.labels
+    return SystemEquation(name, samples, text, terms, steps.reads, (), correlator.symmetries)
 
 
 def _in_dependency_order(equations: dict[str, SystemEquation]) -> tuple[SystemEquation, ...]:
     """Each equation behind those of the tensors that it needs; else as the book has them."""
-    left = [name for name in (*BOOK, *PIECES) if name in equations]
+    left = [name for name in BOOK if name in equations]
+    left += sorted(equations.keys() - {*left}, key=_size)
     done: dict[str, SystemEquation] = {}
     while left:
         name = next(
@@ -92,6 +139,12 @@ def _in_dependency_order(equations: dict[str, SystemEquation]) -> tuple[SystemEq
         left.remove(name)
         done[name] = equations[name]
     return tuple(done.values())
+
+
+def _size(name: str) -> tuple[int, int, str]:
+    """Few axes first, then leading pieces."""
+    what, piece = split_subleading(name)
+    return tensor(what).axes, piece, name
 
 
 def _of_tensor(derivation: LayerDerivation, equation: LayerEquation, piece: int) -> SystemEquation:

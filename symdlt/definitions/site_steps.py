@@ -1,0 +1,291 @@
+"""Steps of a stack: the fields of one site, made of the fields of the site before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from symdlt.algebra import Head, Polynomial
+from symdlt.definitions.branches import FIELD, Way, ascii_name
+from symdlt.definitions.short_form import WIDTH
+from symdlt.definitions.stacks import Stack
+from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, Stream
+from symdlt.errors import LayerError
+
+Monomial = tuple[Fraction, tuple[int, ...]]  # a number, and the powers of the symbols
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SiteFactor:
+    """A function of one field at a neuron.
+
+    Attributes:
+        field: the number of the field among those of its site.
+        function: the name of the activation; empty for the field itself.
+        order: which derivative of it.
+    """
+
+    field: int
+    function: str
+    order: int = 0
+
+    @property
+    def slope(self) -> tuple[SiteFactor, ...]:
+        """Its derivative along its field: none for the field itself, whose slope is 1."""
+        return (replace(self, order=self.order + 1),) if self.function else ()
+
+
+SiteProduct = tuple[SiteFactor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteBranch:
+    """Fresh biases of a field, weights and the function that they read, or a field that is kept.
+
+    Attributes:
+        field: the number of the field that it is a summand of.
+        tensor: the random tensor; None for a field that stays on its neuron.
+        products: of weights, the products that their function is a sum of, with what multiplies
+            each; the field that is kept; none for biases.
+    """
+
+    field: int
+    tensor: Head | None
+    products: tuple[tuple[Monomial, SiteProduct], ...]
+
+    @property
+    def summed(self) -> bool:
+        """Whether it is a sum over neurons."""
+        return bool(self.products) and self.tensor is not None
+
+
+@dataclass(frozen=True, eq=False)
+class SiteStep:
+    r"""How the fields of one site are made of those of the site before.
+
+    $$h^a_{i;\delta} = b^a_i + \sum_q \sum_j W^{a,q}_{ij}\,
+      \varphi^{a,q}(h^1_{j;\delta}, h^2_{j;\delta}, \ldots)$$
+
+    It is a layer with labels: legs of one neuron are matched if they are of one field, as each
+    field has weights of its own. Where the layer keeps z, all of its steps carry z along.
+
+    Attributes:
+        stack: the layer.
+        number: which step of it, from 0.
+
+    >>> [(step.below, step.above) for step in steps_of(Stack("u = U z; v = V z; z' = W s(u) v"))]
+    [(('z',), ('u', 'v')), (('u', 'v'), ("z'",))]
+    """
+
+    stack: Stack
+    number: int
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The names of the fields that are read."""
+        return levels_of(self.stack)[self.number]
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """The names of the fields that are made."""
+        return levels_of(self.stack)[self.number + 1]
+
+    @property
+    def first(self) -> bool:
+        """Whether it reads the layer below."""
+        return self.number == 0
+
+    @property
+    def last(self) -> bool:
+        """Whether it makes the layer above."""
+        return ABOVE in self.above
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The constants of the layer."""
+        return self.stack.symbols
+
+    @cached_property
+    def branches(self) -> tuple[SiteBranch, ...]:
+        """The summands of all fields that are made, what is kept behind what is drawn."""
+        return (*(branch for branch, _ in self._drawn), *self._kept)
+
+    @cached_property
+    def ways(self) -> Mapping[str, Way]:
+        """The ways to average two vertices on one neuron, by their code."""
+        ways: dict[str, Way] = {}
+        for number, (branch, drawn) in enumerate(self._drawn):
+            name = ascii_name(drawn.tensor.name)
+            square = drawn.coefficient * drawn.coefficient
+            for how, code, factor in (
+                ("contracted", name.upper(), square * drawn.variance),
+                ("edge", name.lower(), square * drawn.rate),
+            ):
+                (count, powers), width = self._monomial(factor)
+                if width != (-1 if branch.summed else 0) or code in ways:
+                    raise _refused(
+                        self.stack, f"gives {name} the factor {factor}, or its letter to another"
+                    )
+                both, summed = (number, number), branch.summed
+                ways[code] = Way(code, how, both, (0, 0), count, powers, summed)
+        for number, _ in enumerate(self._kept, len(self._drawn)):
+            square = self._constant * self._constant
+            (count, powers), _ = self._monomial(square)
+            both = (number, number)
+            ways[BELOW] = Way(BELOW, "kept", both, (FIELD, FIELD), count, powers, False)
+        return ways
+
+    @cached_property
+    def _kept(self) -> tuple[SiteBranch, ...]:
+        """The field z where it is kept, by the layer or only by a step."""
+        if BELOW not in self.below or not _kept_by(self.stack):
+            return ()
+        own = SiteFactor(self.below.index(BELOW), "")
+        field = self.above.index(ABOVE if self.last else BELOW)
+        # its constant comes with the way of a pair
+        unit = self._monomial(Polynomial.number(1))[0]
+        return (SiteBranch(field, None, ((unit, (own,)),)),)
+
+    @property
+    def _constant(self) -> Polynomial:
+        """What multiplies z where the layer keeps it, in its last step."""
+        ((constant, _),) = _kept_by(self.stack)
+        return constant if self.last else Polynomial.number(1)
+
+    @cached_property
+    def _drawn(self) -> tuple[tuple[SiteBranch, Drawn], ...]:
+        streams = {stream.name: stream for stream in self.stack.streams}
+        made = [
+            (k, one)
+            for k, name in enumerate(self.above)
+            if name in streams
+            for one in streams[name].drawn
+        ]
+        return tuple((self._branch(field, one), one) for field, one in made)
+
+    def _branch(self, field: int, drawn: Drawn) -> SiteBranch:
+        if drawn.function is None:
+            return SiteBranch(field, drawn.tensor, ())
+        places = {name: k for k, name in enumerate(self.below)}
+        products = tuple(
+            (
+                self._monomial(constant)[0],
+                tuple(
+                    sorted(
+                        SiteFactor(places[one.field], one.function or "", one.order)
+                        for one in factors
+                    )
+                ),
+            )
+            for constant, factors in drawn.function.terms
+        )
+        return SiteBranch(field, drawn.tensor, products)
+
+    def _monomial(self, factor: Polynomial) -> tuple[Monomial, int]:
+        """A constant as a number and powers of the symbols, and its power of the width."""
+        if len(factor.terms) != 1:
+            raise _refused(self.stack, f"has the constant {factor}, which is no single product")
+        ((monomial, number),) = factor.terms
+        powers = dict(monomial)
+        width = powers.pop(WIDTH, 0)
+        exponents = tuple(powers.get(name, 0) for name in self.symbols)
+        return (Fraction(number), exponents), width
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SiteStep):
+            return NotImplemented
+        return (self.number, self.stack) == (other.number, other.stack)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[SiteStep], tuple[Stack, int]]:
+        # a hash of texts holds in one process only, and is not to be pickled
+        return SiteStep, (self.stack, self.number)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.number, str(self.stack)))
+
+
+def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
+    """The fields before the first step of a layer and after each, z among them if it is kept.
+
+    >>> levels_of(Stack("h = U z; z' = xi z + W s(h)"))
+    (('z',), ('h', 'z'), ("z'",))
+    """
+    inner = [site for site in stack.sites if not {BELOW, ABOVE} & {*site}]
+    carried = (BELOW,) if _kept_by(stack) else ()
+    return ((BELOW,), *((*site, *carried) for site in inner), (ABOVE,))
+
+
+def _kept_by(stack: Stack) -> tuple[tuple[Polynomial, Factor], ...]:
+    """What the layer keeps on its neurons."""
+    return stack.streams[-1].kept
+
+
+def steps_of(stack: Stack) -> tuple[SiteStep, ...]:
+    """The steps from the fields of the layer below to those of the layer above.
+
+    A layer may keep z, once, if weights read nothing but z itself of these neurons: then all that
+    is known of z are pairs of its legs, at every depth.
+
+    Raises:
+        LayerError: for a layer that is no chain of steps, and what to ask instead.
+    """
+    for why in _obstacles(stack):
+        raise _refused(stack, why)
+    steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
+    for step in steps:
+        step.ways  # noqa: B018  (what cannot be averaged is refused here)
+    return steps
+
+
+def _obstacles(stack: Stack) -> Iterator[str]:
+    """Why a layer is no chain of steps."""
+    levels = levels_of(stack)
+    level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
+    for stream in stack.streams:
+        if stream.norm or stream.mask:
+            yield (
+                f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
+                "of a Gaussian field"
+            )
+        if stream.kept and not _hides_neurons(stack, stream):
+            kept = ", ".join(str(factor) for _, factor in stream.kept)
+            yield (
+                f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
+                "those whose functions are summed over in every layer below, and the recursion "
+                "needs cumulants of one neuron at several depths; it closes where z' keeps z and "
+                "weights inside the layer read z itself, as in h = U z; z' = z + W s(h)"
+            )
+        for drawn in stream.drawn:
+            letter = ascii_name(drawn.tensor.name)
+            if drawn.orthogonal or drawn.window is not None:
+                yield f"has the weights {letter}, orthogonal or with a window"
+            read = () if drawn.function is None else sorted(drawn.function.fields)
+            for name in read:
+                if level_of[name] != level_of[stream.name] - 1:
+                    yield (
+                        f"reads {name} in {stream.name}, past the fields between them. A step "
+                        "reads the fields before it alone"
+                    )
+
+
+def _hides_neurons(stack: Stack, stream: Stream) -> bool:
+    """Whether z' keeps z once, and fields inside the layer read z itself and no function of it."""
+    own = [factor for _, factor in stream.kept]
+    functions = [one.function for one in stack.drawn if one.function]
+    read = [p for f in functions if BELOW in f.fields for _, p in f.terms]
+    linear = all(product == (Factor(BELOW),) for product in read)
+    return stream.name == ABOVE and own == [Factor(BELOW)] and linear and len(stack.streams) > 1
+
+
+def _refused(stack: Stack, why: str) -> LayerError:
+    return LayerError(
+        f"The layer {str(stack)[:120]!r} {why}. Recursions at any order in 1/n are derived for "
+        "layers that are chains of steps, each of which reads the fields before it. Ask "
+        "`layer_equations` for the order 1/n in symbols, or `propagate` for numbers."
+    )

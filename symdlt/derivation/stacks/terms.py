@@ -1,0 +1,196 @@
+"""Terms of the recursions of a step: means over fields, tensors with fields, widths.
+
+Their text is that of `layer_equations`: s(u)_1 is the activation at the field u and sample 1, and
+V^uuvv_1234 a tensor of several fields. A tensor of the layer below has none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+from symdlt.definitions import BELOW, Correlator, primes
+from symdlt.derivation.expansion import Diagram
+from symdlt.derivation.terms import (
+    Hyperparameters,
+    piece_name,
+    powers_text,
+    reading_order,
+    sample_text,
+)
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FieldSlot:
+    """A function of one field at one sample, in a mean.
+
+    Attributes:
+        sample: the sample.
+        field: the number of the field at its site.
+        function: the name of the activation; empty for the field itself.
+        order: which derivative of it.
+    """
+
+    sample: int
+    field: int
+    function: str
+    order: int = 0
+
+    @property
+    def label(self) -> tuple[int, int]:
+        """Its field and sample, which a z that falls on it has."""
+        return self.field, self.sample
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FieldMean:
+    """A Gaussian mean over one field, of a product of its functions.
+
+    Attributes:
+        slots: the factors, sorted.
+    """
+
+    slots: tuple[FieldSlot, ...]
+
+    def text(self, names: Names, single: bool) -> str:
+        """The mean as text, for instance <s'(u)_1 s(u)_2>."""
+        return f"<{' '.join(slot_text(slot, names, single) for slot in self.slots)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTensor:
+    """A tensor of one site, with a field and a sample on each axis.
+
+    Attributes:
+        correlator: which tensor.
+        piece: 0 for its leading piece, s for the correction of relative order n^-s.
+        fields: the number of the field of each axis; those of a matched pair are equal.
+        samples: the sample of each axis.
+    """
+
+    correlator: Correlator
+    piece: int
+    fields: tuple[int, ...]
+    samples: tuple[int, ...]
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Few axes first, then by name, piece, fields and samples."""
+        return (
+            self.correlator.axes,
+            self.correlator.name,
+            self.piece,
+            self.fields,
+            reading_order(self.samples),
+        )
+
+    @property
+    def need(self) -> tuple[Correlator, int, tuple[int, ...]]:
+        """What its recursion is of."""
+        return self.correlator, self.piece, self.fields
+
+    def text(self, names: Names, single: bool) -> str:
+        """The tensor as text, for instance V^uuvv_1234."""
+        name = field_tensor_name(self.correlator, self.piece, self.fields, names)
+        return name if single else with_samples(self.correlator, name, self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTerm:
+    r"""One term of the recursion of a step, with the diagrams that it comes from.
+
+    Attributes:
+        coefficient: exact rational number.
+        hyperparameters: powers of the symbols of the layer.
+        width_power: the power of $n_\ell/n_{\ell-1}$ in the first step of a layer, in later ones
+            that of $n_\ell$ over the width of the site below.
+        means: Gaussian means over one field each.
+        tensors: tensors of the site below.
+        origins: the diagrams that were collected in this term.
+    """
+
+    coefficient: Fraction
+    hyperparameters: Hyperparameters
+    width_power: int
+    means: tuple[FieldMean, ...]
+    tensors: tuple[FieldTensor, ...]
+    origins: tuple[Diagram, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Everything but the coefficient and the origins: what like terms share."""
+        return self.hyperparameters, self.width_power, self.means, self.tensors
+
+    @property
+    def sort_key(self) -> tuple[object, ...]:
+        """Few tensors with two pairs and more first, then as recursions of a layer are sorted."""
+        return (
+            sum(tensor.correlator.pairs - 1 + tensor.piece for tensor in self.tensors),
+            len(self.tensors),
+            tuple(-power for power in self.hyperparameters.powers),
+            tuple(tensor.sort_key for tensor in self.tensors),
+            self.means,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StepTerm):
+            return NotImplemented
+        return self.coefficient == other.coefficient and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash((self.coefficient, self.key))
+
+    def factors(self, ratio: str, names: Names, single: bool) -> tuple[tuple[str, int], ...]:
+        """The factors as they are printed, with their powers."""
+        means = Counter(mean.text(names, single) for mean in self.means)
+        tensors = Counter(tensor.text(names, single) for tensor in self.tensors)
+        of_tensors = (
+            (f"({name})" if "^" in name and power > 1 else name, power)
+            for name, power in tensors.items()
+        )
+        widths = ((ratio, self.width_power),) if self.width_power else ()
+        letters = tuple((name, power) for name, power in self.hyperparameters.named if power)
+        return (*widths, *letters, *means.items(), *of_tensors)
+
+    def text(self, ratio: str, names: Names, single: bool) -> str:
+        """The term with its coefficient."""
+        number = self.coefficient
+        parts = [] if abs(number) == 1 else [str(abs(number))]
+        parts += powers_text(self.factors(ratio, names, single))
+        return ("-" if number < 0 else "") + (" ".join(parts) or "1")
+
+
+def slot_text(slot: FieldSlot, names: Names, single: bool) -> str:
+    """A function of a field at a sample."""
+    name, at = names[slot.field], "" if single else f"_{slot.sample}"
+    if not slot.function:
+        return f"{name}{at}"
+    return f"{slot.function}{primes(slot.order)}({name}){at}"
+
+
+def field_tensor_name(
+    correlator: Correlator, piece: int, fields: tuple[int, ...], names: Names
+) -> str:
+    """The name of a tensor's piece with its fields; where there is z alone it has none.
+
+    >>> from symdlt.definitions import tensor
+    >>> field_tensor_name(tensor("V"), 1, (0, 0, 1, 1), ("u", "v"))
+    'V.1^uuvv'
+    """
+    own = [names[field] for field in fields]
+    if names == (BELOW,):
+        return piece_name(correlator, piece)
+    if len(set(own)) == 1:
+        return f"{piece_name(correlator, piece)}^{own[0]}"
+    apart = "" if all(len(name) == 1 for name in own) else ","
+    listed = apart.join(own)
+    return f"{piece_name(correlator, piece)}^{f'({listed})' if apart else listed}"
+
+
+def with_samples(correlator: Correlator, name: str, samples: tuple[int, ...]) -> str:
+    """A name and samples, in brackets where the name of the tensor ends with digits."""
+    text = sample_text(samples)
+    return f"{name}({text[1:]})" if correlator.name.startswith("X") else name + text
