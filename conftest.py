@@ -1,4 +1,4 @@
-"""What imports jax, or its peer, is collected only where these are installed."""
+"""What the tests of all folders need: one thread a worker, and what is not installed left out."""
 
 import os
 from importlib.util import find_spec
@@ -7,6 +7,10 @@ import pytest
 
 # Most of the time of tests in JAX is that of its compiler; values have the same digits without it.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+# Each worker has a core: threads of the BLAS would wait for each other, at three times the time.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 NEEDING = {
     "jax": ["symdlt/kernels/jax_target/running/*.py", "tests/golden/jax/*.py"],

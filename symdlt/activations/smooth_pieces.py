@@ -27,8 +27,8 @@ class SmoothPiece(Piece):
     @property
     def slope(self) -> sp.Expr | None:
         """The number a of a piece a z, or None if it is another function."""
-        function = expression(self.node)
-        slope = sp.expand(function.diff(Z))
+        function = sp.expand(expression(self.node))
+        slope = function.coeff(Z, 1)
         return None if slope.has(Z) or sp.expand(function - slope * Z) != 0 else slope
 
     @property

@@ -7,7 +7,8 @@ changes from layer to layer by its sources alone, which are polynomials in the d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 
 import sympy as sp
@@ -46,6 +47,28 @@ class ConstantKernel:
     hyperparameters: tuple[FieldElement, FieldElement, FieldElement, FieldElement]
     mean: Callable[[Bracket], FieldElement]
     inexact: bool = False
+    known: dict[object, FieldElement] = field(default_factory=dict, repr=False, compare=False)
+
+    def rational(self, number: Fraction) -> FieldElement:
+        """A fraction as an element of the field, which takes long to make, as all below do.
+
+        It is made of one: adding to zero, SymPy gives the number itself, of which Python then
+        makes a float.
+        """
+        return self._known(number, lambda: self.kernel**0 * number.numerator / number.denominator)
+
+    def power(self, place: int, power: int) -> FieldElement:
+        """A power of a hyperparameter."""
+        return self._known((place, power), lambda: self.hyperparameters[place] ** power)
+
+    def mean_of(self, bracket: Bracket) -> FieldElement:
+        """A bracket at K."""
+        return self._known(bracket, lambda: self.mean(bracket))
+
+    def _known(self, key: object, made: Callable[[], FieldElement]) -> FieldElement:
+        if key not in self.known:
+            self.known[key] = made()
+        return self.known[key]
 
 
 def solve_exactly(
@@ -139,12 +162,11 @@ def _solved(
 
 def _number(term: RecursionTerm, numbers: ConstantKernel) -> FieldElement:
     """A term without its tensors, at equal widths."""
-    number: FieldElement = 0 * numbers.kernel + term.coefficient.numerator
-    number = number / term.coefficient.denominator
-    for value, power in zip(numbers.hyperparameters, term.hyperparameters.powers, strict=True):
-        number = number * value**power if power else number
+    number = numbers.rational(term.coefficient)
+    for place, power in enumerate(term.hyperparameters.powers):
+        number = number * numbers.power(place, power) if power else number
     for bracket in term.brackets:
-        number = number * numbers.mean(bracket)
+        number = number * numbers.mean_of(bracket)
     return number
 
 

@@ -183,14 +183,16 @@ def identify(
         ways = _relabellings(forest, given.matching, known)
         if ways:
             return known, tuple(ways)
-    best: tuple[Edge, ...] | None = None
-    for order in _orders(forest, given.matching):
-        image = _image(edges, order)
-        if best is None or image < best:
-            best = image
-    pairs = tuple((2 * k, 2 * k + 1) for k in range(vertices // 2))
-    canonical = Correlator(Forest(vertices, best or ()), pairs)
+    canonical = _canonical(forest, given.matching)
     return canonical, tuple(_relabellings(forest, given.matching, canonical))
+
+
+def _canonical(forest: Forest, matching: Matching) -> Correlator:
+    """The smallest of the relabelled forests, with vertices 0 and 1, 2 and 3, … matched."""
+    orders = _orders(forest, matching)
+    least = min((_image(forest.edges, order) for order in orders), default=())
+    pairs = tuple((2 * k, 2 * k + 1) for k in range(forest.vertices // 2))
+    return Correlator(Forest(forest.vertices, least), pairs)
 
 
 @lru_cache(maxsize=1 << 18)
@@ -234,13 +236,20 @@ def correlators(order: int) -> tuple[Correlator, ...]:
         following = set()
         for correlator in track(tuple(level), "forests", None if order > 2 else False):
             for edges in _extensions(correlator.forest):
-                following.add(identify(size, edges, correlator.matching)[0])
+                following.add(_correlator(size, edges, correlator.matching))
         known |= following
         level = following
     ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
     return tuple(
         sorted(known, key=lambda c: (ranks.get(c.symbol, 99), len(c.forest.edges), c.name))
     )
+
+
+def _correlator(vertices: int, edges: tuple[Edge, ...], matching: Matching) -> Correlator:
+    """The correlator of a forest, without the ways to read it."""
+    if vertices <= max(known.axes for known in BOOK.values()):
+        return identify(vertices, edges, matching)[0]
+    return _canonical(Forest(vertices, edges), matching)
 
 
 def _extensions(forest: Forest) -> Iterator[tuple[Edge, ...]]:

@@ -42,7 +42,7 @@ class LinePoint(ShownAsText):
         C_W: the variance of the weights, times the width.
         K: the fixed point.
         chi_parallel: what multiplies a small $K - K^*$ from layer to layer.
-        errors: names and errors of the numbers that are not exact, from doubled working precision.
+        errors: names and errors of the numbers that are not exact, from eight more digits.
     """
 
     C_b: sp.Expr

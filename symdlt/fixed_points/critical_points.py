@@ -40,7 +40,7 @@ class CriticalPoint:
         stability: "stable", "unstable", "half-stable", "neutral" or "undecided".
         approached: from where the kernel comes to K*: "from above", "from below", "from nowhere",
             "every K stays" or "undecided".
-        errors: names and errors of the numbers that are not exact, from doubled working precision.
+        errors: names and errors of the numbers that are not exact, from eight more digits.
         symbols: what the layer calls C_b, None if it has no biases, and C_W.
     """
 

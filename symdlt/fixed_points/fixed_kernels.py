@@ -29,7 +29,7 @@ TOUCHING = 1e-11
 HARDLY, FINER = 1e-2, 8
 # A bound: deeper than networks that are built.
 MOST_LAYERS = 1000
-# A thousand times what a place is found to, see `SETTLED`.
+# Far more than what a place is found to, see `SETTLED`.
 ARRIVED = 1e-6
 # Powers of ten; oscillations do not rise six times in a row, and z log z rises by more than this.
 FAR, GROWING = range(20, 45, 4), 1.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from math import ceil, log10
+from math import ceil, exp, log, log10
 
 import sympy as sp
 
@@ -22,13 +22,15 @@ NOISE = 1e-8
 POINTS_PER_DECADE = 8
 # A bound: Newton's iteration doubles the digits in each step, or does not settle.
 MOST_STEPS = 60
-# Newton's iteration doubles the digits of a place that is known to so many.
-SETTLED = 1 + 1e-9
+# Of log K, a few times the rounding of it; Newton's iteration has but one step to take from there.
+SETTLED = 1e-13
 # Digits beyond those asked for, which derivatives by K may lose, and the fewest to work with:
 # more than floating point has.
 GUARD = 4
 # One more than floating point ever has.
 FEWEST = 18
+# Digits more for the second computation, enough for it to be exact next to the first; convention.
+MORE = 8
 
 # Names of numbers with their errors.
 Errors = tuple[tuple[str, sp.Float], ...]
@@ -81,22 +83,38 @@ def crossings(
     """Where a function changes its sign between neighbours, its values below a noise left out."""
     clear = [K for K in places if abs(function(K)) > noise]
     return [
-        bisected(function, low, high)
+        zero_between(function, low, high)
         for low, high in pairwise(clear)
         if function(low) * function(high) < 0
     ]
 
 
-def bisected(function: Callable[[float], float], low: float, high: float) -> float:
-    """A zero of a function between two places of opposite sign."""
-    below = function(low)
-    while high / low > SETTLED:
-        middle = low**0.5 * high**0.5
-        if function(middle) * below > 0:
-            low = middle
+def zero_between(function: Callable[[float], float], low: float, high: float) -> float:
+    """A zero of a function between two places of opposite sign.
+
+    By T. R. Chandrupatla's method (Adv. Eng. Software 28 (1997) 145) in log K: inverse quadratic
+    interpolation where the last three places are ordered well enough for it, else bisection.
+    """
+    a, b = log(low), log(high)
+    f_a, f_b = function(low), function(high)
+    share = 0.5
+    while True:
+        x = a + share * (b - a)
+        f = function(exp(x))
+        if (f > 0) == (f_a > 0):
+            c, f_c = a, f_a
         else:
-            high = middle
-    return float(low**0.5 * high**0.5)
+            c, f_c, b, f_b = b, f_b, a, f_a
+        a, f_a = x, f
+        least = SETTLED / abs(b - a) if b != a else 1.0
+        if f == 0 or least > 0.5:
+            return exp(a if abs(f_a) < abs(f_b) else b)
+        inside, rise = (a - b) / (c - b), (f_a - f_b) / (f_c - f_b)
+        share = 0.5
+        if rise**2 < inside and (1 - rise) ** 2 < 1 - inside:
+            share = f_a / (f_b - f_a) * f_c / (f_b - f_c)
+            share += (c - a) / (b - a) * f_a / (f_c - f_a) * f_b / (f_c - f_b)
+        share = min(max(share, least), 1 - least)
 
 
 def solved(
@@ -138,7 +156,7 @@ def solved(
 def computed_twice(
     compute: Callable[[AnyPrecision, int], dict[str, Precise]], rough: float, digits: int
 ) -> tuple[dict[str, sp.Float], Errors]:
-    """Numbers by name as SymPy numbers, and their errors from doubled working precision.
+    """Numbers by name as SymPy numbers, and their errors from eight more digits.
 
     Args:
         compute: from a place near K and the digits to work with; K is one of the numbers.
@@ -147,7 +165,7 @@ def computed_twice(
     """
     working = max(digits, FEWEST) + GUARD
     first = compute(rough, working)
-    second = compute(first["K"], 2 * working)
-    with mp.workdps(2 * working):
+    second = compute(first["K"], working + MORE)
+    with mp.workdps(working + MORE):
         errors = tuple((name, rounded(abs(second[name] - first[name]), 2)) for name in first)
         return {name: rounded(value, digits) for name, value in second.items()}, errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 import sympy as sp
 
@@ -16,6 +16,8 @@ from symdlt.fixed_points.products import series_product
 
 # Powers of sqrt(K) that are expanded: to K^2, which moves most kernels, and if it does not to K^5.
 FEW, MANY = 4, 10
+# Of what is straight on both sides the map has no more terms than that of K.
+LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def gaussian_powers(sides: Sequence[Sequence[sp.Expr]], orders: Sequence[int]) -
     ]
 
 
+@lru_cache(maxsize=64)
 def _half_moment(n: int) -> sp.Expr:
     return sp.sqrt(2) ** n * sp.gamma(sp.Rational(n + 1, 2)) / (2 * sp.sqrt(sp.pi))
 
@@ -94,6 +97,8 @@ def origin_of(pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) ->
         )
     if is_zero(slope) and is_zero(left.series(1)[1]):
         return f"sigma'(0) is zero, so that no {maps.weight} keeps a small kernel at its size"
+    if None not in (left.slope, right.slope):
+        return _expanded(left, right, LEAST, maps)
     origin = _expanded(left, right, FEW, maps)
     if isinstance(origin, Origin) and None in (origin.power, origin.perpendicular_power):
         origin = _expanded(left, right, MANY, maps)

@@ -29,7 +29,7 @@ class FixedKernel:
         chi_perp: what multiplies the NTK and the distance of two near inputs.
         mean_square: $\langle\sigma\sigma\rangle$ there, or None where it is not told from a kernel
             that grows faster.
-        errors: names and errors of the numbers that are not exact, from doubled working precision.
+        errors: names and errors of the numbers that are not exact, from eight more digits.
     """
 
     K: sp.Expr

@@ -32,7 +32,7 @@ from symdlt.fixed_points.fixed_kernels import (
     refined,
     slopes_of,
 )
-from symdlt.fixed_points.kernel_curve import Errors
+from symdlt.fixed_points.kernel_curve import MORE, Errors
 from symdlt.fixed_points.phase_result import (
     CHAOTIC,
     CRITICAL,
@@ -46,10 +46,8 @@ from symdlt.symbols import named
 
 # Those of floating point.
 DIGITS = 15
-# Digits beyond those asked for, and more for the second computation, which gives the error.
+# Digits beyond those asked for.
 GUARD = 2
-# Enough for the second to be exact next to the first; convention.
-MORE = 8
 # Powers of ten: floats bring about 12 digits of what they were meant to be.
 INPUT_DIGITS = -12
 # Critical networks are told from others by less than half of the digits.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from symdlt.activations.rings import E
 
@@ -28,8 +27,11 @@ def polynomial_product(first: Sequence[E], second: Sequence[E]) -> tuple[E, ...]
     """
     if not first or not second:
         return ()
-    product: list[Any] = [0] * (len(first) + len(second) - 1)
+    product: list[E] = []  # sums start with no zero, since adding one takes long in some rings
     for i, a in enumerate(first):
         for j, b in enumerate(second):
-            product[i + j] = product[i + j] + a * b
+            if i + j < len(product):
+                product[i + j] = product[i + j] + a * b
+            else:
+                product.append(a * b)
     return tuple(product)

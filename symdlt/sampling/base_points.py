@@ -110,7 +110,8 @@ def base_point(
     """All fields of given networks, and derivatives of activations at them up to an order."""
     fields = _sampled_fields(parameters, program)
     data = samples.reshape(*samples.shape[:2], -1)[..., 0 if samples.ndim == 2 else slice(None)]
-    inputs = Labelled(data.swapaxes(0, 1)[None], (SAMPLE, POSITION)[: data.ndim - 1])
+    neurons_last = np.moveaxis(data, 1, -1)[None]
+    inputs = Labelled(neurons_last, (SAMPLE, POSITION)[: data.ndim - 1])
     values: list[Labelled] = []
     derivatives: list[Mapping[str, tuple[Labelled, ...]]] = []
     masks = iter(parameters.masks)
@@ -118,8 +119,8 @@ def base_point(
         total: Array = np.zeros(())
         labels = (SAMPLE, POSITION) if program.fields[place].grid else (SAMPLE,)
         if program.fields[place].mask:  # the same at all positions
-            drawn = next(masks)
-            total = drawn.reshape(*drawn.shape, *(1,) * (len(labels) - 1))
+            drawn = next(masks).swapaxes(1, 2)
+            total = drawn if len(labels) == 1 else drawn[:, :, None]
         for one in branches:
             total = total + _value(one, inputs, values, derivatives, len(labels))
         values.append(Labelled(total, labels))
@@ -135,7 +136,7 @@ def base_point(
                 for name, chain in chains.items()
             }
         )
-    outputs = Labelled(np.eye(values[-1].values.shape[1])[None], (NEURON,))
+    outputs = Labelled(np.eye(values[-1].values.shape[-1])[None], (NEURON,))
     return BasePoint(fields, inputs, tuple(values), tuple(derivatives), outputs)
 
 
@@ -149,7 +150,7 @@ def _value(
     """What a branch adds to its field, which has so many axes of samples and positions."""
     if branch.biases is not None:
         biases = branch.function[0][0] * branch.biases
-        return biases.reshape(*biases.shape, *(1,) * axes)
+        return biases.reshape(len(biases), *(1,) * axes, -1)
     read: Array = np.zeros(())
     for number, factors in branch.function:
         term: Array = np.full((), number)

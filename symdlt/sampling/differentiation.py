@@ -21,9 +21,9 @@ from symdlt.sampling.labelled import (
     add_all,
     apply_matrices,
     contract_neurons,
-    multiply,
+    multiply_over_positions,
+    place_labels,
     scale,
-    shift_labels,
     sum_positions,
 )
 from symdlt.sampling.normalisation import normalised, pull_through_norm
@@ -218,17 +218,17 @@ def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterV
     )
 
 
-def shift_vector(vector: ParameterVector, vertices: int) -> ParameterVector:
-    """Renumber the vertices v of all labels as v + `vertices`."""
+def place_vector(vector: ParameterVector, first: int, neurons: Sequence[int]) -> ParameterVector:
+    """Renumber the vertices of all labels, as `place_labels` does."""
     return ParameterVector(
         tuple(
             tuple(
                 BranchVector(
                     tuple(
-                        (shift_labels(left, vertices), shift_labels(right, vertices))
+                        (place_labels(left, first, neurons), place_labels(right, first, neurons))
                         for left, right in part.outer
                     ),
-                    None if part.bias is None else shift_labels(part.bias, vertices),
+                    None if part.bias is None else place_labels(part.bias, first, neurons),
                 )
                 for part in parts
             )
@@ -243,11 +243,8 @@ def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | No
     pairs = zip(left.fields, right.fields, strict=True)
     for one, other in (pair for rows in pairs for pair in zip(*rows, strict=True)):
         terms += [
-            sum_positions(
-                multiply(
-                    contract_neurons(rows, more_rows), contract_neurons(columns, more_columns)
-                ),
-                None,
+            multiply_over_positions(
+                contract_neurons(rows, more_rows), contract_neurons(columns, more_columns), None
             )
             for rows, columns in one.outer
             for more_rows, more_columns in other.outer
@@ -289,7 +286,7 @@ def _push_forward(
     for index, rest in remove_one(mask):
         if rest in signal:
             for left, right in parts[index].outer:
-                yield sum_positions(multiply(left, contract_neurons(right, signal[rest])))
+                yield multiply_over_positions(left, contract_neurons(right, signal[rest]))
         bias = parts[index].bias
         if rest == 0 and bias is not None:
             yield scaled(branch.function[0][0], bias)
@@ -337,7 +334,7 @@ def _pull_through(
         for index, rest in remove_one(mask):
             if rest in errors:
                 terms += [
-                    sum_positions(multiply(right, contract_neurons(left, errors[rest])))
+                    multiply_over_positions(right, contract_neurons(left, errors[rest]))
                     for left, right in parts[index].outer
                 ]
         store(result, mask, terms)

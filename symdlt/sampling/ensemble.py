@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
+from operator import attrgetter
 from reprlib import repr as short_repr
 from types import MappingProxyType
 from typing import Any
@@ -117,6 +118,17 @@ class NetworkParameters(EqualByFields):
     def __repr__(self) -> str:
         shapes = ", ".join(str(weight.shape[1:]) for weight in self.weights)
         return f"NetworkParameters({self.count} networks, weights {shapes})"
+
+
+def join_networks(parts: Sequence[NetworkParameters]) -> NetworkParameters:
+    """All networks of some draws, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    weights, biases, masks = (
+        tuple(np.concatenate(arrays) for arrays in zip(*(kind(one) for one in parts), strict=True))
+        for kind in map(attrgetter, ("weights", "biases", "masks"))
+    )
+    return NetworkParameters(weights, biases, masks)
 
 
 def random_branches(network: Network) -> Iterator[ProgramBranch]:

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
 from numbers import Real
 from reprlib import repr as short_repr
@@ -16,7 +16,7 @@ from symdlt.activations.checks import Activation
 from symdlt.definitions import Network
 from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
-from symdlt.progress import track
+from symdlt.progress import ALIKE_FROM, Progress
 from symdlt.sampling.checks import (
     check_finite,
     check_generator,
@@ -26,7 +26,7 @@ from symdlt.sampling.checks import (
     whole_number,
 )
 from symdlt.sampling.cumulants import estimate_cumulant
-from symdlt.sampling.ensemble import draw_parameters
+from symdlt.sampling.ensemble import draw_parameters, join_networks
 from symdlt.sampling.moments import sum_products
 from symdlt.sampling.observables import (
     check_sampling_memory,
@@ -40,9 +40,11 @@ from symdlt.sampling.tensors import (
     TENSORS,
     TensorPattern,
     group_trees,
+    label_pairs,
     list_trees,
+    tie_component,
 )
-from symdlt.sampling.trees import Tree
+from symdlt.sampling.trees import TiedTree, Tree
 
 Array = npt.NDArray[Any]
 TensorName: TypeAlias = str | TensorPattern
@@ -140,7 +142,8 @@ def measure(
     size = _group_size(whole_number("count", count), whole_number("groups", groups))
     goal = _check_errors(errors)
     _check_outputs(patterns, ensemble)
-    trees = _trees_of(patterns)
+    tied = _trees_of(patterns)
+    trees = [one.tree for one in tied]
     functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
@@ -153,41 +156,63 @@ def measure(
             for entry, pattern, collected in zip(entries, patterns, sums, strict=True)
         }
 
-    with closing(
-        track(range(1, groups + 1), "sampling, group", progress, [1.0] * groups)
-    ) as counted:
-        for done in counted:
-            for part in split_count(size, batch):
-                parameters = draw_parameters(ensemble, part, rng, len(samples))
-                values = evaluate_trees(parameters, ensemble, functions, samples, trees)
-                _add_products(sums, patterns, values, ensemble.n_L, done)
-            if goal and done in LOOKS and _is_reached(goal, measured()):
+    with Progress("sampling, group", groups, progress, ALIKE_FROM) as told:
+        for first, last in _spans(groups, max(1, batch // size)):
+            told.reach(first, f"{first + 1}/{groups}")
+            parts = split_count(size, batch)
+            drawn = [
+                draw_parameters(ensemble, part, rng, len(samples))
+                for part in parts * (last - first)
+            ]
+            for parameters in drawn if len(parts) > 1 else [join_networks(drawn)]:
+                values = evaluate_trees(parameters, ensemble, functions, samples, tied)
+                _add_products(sums, patterns, values, ensemble.n_L, (first, last))
+            if goal and last in LOOKS and _is_reached(goal, measured()):
                 break
     return measured()
 
 
-def _trees_of(patterns: Sequence[TensorPattern]) -> list[Tree]:
+def _spans(groups: int, together: int) -> list[tuple[int, int]]:
+    """The groups that are evaluated together, from one to before another; looks are at ends.
+
+    >>> _spans(20, 8)
+    [(0, 8), (8, 10), (10, 18), (18, 20)]
+    """
+    ends = [0, *(look for look in LOOKS if look < groups), groups]
+    return [
+        (first, min(first + together, end))
+        for start, end in pairwise(ends)
+        for first in range(start, end, together)
+    ]
+
+
+def _trees_of(patterns: Sequence[TensorPattern]) -> list[TiedTree]:
     """The trees of some tensors, each once, the smallest first."""
-    trees = {component.tree for pattern in patterns for component in list_trees(pattern)}
-    return sorted(trees, key=lambda tree: (tree.vertices, tree.edges))
+    trees = {
+        tie_component(component, label_pairs(pattern))
+        for pattern in patterns
+        for component in list_trees(pattern)
+    }
+    return sorted(trees, key=lambda tied: (tied.tree.vertices, tied.tree.edges, tied.pairs))
 
 
 def _add_products(
     sums: Sequence[dict[int, list[Array]]],
     patterns: Sequence[TensorPattern],
-    values: Mapping[Tree, Array],
+    values: Mapping[TiedTree, Array],
     outputs: int,
-    group: int,
+    span: tuple[int, int],
 ) -> None:
-    """Add the products of one batch of networks to the sums of a group, the last one so far."""
+    """Add the products of one batch of networks to the sums of groups, or of a part of one."""
+    first, last = span
     with np.errstate(all="ignore"):
         for pattern, collected in zip(patterns, sums, strict=True):
-            for mask, value in sum_products(pattern, values, outputs).items():
+            for mask, value in sum_products(pattern, values, outputs, last - first).items():
                 kept = collected.setdefault(mask, [])
-                if len(kept) < group:
-                    kept.append(value)
+                if len(kept) == first:
+                    kept.extend(value)
                 else:
-                    kept[-1] = kept[-1] + value
+                    kept[-1] = kept[-1] + value[0]
 
 
 def _is_reached(goal: Mapping[str, float], measurements: Mapping[TensorName, Measurement]) -> bool:

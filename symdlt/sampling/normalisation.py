@@ -45,13 +45,13 @@ def _centred(norm: str, field: Polynomial) -> Polynomial:
     if norm != LAYER_NORM:
         return field
     return {
-        mask: Labelled(one.values - one.values.mean(axis=1, keepdims=True), one.labels)
+        mask: Labelled(one.values - one.values.mean(axis=-1, keepdims=True), one.labels)
         for mask, one in field.items()
     }
 
 
 def _mean(field: Polynomial) -> Polynomial:
     return {
-        mask: Labelled(one.values.mean(axis=1, keepdims=True), one.labels)
+        mask: Labelled(one.values.mean(axis=-1, keepdims=True), one.labels)
         for mask, one in field.items()
     }

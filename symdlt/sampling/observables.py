@@ -27,7 +27,7 @@ from symdlt.sampling.differentiation import (
     apply_learning_rates,
     differentiate,
     pair_vectors,
-    shift_vector,
+    place_vector,
 )
 from symdlt.sampling.ensemble import (
     NetworkParameters,
@@ -40,10 +40,12 @@ from symdlt.sampling.labelled import (
     OWNED,
     SAMPLE,
     align,
+    keep_freed_memory,
 )
 from symdlt.sampling.trees import (
     OBSERVABLES,
     RootedShape,
+    TiedTree,
     Tree,
     count_vertices,
     cut_tree,
@@ -51,6 +53,8 @@ from symdlt.sampling.trees import (
 
 Array = npt.NDArray[Any]
 Observable: TypeAlias = str | Tree
+# Of each vertex of a rooted tree, in preorder, the first one with the same output neuron.
+Neurons: TypeAlias = tuple[int, ...]
 
 # Entries of the largest array of a batch: four megabytes, about what a cache holds.
 LARGEST_ARRAY = 500_000
@@ -63,8 +67,8 @@ class _Evaluation:
     """What trees on the same networks share: vectors of rooted trees, values of joined ones."""
 
     base: BasePoint
-    vectors: dict[RootedShape, ParameterVector] = field(default_factory=dict)
-    values: dict[tuple[RootedShape, RootedShape], Array] = field(default_factory=dict)
+    vectors: dict[tuple[RootedShape, Neurons], ParameterVector] = field(default_factory=dict)
+    values: dict[tuple[RootedShape, RootedShape, Neurons], Array] = field(default_factory=dict)
 
 
 def sample_networks(
@@ -114,13 +118,14 @@ def sample_networks(
         ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
     )
     batch = choose_batch(ensemble, len(samples), trees)
+    free = list(map(TiedTree.free, trees))
     parts = []
     for size in split_count(count, batch):
         parameters = draw_parameters(ensemble, size, rng, len(samples))
-        parts.append(evaluate_trees(parameters, ensemble, functions, samples, trees))
+        parts.append(evaluate_trees(parameters, ensemble, functions, samples, free))
     sampled = {
-        entry: np.concatenate([part[tree] for part in parts])
-        for entry, tree in zip(entries, trees, strict=True)
+        entry: np.concatenate([part[tied] for part in parts])
+        for entry, tied in zip(entries, free, strict=True)
     }
     for entry, values in sampled.items():
         check_finite(entry, values)
@@ -156,10 +161,11 @@ def evaluate_networks(
     trees = [resolve_observable(entry) for entry in entries]
     functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
     check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
-    values = evaluate_trees(parameters, ensemble, functions, samples, trees)
-    for entry, tree in zip(entries, trees, strict=True):
-        check_finite(entry, values[tree])
-    return {entry: values[tree] for entry, tree in zip(entries, trees, strict=True)}
+    free = list(map(TiedTree.free, trees))
+    values = evaluate_trees(parameters, ensemble, functions, samples, free)
+    for entry, tied in zip(entries, free, strict=True):
+        check_finite(entry, values[tied])
+    return {entry: values[tied] for entry, tied in zip(entries, free, strict=True)}
 
 
 def evaluate_trees(
@@ -167,19 +173,23 @@ def evaluate_trees(
     ensemble: Network,
     activations: Mapping[str, Sequence[Function]],
     samples: Array,
-    trees: Sequence[Tree],
-) -> dict[Tree, Array]:
-    """Evaluate trees on given networks, all arguments having been checked."""
+    trees: Sequence[TiedTree],
+) -> dict[TiedTree, Array]:
+    """Evaluate trees on given networks, all arguments having been checked.
+
+    Arrays have an axis for each output neuron and then one for the sample of each vertex.
+    """
+    keep_freed_memory()
     with np.errstate(all="ignore"):
-        program = program_of(ensemble, any(tree.edges for tree in trees))
+        program = program_of(ensemble, any(tied.tree.edges for tied in trees))
         if program.fields[-1].grid:
             raise SamplingError(
                 f"The outputs of {ensemble!r} have positions, {program.fields[-1].grid}. They were "
                 'to be sampled. End with a readout such as "z\' = b + W[all] s(z)" or W[mean].'
             )
-        order = highest_derivative(trees, ensemble)
+        order = highest_derivative([tied.tree for tied in trees], ensemble)
         evaluation = _Evaluation(base_point(parameters, program, activations, samples, order))
-        return {tree: _evaluate_tree(tree, evaluation) for tree in trees}
+        return {tied: _evaluate_tree(tied, evaluation) for tied in trees}
 
 
 def checked_activations(
@@ -279,39 +289,55 @@ def split_count(count: int, batch: int) -> tuple[int, ...]:
     return tuple(min(batch, count - start) for start in range(0, count, batch))
 
 
-def _evaluate_tree(tree: Tree, at: _Evaluation) -> Array:
+def _evaluate_tree(tied: TiedTree, at: _Evaluation) -> Array:
+    tree, pairs = tied.tree, tied.pairs
     if tree.vertices == 1:
-        return at.base.values[-1].values
-    cut = cut_tree(tree)
-    halves = (cut.left, cut.right)
+        return at.base.values[-1].values.swapaxes(1, 2)
+    cut = cut_tree(tree, pairs)
+    numbers = [pairs[vertex] for vertex in cut.order]
+    neurons = tuple(map(numbers.index, numbers))
+    halves = (cut.left, cut.right, neurons)
     if halves not in at.values:
-        at.values[halves] = _evaluate_halves(halves, at)
-    places = [cut.order.index(vertex) for vertex in range(tree.vertices)]
-    axes = [1 + 2 * place for place in places] + [2 + 2 * place for place in places]
-    return at.values[halves].transpose(0, *axes)
+        at.values[halves] = _evaluate_halves(*halves, at)
+    distinct = sorted(set(neurons))
+    firsts = [distinct.index(numbers.index(pair)) for pair in dict.fromkeys(pairs)]
+    places = [len(distinct) + cut.order.index(vertex) for vertex in range(tree.vertices)]
+    return at.values[halves].transpose(0, *(1 + axis for axis in (*firsts, *places)))
 
 
-def _evaluate_halves(halves: tuple[RootedShape, RootedShape], at: _Evaluation) -> Array:
-    left, right = (_find_vector(half, at) for half in halves)
-    sizes = [count_vertices(half) for half in halves]
-    scaled = apply_learning_rates(right, at.base)
-    total = pair_vectors(left, shift_vector(scaled, sizes[0]))
-    networks, neurons, samples = at.base.values[-1].values.shape
-    shape = (networks, *(neurons, samples) * sum(sizes))
+def _evaluate_halves(
+    left: RootedShape, right: RootedShape, neurons: Neurons, at: _Evaluation
+) -> Array:
+    """The scalar product of the vectors of two halves; its neurons come before the samples."""
+    size = count_vertices(left)
+    first = _find_vector(left, neurons[:size], at)
+    second = _find_vector(right, _renumbered(neurons[size:]), at)
+    scaled = apply_learning_rates(second, at.base)
+    total = pair_vectors(first, place_vector(scaled, size, neurons))
+    networks, samples, outputs = at.base.values[-1].values.shape
+    labels = [OWNED * vertex + NEURON for vertex in sorted(set(neurons))]
+    labels += [OWNED * vertex + SAMPLE for vertex in range(len(neurons))]
+    shape = (networks, *(samples if label % OWNED else outputs for label in labels))
     if total is None:
         return np.zeros(shape)
-    owned = [OWNED * vertex + label for vertex in range(sum(sizes)) for label in (NEURON, SAMPLE)]
-    filled = align(total, tuple(owned))
-    return np.broadcast_to(filled[:, 0], shape)
+    order = [1 + axis for axis in np.argsort(np.argsort(labels))]
+    filled = align(total, tuple(sorted(labels)))[..., 0].transpose(0, *order)
+    return np.broadcast_to(filled, shape)
 
 
-def _find_vector(shape: RootedShape, at: _Evaluation) -> ParameterVector:
-    if shape not in at.vectors:
+def _find_vector(shape: RootedShape, neurons: Neurons, at: _Evaluation) -> ParameterVector:
+    if (shape, neurons) not in at.vectors:
         directions = []
-        offset = 1
+        first = 1
         for branch in shape:
-            vector = apply_learning_rates(_find_vector(branch, at), at.base)
-            directions.append(shift_vector(vector, offset))
-            offset += count_vertices(branch)
-        at.vectors[shape] = differentiate(at.base, tuple(directions))
-    return at.vectors[shape]
+            end = first + count_vertices(branch)
+            vector = _find_vector(branch, _renumbered(neurons[first:end]), at)
+            directions.append(place_vector(apply_learning_rates(vector, at.base), first, neurons))
+            first = end
+        at.vectors[shape, neurons] = differentiate(at.base, tuple(directions))
+    return at.vectors[shape, neurons]
+
+
+def _renumbered(neurons: Neurons) -> Neurons:
+    """The neurons of a part of a tree, numbered from its own root."""
+    return tuple(map(neurons.index, neurons))

@@ -51,7 +51,7 @@ def _sum_of_keys(array: Labelled) -> Labelled:
 
 def _of_keys(array: Labelled, reduced: Callable[[Array], Array]) -> Labelled:
     """What is made of all keys of a query, at each of them; positions are pairs of both."""
-    axis = 2 + array.labels.index(POSITION)
+    axis = 1 + array.labels.index(POSITION)
     last = np.moveaxis(array.values, axis, -1)
     count = math.isqrt(last.shape[-1])
     by_query = last.reshape(*last.shape[:-1], count, count)

@@ -1,13 +1,13 @@
 """Which observables, and which output neurons, make up a tensor of the theory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from symdlt.combinatorics import connected_components
 from symdlt.errors import GraphError
 from symdlt.sampling.graphs import Edge, check_forest, sort_edges
-from symdlt.sampling.trees import Tree
+from symdlt.sampling.trees import TiedTree, Tree, count_vertices, cut_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,23 @@ def list_trees(pattern: TensorPattern) -> tuple[Component, ...]:
         edges = tuple((place[a], place[b]) for a, b in pattern.edges if a in place)
         components.append(Component(Tree(len(vertices), edges), vertices))
     return tuple(components)
+
+
+def tie_component(component: Component, pairs: Sequence[int]) -> TiedTree:
+    """Tie the vertices of a tree that are in one pair, if arrays become smaller by that.
+
+    Others share their vectors with more trees if no vertices are tied: those of two vertices in a
+    half have no large arrays.
+
+    >>> (star,) = list_trees(TENSORS["R"])
+    >>> tie_component(star, label_pairs(TENSORS["R"])).pairs
+    (0, 0, 2, 2)
+    """
+    free = TiedTree.free(component.tree)
+    if not free.tree.edges or count_vertices(cut_tree(free.tree).left) <= 2:
+        return free
+    numbers = [pairs[vertex] for vertex in component.vertices]
+    return TiedTree(component.tree, tuple(map(numbers.index, numbers)))
 
 
 def group_trees(pattern: TensorPattern) -> tuple[tuple[Component, ...], ...]:

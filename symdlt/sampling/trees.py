@@ -1,6 +1,6 @@
 """Tree observables, and how to cut them at one edge into two rooted trees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
@@ -48,6 +48,19 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
+class TiedTree:
+    """A tree of which some vertices have one output neuron: `pairs` has a number for each."""
+
+    tree: Tree
+    pairs: tuple[int, ...]
+
+    @classmethod
+    def free(cls, tree: Tree) -> "TiedTree":
+        """A tree whose vertices have output neurons of their own."""
+        return cls(tree, tuple(range(tree.vertices)))
+
+
+@dataclass(frozen=True, slots=True)
 class CutTree:
     """Two rooted trees that one edge joins; `order` lists the tree's vertices in preorder."""
 
@@ -67,12 +80,16 @@ OBSERVABLES: Mapping[str, Tree] = MappingProxyType(
 )
 
 
-def cut_tree(tree: Tree) -> CutTree:
+def cut_tree(tree: Tree, pairs: Sequence[int] | None = None) -> CutTree:
     """Cut a tree at the edge that divides it most evenly; isomorphic trees give equal shapes.
+
+    Among equal cuts it is the one with the fewest output neurons below the root of the larger half,
+    where arrays are largest.
 
     >>> cut_tree(Tree(4, ((0, 1), (1, 2), (2, 3))))
     CutTree(left=((),), right=((),), order=(1, 0, 2, 3))
     """
+    pairs = range(tree.vertices) if pairs is None else pairs
     neighbours = _list_neighbours(tree.vertices, tree.edges)
     candidates = []
     for edge in tree.edges:
@@ -80,8 +97,9 @@ def cut_tree(tree: Tree) -> CutTree:
             left, left_order = _root_tree(neighbours, root, other)
             right, right_order = _root_tree(neighbours, other, root)
             if len(left_order) >= len(right_order):
-                candidates.append((len(left_order), left, right, left_order + right_order))
-    _, left, right, order = min(candidates)
+                below = len({pairs[vertex] for vertex in left_order[1:]})
+                candidates.append((len(left_order), below, left, right, left_order + right_order))
+    *_, left, right, order = min(candidates)
     return CutTree(left, right, order)
 
 

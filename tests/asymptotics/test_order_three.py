@@ -130,7 +130,6 @@ def test_two_of_each_kind_against_the_iterated_kernel():
 
 
 K, BIAS, WEIGHT = Fraction(3, 2), Fraction(2, 3), Fraction(1, 5)
-LINEAR = [c.name for c in correlators(3)[9::130]]
 
 
 def linear_network(layers):
@@ -141,12 +140,13 @@ def linear_network(layers):
 
 @pytest.mark.slow
 def test_deep_linear_networks_against_exact_statistics():
-    solution = exponents("linear", LINEAR)
+    names = [c.name for c in correlators(3)[9::130]]
+    solution = exponents("linear", names)
     symbols = {s.name: s for a in solution.tensors for s in sp.sympify(a.exact).free_symbols}
     given = {"K": K, "lambda_b": BIAS, "lambda_W": WEIGHT}
     values = {symbols[name]: sp.Rational(*v.as_integer_ratio()) for name, v in given.items()}
     reached = 0
-    for name in LINEAR:
+    for name in names:
         correlator, found = tensor(name), sp.sympify(solution[name].exact).subs(values)
         for layers in (2, 3, 4):
             exact = cumulant(

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,31 +36,46 @@ def values_for(names):
     return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
 
 
+@cache
+def kernel_of(tensors, layer, inputs):
+    return loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own"))
+
+
+def network_of(layer, names, activation="tanh", widths=(*WIDTHS, OUTPUTS)):
+    """The network of a kernel with such hyperparameters."""
+    last = read_layer_definition(layer).streams[-1]
+    first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
+    return Network(
+        activation,
+        widths[:-1],
+        values_for(names),
+        [f"z' = {first}", *[layer] * (DEPTH - 1)],
+        n_L=widths[-1],
+        inner={name[2:]: [1, *INNER] for name in names if name[:2] == "r_"},
+    )
+
+
+@cache
+def theory(layer, names):
+    """All thirteen tensors of the data, field by field."""
+    return propagate(network_of(layer, names), DATA, list(BOOK), tolerance=1e-12)
+
+
 def run(
     layer, inputs, tensors=BOOK, data=DATA, activation="tanh", widths=(*WIDTHS, OUTPUTS), **options
 ):
     """A kernel and what it gives, and the network that it is of."""
-    *hidden, outputs = widths
-    module = loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own"))
-    values = values_for(module.HYPERPARAMETERS)
+    module = kernel_of(tuple(tensors), layer, inputs)
+    names, hidden = module.HYPERPARAMETERS, widths[:-1]
     ratios = [1.0, *(n / inner for n, inner in zip(hidden, INNER, strict=True))]
-    inner = {name: ratios for name in module.HYPERPARAMETERS if name[:2] == "r_"}
+    inner = {name: ratios for name in names if name[:2] == "r_"}
     functions = numpy_activation(activation, module.DERIVATIVES).functions
     functions = getattr(module, "ACTIVATION", functions)
     overlap = data @ data.T / data.shape[1]
     overlap = overlap if inputs == "many" else float(overlap[0, 0])
-    found = module.propagate(functions, overlap, DEPTH, widths=hidden, **values, **inner, **options)
-    last = read_layer_definition(layer).streams[-1]
-    first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
-    network = Network(
-        activation,
-        hidden,
-        values,
-        [f"z' = {first}", *[layer] * (DEPTH - 1)],
-        n_L=outputs,
-        inner={name[2:]: [1, *INNER] for name in inner},
-    )
-    return found, network, module
+    given = {**values_for(names), **inner, **options}
+    found = module.propagate(functions, overlap, DEPTH, widths=hidden, **given)
+    return found, network_of(layer, names, activation, widths), module
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -79,8 +95,8 @@ def run(
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     options = {"tolerance": 1e-12} if inputs == "many" else {}
-    found, network, _ = run(layer, inputs, data=data, **options)
-    right = propagate(network, DATA, list(BOOK), tolerance=1e-12)
+    found, _, module = run(layer, inputs, data=data, **options)
+    right = theory(layer, tuple(module.HYPERPARAMETERS))
     for name in BOOK:
         # of one input the entries of several, which `propagate` has a digit or two better
         axes = BOOK[name].axes
@@ -200,7 +216,7 @@ def test_corrections_of_gates_are_those_of_propagate(layer):
 
 def test_the_ntk_of_a_gate_by_hand():
     """K and Θ of one input, by sums at equal steps."""
-    module = loaded(kernel_for(["H"], layer=GATE, inputs="one", name="own"))
+    module = kernel_of(("H",), GATE, "one")
     v = values_for(module.HYPERPARAMETERS)
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     found = module.propagate(functions, 0.7, DEPTH, **v)
@@ -231,7 +247,7 @@ def test_some_samples(layer):
 
 
 def test_inner_widths_are_those_below_unless_told():
-    module = loaded(kernel_for(["V"], layer=GATE, inputs="one", name="own"))
+    module = kernel_of(("V",), GATE, "one")
     v = values_for(module.HYPERPARAMETERS)
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     plain, told = (
@@ -252,7 +268,7 @@ def test_inner_widths_are_those_below_unless_told():
     ],
 )
 def test_values_that_cannot_be_used(inputs, values, reason):
-    module = loaded(kernel_for(["V"], layer=GATE, inputs=inputs, name="own"))
+    module = kernel_of(("V",), GATE, inputs)
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     overlap = np.eye(2) if inputs == "many" else 1.0
     values = values_for(module.HYPERPARAMETERS) | values

@@ -144,11 +144,7 @@ def listed_law():
     [
         (lambda: propagate(residual(), [[1.0]], "F"), KernelError, "lambda_W, lambda_b is missing"),
         (lambda: residual(widths=[4, 5]), LayerError, "Layer 2 keeps 4 neurons, and has 5"),
-        (
-            lambda: residual(values={"C_b": 0, "C_W": 1}),
-            LayerError,
-            "values of C_W, C_b do not fit",
-        ),
+        (lambda: residual(values={"C_b": 0, "C_W": 1}), LayerError, "missing: xi"),
         (
             lambda: residual(values={**GIVEN["values"], "eta": 1}),
             LayerError,

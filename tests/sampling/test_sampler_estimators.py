@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from oracle.montecarlo import function_of
 
-from symdlt.sampling import TENSORS, NetworkEnsemble, TensorPattern, measure, sample_networks
+from symdlt.sampling import (
+    TENSORS,
+    NetworkEnsemble,
+    TensorPattern,
+    Tree,
+    measure,
+    sample_networks,
+)
 from symdlt.sampling.cumulants import combine_moments, estimate_cumulant
 
 ENSEMBLE = NetworkEnsemble.of((2, 3, 4, 3), C_b=0.2, C_W=1.5, lambda_b=0.4)
@@ -89,6 +96,30 @@ def test_every_tensor_is_the_moment_that_the_theory_writes():
         expected = literal_estimate(name, sampled, 3, 4, 2)
         scale = np.abs(expected).max()
         np.testing.assert_allclose(found[name].values, expected, rtol=1e-9, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize(
+    "matching", [((0, 1), (2, 3), (4, 5)), ((1, 2), (0, 3), (4, 5)), ((0, 4), (1, 5), (2, 3))]
+)
+def test_neurons_that_a_matching_ties_are_those_of_the_whole_tree(matching):
+    """A tree of five vertices, with branches below its root, times an output."""
+    edges = ((0, 1), (0, 2), (0, 3), (3, 4))
+    tree = Tree(5, edges)
+    activation, rng = function_of("tanh"), np.random.default_rng(6)
+    halves = [sample_networks(ENSEMBLE, activation, INPUTS, ["z", tree], 3, rng) for _ in range(2)]
+    sampled = {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}
+    choices = list(permutations(range(3)))
+    expected = 0.0
+    for choice in choices:
+        neuron = {end: choice[place] for place, pair in enumerate(matching) for end in pair}
+        one = sampled[tree][(slice(None), *(neuron[v] for v in range(5)))]
+        expected = expected + np.einsum("nabcde,nf->abcdef", one, sampled["z"][:, neuron[5]])
+    pattern = TensorPattern(edges, matching)
+    found = measure(ENSEMBLE, activation, INPUTS, [pattern], 6, np.random.default_rng(6), groups=2)[
+        pattern
+    ]
+    expected = expected * 4**2 / (6 * len(choices))
+    np.testing.assert_allclose(found.values, expected, rtol=1e-9, atol=1e-11 * abs(expected).max())
 
 
 def test_names_and_patterns_are_measured_alike():

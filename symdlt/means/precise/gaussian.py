@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from math import ceil, floor, log2, log10, pi, prod, sqrt
+from functools import lru_cache, reduce
+from math import ceil, floor, log2, log10, pi, sqrt
+from operator import add, mul
 from typing import TypeVar
 
 import numpy as np
@@ -29,8 +30,9 @@ from symdlt.precision import AnyPrecision, Precise, mp, number
 # Nodes, lengths that they stand for, and the activation and its derivatives there.
 ArrayRule = tuple[Array, Array, Array]
 Rule = tuple[list[Precise], list[Precise], list[tuple[Precise, ...]]]
-# The squares of the nodes, the lengths, and each product at the nodes.
-Squares = tuple[list[Precise], list[Precise], list[list[Precise]]]
+# The squares of the nodes, two of which are one if the rule is even, and of each product what it
+# is at nodes with that square, times their lengths.
+Squares = tuple[list[Precise], list[tuple[Precise, ...]]]
 # For each product its means with the powers of z²/K.
 Means = tuple[tuple[AnyPrecision, ...], ...]
 # Sign, mantissa, exponent and bits, as mpmath keeps a number of any context.
@@ -113,8 +115,12 @@ class GaussianMeans:
 
     def _products(self, low: float, high: float) -> Squares:
         z, weights, values = nodes(segments(self.pieces, (low, high), self.digits), self.digits)
-        columns = [[prod(value[k] for k in orders) for value in values] for orders in self.products]
-        return [x * x for x in z], weights, columns
+        terms: dict[Precise, list[Precise]] = {}
+        for x, width, value in zip(z, weights, values, strict=True):
+            here = [reduce(mul, (value[k] for k in orders), width) for orders in self.products]
+            there = terms.get(square := x * x)
+            terms[square] = list(map(add, there, here)) if there else here
+        return list(terms), list(zip(*terms.values(), strict=True))
 
     def _in_doubles(self, K: float) -> Means:
         z, lengths, values = self._rule(float(K))
@@ -131,9 +137,9 @@ class GaussianMeans:
         return tuple(means)
 
     def _in_digits(self, K: AnyPrecision) -> Means:
-        squares, lengths, columns = _kept(self._squares, float(K), self._products)
+        squares, columns = _kept(self._squares, float(K), self._products)
         norm, rate = mp.sqrt(2 * mp.pi * K), -1 / (2 * mp.mpf(K))
-        weights = [[w * mp.exp(rate * y) for w, y in zip(lengths, squares, strict=True)]]
+        weights = [[mp.exp(rate * y) for y in squares]]
         for _ in range(1, self.powers):
             weights.append([w * y for w, y in zip(weights[-1], squares, strict=True)])
         return tuple(
@@ -169,7 +175,7 @@ def nodes(laid: Sequence[Segment], digits: int) -> Rule:
 def array_nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: int) -> ArrayRule:
     """The same in floating point, for at most 15 digits."""
     near = NEAR_ZERO * lengths(pieces)[0]
-    places, widths = np.polynomial.legendre.leggauss(nodes_per_segment(digits))
+    places, widths = _double_rule(nodes_per_segment(digits))
     ends = np.array([[float(segment.left), float(segment.right)] for segment in laid])
     half = (ends[:, 1] - ends[:, 0]) / 2
     z = (ends[:, 0] + half)[:, None] + half[:, None] * places
@@ -182,6 +188,10 @@ def array_nodes(pieces: Sequence[SmoothPiece], laid: Sequence[Segment], digits: 
         _mend(piece, here, columns, near)
         values[:, mine] = columns
     return z.ravel(), (half[:, None] * widths).ravel(), values.reshape(2, -1)
+
+
+# Each rule that is laid asks for one of few.
+_double_rule = lru_cache(maxsize=32)(np.polynomial.legendre.leggauss)
 
 
 def _mend(piece: SmoothPiece, z: Array, values: list[Array], near: float) -> None:

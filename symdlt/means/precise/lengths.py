@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +34,21 @@ def lengths(pieces: Sequence[SmoothPiece]) -> tuple[float, float]:
     >>> [round(x) for x in lengths(smooth_pieces(activation("tanh(z/50) + z**3/10**9")))]
     [23, 1448]
     """
+    ends = tuple(float(piece.start) for piece in pieces[1:])
+    return _lengths(tuple(piece.node for piece in pieces), ends)
+
+
+@lru_cache(maxsize=64)  # each rule that is laid asks for them
+def _lengths(nodes: tuple[Node, ...], ends: tuple[float, ...]) -> tuple[float, float]:
+    """The same of functions and the places between them."""
     z = 2.0 ** np.stack([OCTAVES, OCTAVES])
     z[0] *= -1
     changing: list[float] = []
-    ends = [float(piece.start) for piece in pieces[1:]]
     with np.errstate(all="ignore"):
-        for piece, low, high in zip(pieces, [-np.inf, *ends], [*ends, np.inf], strict=True):
+        for node, low, high in zip(nodes, [-np.inf, *ends], [*ends, np.inf], strict=True):
             inside = (z >= low) & (z <= high)
             changes = np.zeros(z[:, 1:].shape, dtype=bool)
-            _sizes(piece.node, z, changes)
+            _sizes(node, z, changes)
             changes &= inside[:, 1:] | inside[:, :-1]
             changing += [
                 float(2.0 ** (OCTAVES[k] + 0.5)) for k in np.flatnonzero(changes.any(axis=0))

@@ -140,9 +140,9 @@ _bounded = lru_cache(maxsize=64)(lambda node: derivatives(node, 1))
 
 def _variation(
     pieces: Sequence[SmoothPiece], left: Array, right: Array, owner: Indices
-) -> tuple[list[Array], Array]:
+) -> tuple[Array, Array]:
     """How far the function may vary on discs about segments, and by how much it does on them."""
-    spread = [np.full(len(left), inf) for _ in RATIOS]
+    spread = np.full((len(RATIOS), len(left)), inf)
     varies = np.zeros(len(left))
     centre, half = left + (right - left) / 2, (right - left) / 2
     with mp.using(ARRAYS):
@@ -152,12 +152,12 @@ def _variation(
                 continue
             function = _bounded(piece.node)
             c, h = centre[mine], half[mine]
-            slopes = [broadcast(function(c + x * h)[1], c) for x in (-0.9, 0.1, 0.9)]
-            size = h * np.max(np.abs(slopes), axis=0)
+            places = c + np.multiply.outer((-0.9, 0.1, 0.9), h)
+            size = h * np.max(np.abs(broadcast(function(places)[1], places)), axis=0)
             varies[mine] = np.where(np.isfinite(size), size, 0)
-            for radius, ratio in zip(spread, RATIOS, strict=True):
-                disc = function(Discs(c + 0j, ratio * h))[0]
-                radius[mine] = disc.radius if isinstance(disc, Discs) else 0
+            wide = np.multiply.outer(RATIOS, h)
+            disc = function(Discs(np.broadcast_to(c + 0j, wide.shape), wide))[0]
+            spread[:, mine] = disc.radius if isinstance(disc, Discs) else 0
     return spread, varies
 
 

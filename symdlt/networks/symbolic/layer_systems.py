@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from symdlt.algebra import Polynomial
@@ -55,10 +56,17 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
+    names = (one if isinstance(one, str) else one.name for one in tensors)
+    return _derived(("G", *names), definition, inputs)
+
+
+@lru_cache(maxsize=8)  # kernels of each target are of one system
+def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> LayerSystem:
+    """The equations of some tensors, and of all that they need."""
     depths = DepthEquations(definition)
     equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
-    left = ["G", *(one if isinstance(one, str) else one.name for one in tensors)]
+    left = [*names]
     while left:
         name, piece = split_subleading(left.pop())
         correlator = tensor(name)
