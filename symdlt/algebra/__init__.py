@@ -41,6 +41,7 @@ from symdlt.algebra.model import (
     weights,
 )
 from symdlt.algebra.polynomial import Polynomial, falling_factorial
+from symdlt.algebra.special_fields import dropout, layernorm, prune, rmsnorm
 from symdlt.algebra.symmetry import Symmetry, antisymmetric, generated, symmetric
 from symdlt.algebra.term import Term
 from symdlt.algebra.verbs import (
@@ -76,6 +77,7 @@ __all__ = [
     "constant",
     "contract",
     "delta",
+    "dropout",
     "evaluate",
     "falling_factorial",
     "from_cumulants",
@@ -84,13 +86,16 @@ __all__ = [
     "gaussian_vector",
     "generated",
     "hazard_value",
+    "layernorm",
     "matrix_form",
     "neuron",
     "neurons",
     "orthogonal",
     "preactivations",
     "product",
+    "prune",
     "replace",
+    "rmsnorm",
     "sample",
     "samples",
     "signs",

@@ -41,6 +41,7 @@ def weights(
     law: Law | None = None,
     *,
     name: str = "W",
+    window: str = "",
 ) -> Letter:
     r"""Make the weights $W^{(\ell)}_{ij}$ of one layer.
 
@@ -51,6 +52,8 @@ def weights(
         law: how one weight is distributed; Gaussian with variance C_W over `columns` unless told,
             C being followed by the name.
         name: the letter in print.
+        window: the positions that they read, such as '3, zero', with weights for each offset; only
+            fields of a stack have it.
 
     >>> weights(2).slots[1].size
     'n_1'
@@ -64,7 +67,10 @@ def weights(
     slots = (Slot(Species.NEURON, rows), Slot(Species.NEURON, columns))
     if law is None:
         law = gaussian(Polynomial.symbol(f"C_{name}") / size_polynomial(columns))
-    return Letter(Kind.WEIGHT, name, slots, layer, law=check_law(law, "weights"))
+    if not isinstance(window, str):
+        raise refusal(window, "a window", "`weights`", "Write it as text, such as '3x3, stride 2'.")
+    shown = f"{name}[{window}]" if window else name
+    return Letter(Kind.WEIGHT, shown, slots, layer, law=check_law(law, "weights"))
 
 
 def biases(

@@ -198,7 +198,8 @@ class LatexWriter(Writer):
         above += r"\top" if transposed else ""
         stem = f"{{{name_latex(name)}}}" if "_" in name or "'" in name else name_latex(name)
         foot = f"_{{{subscript(indices, name_latex)}}}" if indices else ""
-        return stem + (f"^{{{above}}}" if above else "") + of + foot
+        field = f"({name_latex(of[1:-1])})" if of else ""
+        return stem + (f"^{{{above}}}" if above else "") + field + foot
 
     def bracket(self, inside: str, layer: Layer | None) -> str:
         """Write an average with its layer."""
@@ -269,6 +270,12 @@ def name_latex(name: str) -> str:
     """
     if name.isdigit():
         return name
+    if name.endswith(")"):  # a normalised field, or a mask with its rate
+        head, _, inside = name[:-1].partition("(")
+        return f"{name_latex(head)}({inside if '/' in inside else name_latex(inside)})"
+    if name.endswith("]"):  # weights with a window
+        head, _, window = name[:-1].partition("[")
+        return rf"{name_latex(head)}[\text{{{window}}}]"
     bare = name.rstrip("'")
     stem, *below = bare.split("_")
     letters = stem.rstrip("0123456789")

@@ -26,7 +26,7 @@ from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.half_moments import half_moments
 from symdlt.asymptotics.scale_invariant import HomogeneousMeans
 from symdlt.asymptotics.skip_growth import SkipGrowth
-from symdlt.asymptotics.skips import skip_of, with_ratio
+from symdlt.asymptotics.skips import sign_of, skip_of, with_ratio
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import tensor
 from symdlt.derivation import derive, to_z_form
@@ -148,8 +148,9 @@ class _Lines:
         """
         with mp.workdps(WORKING):
             left, right = map(number, self.squares)
-            xi = mp.sqrt(number(self.kept))
-            count = int(WORKING / -mp.log10(xi)) + 2
+            maps = skip_of(self.growth.layer, dict(self.growth.values))
+            xi = sign_of(maps) * mp.sqrt(number(maps.parts(0, 0)[1]))
+            count = int(WORKING / -mp.log10(abs(xi))) + 2
             rows = half_moments(count)
             total = (left**2 + right**2) / 2 * double_factorial(sum(powers) - 1)
             for k in range(count):
@@ -162,11 +163,6 @@ class _Lines:
                 else:
                     total -= product
             return rounded(number(self.growth.point.C_W) ** 2 * total, DIGITS)
-
-    @property
-    def kept(self) -> sp.Expr:
-        """The part of K that a layer keeps."""
-        return skip_of(self.growth.layer, dict(self.growth.values)).parts(0, 0)[1]
 
 
 def _gathered(

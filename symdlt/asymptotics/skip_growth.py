@@ -31,7 +31,7 @@ from symdlt.activations.nodes import joined
 from symdlt.activations.series import derivatives
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces, straight_slopes
 from symdlt.asymptotics.half_moments import half_moments
-from symdlt.asymptotics.skips import skip_of
+from symdlt.asymptotics.skips import sign_of, skip_of
 from symdlt.definitions import FIELD, RESIDUAL, Layer
 from symdlt.derivation import derive
 from symdlt.display import ShownAsText
@@ -146,7 +146,8 @@ def skip_growth(
         kept, drawn = (number(part) for part in maps.parts(point.C_b, point.C_W)[1:])
         noise = means[1][0] - means[0][0] ** 2
         for k, square in _squares(read, K, means[1][0], kept, digits + 2):
-            noise += 2 * square * kept ** (mp.mpf(k) / 2) / (1 - kept ** (mp.mpf(k) / 2))
+            along = sign_of(maps) ** k * kept ** (mp.mpf(k) / 2)
+            noise += 2 * square * along / (1 - along)
         growth = drawn**2 * noise / K**2
         last = _last_layer(maps, point, K, dict(zip((SQUARE, FOURTH), means, strict=True)))
         return SkipGrowth(

@@ -22,7 +22,7 @@ import sympy as sp
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import FIELD, Layer
+from symdlt.definitions import FIELD, Layer, ascii_name
 from symdlt.derivation import Bracket, RecursionTerm, derive
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.arguments import maps_of
@@ -57,6 +57,17 @@ def skip_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> Kern
             "\"z' = xi z + b + W s(z)\" with values={'xi': 0.8}."
         )
     return maps
+
+
+def sign_of(maps: KernelMap) -> int:
+    """The sign of the correlation of z at two depths that follow each other."""
+    values = dict(maps.values)
+    kept = sp.Integer(0)
+    for branch in maps.layer.branches:
+        for monomial, factor in branch.coefficient.terms if branch.kept else ():
+            powers = (values.get(ascii_name(name), 1) ** power for name, power in monomial)
+            kept += sp.Mul(sp.Rational(*factor.as_integer_ratio()), *powers)
+    return -1 if kept < 0 else 1
 
 
 def keeps_nothing(layer: Layer, values: Mapping[str, NumberLike] | None) -> bool:

@@ -25,6 +25,7 @@ from symdlt.definitions import (
     Layer,
     correlator_from,
     correlators,
+    is_chain,
     parse_pairs,
     read_layer_definition,
     split_subleading,
@@ -183,7 +184,7 @@ def _needs_response(options: argparse.Namespace, asked: Asked) -> bool:
         return options.at is None and not layer.closes
     later = options.subleading or any(piece or one.pairs > READ_PAIRS for one, piece in asked)
     usual = (options.inputs, options.form, options.at) == ("many", "derivative", None)
-    return usual and not later
+    return usual and not (later and is_chain(layer))
 
 
 def _response(options: argparse.Namespace, asked: Asked) -> str:
@@ -202,10 +203,17 @@ def _layer_equations(options: argparse.Namespace, asked: Asked) -> list[LayerEqu
     """The equations of a layer of several streams, or with a skip."""
     from symdlt.networks import layer_equations
 
-    later = options.subleading or any(piece for _, piece in asked)
-    if later or (options.inputs, options.form) != ("many", "derivative"):
-        options.complain("for this layer there is the leading order, for many inputs")
-    return [layer_equations(correlator, options.layer) for correlator, _ in asked]
+    if (options.inputs, options.form) != ("many", "derivative"):
+        options.complain("for this layer there are equations for many inputs, in derivative form")
+    pieces = [
+        (correlator, piece)
+        for correlator, first in asked
+        for piece in range(first or 0, (first or 0) + options.subleading + 1)
+    ]
+    return [
+        layer_equations(f"{one.name}.{piece}" if piece else one, options.layer)
+        for one, piece in pieces
+    ]
 
 
 def _draw(options: argparse.Namespace) -> str:

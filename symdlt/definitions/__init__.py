@@ -48,6 +48,7 @@ from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.site_steps import SiteFactor as SiteFactor
 from symdlt.definitions.site_steps import SiteProduct as SiteProduct
 from symdlt.definitions.site_steps import SiteStep as SiteStep
+from symdlt.definitions.site_steps import is_chain as is_chain
 from symdlt.definitions.site_steps import steps_of as steps_of
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE

@@ -31,7 +31,7 @@ from symdlt.definitions.branches import FIELD, Branch, Way, ascii_name, names_in
 from symdlt.definitions.short_form import WIDTH, read_layer
 from symdlt.definitions.stacks import Stack, is_stack
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, SiteFunction, Stream
-from symdlt.errors import LayerError, require
+from symdlt.errors import LayerError, SymdltError, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,6 +288,8 @@ def _branch(term: Term, row: Index, rates: Mapping[str, Polynomial]) -> Branch:
         raise _refused(term, "has weights without a sum over the neuron they read")
     elif functions[0].indices[0] != term.sums[0] or term.sums[0].size != WIDTH:
         raise _refused(term, f"sums over other neurons than the {WIDTH} of layer ℓ")
+    if head.name.endswith("]"):
+        raise _refused(term, "has weights with a window, which is for symdlt.Stack")
     if head.law is None or not head.law.cumulant(2):
         raise _refused(term, "has a random tensor without a variance")
     scale = symbol(WIDTH) if function is not None else Polynomial.number(1)
@@ -345,8 +347,23 @@ def layer_of_one_stream(layer: Layer | Stack | str) -> Layer:
 
 def _of_several(text: object) -> LayerError:
     return LayerError(
-        f"{text!r} is a layer of several streams, or with functions of several fields. A Layer is "
-        "a sum of branches that read z alone. Give it to symdlt.Stack(…), which `derive`, "
-        "`layer_equations`, `Network`, `propagate` and `check` take; `layer_phase` and "
+        f"{text!r} is a layer of several streams, or with functions of several fields{_why(text)}. "
+        "A Layer is a sum of branches that read z alone. Give it to symdlt.Stack(…), which "
+        "`derive`, `layer_equations`, `Network`, `propagate` and `check` take; `layer_phase` and "
         "`critical_value` tell where its kernel goes, and what makes it critical."
     )
+
+
+def _why(text: object) -> str:
+    """What makes a stack of a text, if it can be read as one."""
+    try:
+        stack = Stack(text) if isinstance(text, str) else text
+    except SymdltError as reason:
+        return f". As a stack it cannot be read either: {reason}".removesuffix(".")
+    if not isinstance(stack, Stack):
+        return ""
+    made = [stream.name for stream in stack.streams[:-1]]
+    windows = [one.tensor.name for one in stack.drawn if one.window]
+    parts = [f"it makes {', '.join(made)}"] * bool(made)
+    parts += [f"{', '.join(windows)} reads several positions"] * bool(windows)
+    return f": {' and '.join(parts)}" if parts else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from symdlt.algebra import (
     Expression,
@@ -27,6 +29,8 @@ _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")
 # behind: of 1e-3 z a bias e and -3 z would be read.
 NUMBER = r"(?:\d+/0*[1-9]\d*|\d+(?:\.\d*)?|\.\d+)(?![.\w])"
 _WORD = re.compile(rf"\s*({_FIELD.pattern}|{NUMBER}|[^\W\d]\w*)")
+DIVISOR = r"(?:\d+(?:\.\d*)?|\.\d+)(?![.\w])"  # no fraction, so that z/2/3 is a sixth
+DIVISION = re.compile(rf"\s*/\s*(?P<number>{DIVISOR})")
 
 
 def read_layer(text: str) -> Expression:
@@ -35,7 +39,7 @@ def read_layer(text: str) -> Expression:
     A summand is a product, its factors apart by blanks. Before a field, `z` or `s(z)`, a name
     that begins with a capital letter stands for weights and a sum over the neurons below;
     without a field the last name stands for biases. Other names are constants, Greek letters by
-    their names.
+    their names. What is divided by a number is so many times less: z/2 is 1/2 z.
 
     Raises:
         LayerError: with the place that cannot be read.
@@ -71,9 +75,12 @@ def _words(text: str, summand: str) -> list[str]:
     while place < len(stripped):
         match = _WORD.match(stripped, place)
         if match is None:
-            raise _refused(text, f"cannot be read at {stripped[place:].strip()[:20]!r}")
+            raise _refused(text, cannot_read(stripped[place:]))
         words.append(match[1])
         place = match.end()
+        while division := DIVISION.match(stripped, place):
+            words.insert(0, reciprocal(division["number"], partial(_refused, text)))
+            place = division.end()
     if not words:
         raise _refused(text, "has an empty summand")
     return words
@@ -121,6 +128,21 @@ def constant_named(word: str) -> Polynomial:
     if is_number(word):
         return Polynomial.number(Fraction(word))
     return symbol(greek(word))
+
+
+def cannot_read(rest: str) -> str:
+    """What is told of a text that stops to be one of a layer."""
+    told = f"cannot be read at {rest.strip()[:20]!r}"
+    if rest.strip()[:1] == "/":
+        told += ": only numbers divide. Give one over a constant a name of its own"
+    return told
+
+
+def reciprocal(word: str, refused: Callable[[str], LayerError]) -> str:
+    """One over a number, as a fraction."""
+    if not Fraction(word):
+        raise refused("divides by zero")
+    return str(1 / Fraction(word))
 
 
 def is_number(word: str) -> bool:

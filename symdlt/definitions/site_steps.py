@@ -9,6 +9,7 @@ from functools import cached_property
 
 from symdlt.algebra import Head, Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
+from symdlt.definitions.layers import Layer
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack
 from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, Stream
@@ -224,6 +225,18 @@ def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
 def _kept_by(stack: Stack) -> tuple[tuple[Polynomial, Factor], ...]:
     """What the layer keeps on its neurons."""
     return stack.streams[-1].kept
+
+
+def is_chain(layer: Layer | Stack) -> bool:
+    """Whether a layer is a stack whose fields are a chain of steps.
+
+    >>> is_chain(Stack("h = U s(z); z' = W s(h)")), is_chain(Stack("h = U s(z); z' = z + W s(h)"))
+    (True, False)
+    """
+    try:
+        return isinstance(layer, Stack) and bool(steps_of(layer))
+    except LayerError:
+        return False
 
 
 def steps_of(stack: Stack) -> tuple[SiteStep, ...]:

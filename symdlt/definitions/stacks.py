@@ -102,7 +102,8 @@ class Stack:
         if isinstance(self.text, Mapping):
             written = [read_field(name, one) for name, one in self.text.items()]
             object.__setattr__(self, "text", "; ".join(field.text for field in written))
-            streams = tuple(field.stream(self.rates or {}) for field in written)
+            made: set[str] = set()
+            streams = tuple(s for field in written for s in field.streams(self.rates or {}, made))
             if streams:
                 self.__dict__["streams"] = streams  # as they are written, with laws of their own
         if not isinstance(self.text, str):

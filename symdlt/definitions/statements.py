@@ -10,13 +10,21 @@ from itertools import chain, count
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions.masks import MASKS
-from symdlt.definitions.short_form import NUMBER, constant_named, is_number
+from symdlt.definitions.short_form import (
+    DIVISOR,
+    NUMBER,
+    cannot_read,
+    constant_named,
+    is_number,
+    reciprocal,
+)
 from symdlt.definitions.streams import BELOW, NORMS, Factor, earlier_step
 from symdlt.errors import LayerError
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<score>[^\W\dA-Z]\w*\.[^\W\dA-Z]\w*)|"
-    rf"(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>{NUMBER})|(?P<mark>[()+-]))"
+    rf"(?P<name>[^\W\d]\w*'*(?:\[[^\]]*\])?)|(?P<number>{NUMBER})|(?P<mark>[()+-])"
+    rf"|(?P<division>/\s*{DIVISOR}))"
 )
 _ALIASES = {"x": BELOW}  # the field below, as it is written where layers follow each other
 
@@ -54,7 +62,7 @@ class StatementReader:
         while place < len(body.rstrip()):
             match = _TOKEN.match(body, place)
             if match is None:
-                raise refused(f"cannot be read at {body[place:].strip()[:20]!r}")
+                raise refused(cannot_read(body[place:]))
             self.tokens.append(match[0].strip())
             place = match.end()
         self.place = 0
@@ -90,12 +98,17 @@ class StatementReader:
         start = self.place
         while self._next and self._next not in ("+", "-", ")"):
             products = [one * other for one in products for other in self._factor()]
+            while self._next[:1] == "/":
+                part = StatementProduct(Fraction(reciprocal(self._take()[1:], self.refused)))
+                products = [one * part for one in products]
         if self.place == start:
             raise self.refused("has an empty summand")
         return products
 
     def _factor(self) -> list[StatementProduct]:
         word = self._take()
+        if word[0] == "/":
+            raise self.refused(cannot_read(word))
         if word == "(":
             inner = [one for summand in self._sum() for one in summand]
             self._close()

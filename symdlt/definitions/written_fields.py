@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symdlt.algebra import Expression, Head, Polynomial, Species, Tensor, Term, symbol
@@ -11,8 +11,10 @@ from symdlt.algebra import biases as biases_of
 from symdlt.algebra import weights as weights_of
 from symdlt.algebra.heads import Kind
 from symdlt.definitions.branches import ascii_name
+from symdlt.definitions.masks import MASKS, PRUNE, Mask
 from symdlt.definitions.short_form import WIDTH
-from symdlt.definitions.streams import Drawn, Factor, SiteFunction, Stream
+from symdlt.definitions.streams import NORMS, Drawn, Factor, SiteFunction, Stream
+from symdlt.definitions.windows import Window
 from symdlt.errors import LayerError
 
 FUNCTIONS = (Kind.ACTIVATION, Kind.PREACTIVATION)
@@ -28,6 +30,7 @@ class WrittenSummand:
     constant: Polynomial
     tensor: Head | None
     factors: tuple[Factor, ...]
+    window: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,25 +40,46 @@ class WrittenField:
     name: str
     summands: tuple[WrittenSummand, ...]
 
+    def streams(self, rates: Mapping[str, Polynomial], known: set[str]) -> Iterator[Stream]:
+        """The field as a stream, behind the norms and masks that stand inside it."""
+        names = [factor.field for one in self.summands for factor in one.factors]
+        made = self._special(known)
+        if made is not None:
+            yield from inside([factor.field for _, factor in made.kept], known)
+            yield replace(made, name=self.name)
+            return
+        yield from inside(names, known)
+        yield self.stream(rates)
+
+    def _special(self, known: set[str]) -> Stream | None:
+        """The norm or the mask that the field is, if it is one and nothing else."""
+        first, *others = self.summands
+        if others or first.tensor or first.constant != 1:
+            return None
+        (factor,) = first.factors
+        made = None if factor.function else special(factor.field)
+        return made if made and factor.field not in known else None
+
     def stream(self, rates: Mapping[str, Polynomial]) -> Stream:
-        """The field as a stream."""
+        """The field as a stream of its own."""
         kept = tuple((one.constant, one.factors[0]) for one in self.summands if not one.tensor)
         drawn = []
-        for head, listed in self._drawn().items():
+        for (head, window), listed in self._drawn().items():
             function = SiteFunction(tuple((one.constant, one.factors) for one in listed))
             reads = head.kind is Kind.WEIGHT
             default = symbol(f"λ_{head.name}") / (symbol(WIDTH) if reads else 1)
             rate = rates.get(head.name, default)
             coefficient = UNIT if reads else listed[0].constant
-            drawn.append(Drawn(head, rate, function if reads else None, coefficient))
+            read = Window.read(window) if window else None
+            drawn.append(Drawn(head, rate, function if reads else None, coefficient, read))
         return Stream(self.name, kept, tuple(drawn))
 
     @property
     def text(self) -> str:
         """The statement that makes the field."""
         told = [_product(one.constant, [str(f) for f in one.factors]) for one in self._kept()]
-        for head, listed in self._drawn().items():
-            letter = ascii_name(head.name)
+        for (head, window), listed in self._drawn().items():
+            letter = ascii_name(head.name) + (f"[{window}]" if window else "")
             sums = [_product(one.constant, [*map(str, one.factors)]) for one in listed]
             if head.kind is Kind.BIAS:
                 told.append(_product(listed[0].constant, [letter]))
@@ -68,13 +92,43 @@ class WrittenField:
     def _kept(self) -> list[WrittenSummand]:
         return [one for one in self.summands if one.tensor is None]
 
-    def _drawn(self) -> dict[Head, list[WrittenSummand]]:
+    def _drawn(self) -> dict[tuple[Head, str], list[WrittenSummand]]:
         """The summands of each random tensor."""
-        summands: dict[Head, list[WrittenSummand]] = {}
+        summands: dict[tuple[Head, str], list[WrittenSummand]] = {}
         for one in self.summands:
             if one.tensor is not None:
-                summands.setdefault(one.tensor, []).append(one)
+                summands.setdefault((one.tensor, one.window), []).append(one)
         return summands
+
+
+def special(name: str) -> Stream | None:
+    """The stream of a normalised field or of a mask, which has its definition for a name."""
+    kind, _, body = name.removesuffix(")").partition("(")
+    if kind in NORMS:
+        return Stream(name, ((UNIT, Factor(body)),), (), kind)
+    if kind in MASKS:
+        return Stream(name, (), (), mask=Mask(Fraction(body), kind == PRUNE))
+    return None
+
+
+def inside(names: Iterable[str], known: set[str]) -> Iterator[Stream]:
+    """The norms and masks among some fields, each behind what it is made of.
+
+    Raises:
+        LayerError: for a mask that stands in two places without a name of its own.
+    """
+    for name in names:
+        made = special(name)
+        if made and made.mask and name in known:
+            raise LayerError(
+                f"The mask {name} stands in two summands of a layer. That is one draw, and in the "
+                "short form each place is another. Make it a field of its own, as in "
+                "{'m': dropout(Fraction(1, 10), 'ℓ')(j, δ), …}, and read that."
+            )
+        if made and name not in known:
+            known.add(name)
+            yield from inside([factor.field for _, factor in made.kept], known)
+            yield made
 
 
 def read_field(name: str, expression: Expression) -> WrittenField:
@@ -118,7 +172,8 @@ def _summand(name: str, term: Term, row: object) -> WrittenSummand:
         return WrittenSummand(term.coefficient, head, ())
     if len(term.sums) != 1 or neurons != {*term.sums} or tensor.indices != (row, *term.sums):
         raise _refused(name, shown, "has weights without a sum over the one neuron they read")
-    return WrittenSummand(term.coefficient, _scaled(tensor.head), factors)
+    window = tensor.head.name.partition("[")[2].removesuffix("]")
+    return WrittenSummand(term.coefficient, _scaled(tensor.head), factors, window)
 
 
 def _factor(tensor: Tensor) -> Factor:
@@ -135,7 +190,7 @@ def _scaled(head: Head) -> Head:
     columns = head.slots[1].size
     assert head.law is not None
     law = head.law.substitute({columns: symbol(WIDTH)}) if isinstance(columns, str) else head.law
-    return weights_of("ℓ+1", name=head.name, law=law)
+    return weights_of("ℓ+1", name=head.name.partition("[")[0], law=law)
 
 
 def _product(constant: Polynomial, words: list[str]) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, overload
 
 from symdlt.definitions import (
     DENSE,
-    FIELD,
     Correlator,
     Layer,
     Stack,
@@ -19,6 +18,7 @@ from symdlt.definitions import (
     split_subleading,
     tensor,
 )
+from symdlt.derivation.conditions import check_depth
 from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
@@ -27,7 +27,7 @@ from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.derivation.symmetry import asymmetric_term
 from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
-from symdlt.errors import DerivationError, LayerError, OrderError, require
+from symdlt.errors import DerivationError, OrderError, require
 from symdlt.progress import track
 
 if TYPE_CHECKING:
@@ -234,29 +234,6 @@ def derive(
     require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
     check_depth(definition, at, correlator, number)
     return _derive(correlator, number, inputs, form, definition, at)
-
-
-def check_depth(layer: Layer, at: int | None, correlator: Correlator, piece: int) -> None:
-    """Refuse the recursion of a layer where it would not be right, with the reason.
-
-    The kernel and the NTK at infinite width follow from those of the layer below also where z
-    stays on its neuron, as it is Gaussian.
-    """
-    if at is not None and (type(at) is not int or at != 2):
-        raise OrderError(
-            f"at={short_repr(at)} is no layer that a recursion is derived for by itself. The "
-            "second is, as the layer below it is exactly Gaussian. Give 2, or leave it out."
-        )
-    leading = correlator.pairs == 1 and piece == 0
-    gaussian = all(branch.order == FIELD for branch in layer.branches if branch.kept)
-    if at is None and not layer.closes and not (leading and gaussian):
-        raise LayerError(
-            f"The recursion of {correlator.name} does not close for the layer {layer}. With a "
-            "skip, the neuron of a leg can be one of those that are summed over in every layer "
-            "below, so that from the third layer on V and its kin need cumulants of one neuron "
-            "at several depths. Ask for the second layer with at=2, where it is right, for all of "
-            "the equations with symdlt.layer_equations, or for numbers with symdlt.propagate."
-        )
 
 
 def _check_choice(what: str, given: object, choices: tuple[object, ...]) -> None:

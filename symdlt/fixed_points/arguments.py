@@ -13,7 +13,7 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.activations.finiteness import check_growth, check_poles
 from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
-from symdlt.definitions import Layer, ascii_name, layer_of_one_stream
+from symdlt.definitions import Layer, ascii_name, layer_of_one_stream, names_in
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.kernel_map import KernelMap, kernel_map
 from symdlt.precision import NumberLike
@@ -73,7 +73,15 @@ def maps_of(layer: Layer | str, values: Mapping[str, NumberLike] | None) -> Kern
                 f"{short_repr(name)} is no symbol of the layer {written}. It stands in values. "
                 f"The symbols of this layer are {', '.join(symbols)}."
             )
-    exact = {name: variance_of(value, name) for name, value in (values or {}).items()}
+    drawn = {
+        ascii_name(symbol)
+        for branch in written.branches
+        for symbol in (*names_in(branch.variance), *names_in(branch.rate))
+    }
+    exact = {
+        name: variance_of(value, name, signed=name not in drawn)
+        for name, value in (values or {}).items()
+    }
     return kernel_map(written, exact)
 
 
@@ -112,27 +120,31 @@ def is_positive_number(value: object, lowest: float, highest: float) -> bool:
     return lowest <= float(value) <= highest
 
 
-def variance_of(value: NumberLike, name: str, *, positive: bool = False) -> sp.Expr:
+def variance_of(
+    value: NumberLike, name: str, *, positive: bool = False, signed: bool = False
+) -> sp.Expr:
     """An exact number; floats are read as they are printed.
 
     Args:
         value: what was given.
         name: of which hyperparameter.
         positive: whether zero is refused too.
+        signed: whether it is no variance, and may be negative.
 
     Raises:
         SolutionError: if it is no variance, or out of the range of floating point.
     """
     given = _written(value) if isinstance(value, str) else value
     number = None if isinstance(given, bytes | bool) else _exact(given)
-    if number is None or not number.is_finite or number < 0 or (positive and number == 0):
-        wanted = "positive" if positive else "zero or positive"
+    low = number is not None and not signed and (number < 0 or (positive and number == 0))
+    if number is None or not number.is_finite or low:
+        wanted = "finite" if signed else "positive" if positive else "zero or positive"
         kind = "a variance" if name.startswith("C_") else "a number for this symbol of the layer"
         raise SolutionError(
             f"{name} = {short_repr(value)} is not {kind}. It must be a number that is "
             f"{wanted}. Give an int, a float, a Fraction or a SymPy number."
         )
-    if number and not LEAST <= number <= MOST:
+    if number and not LEAST <= abs(number) <= MOST:
         raise SolutionError(
             f"{name} = {short_repr(value)} is out of the range of floating point, in which fixed "
             f"points are sought. They scale with C_b and with the square of the activation. "

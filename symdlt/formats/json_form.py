@@ -7,12 +7,8 @@ from typing import Any
 
 from symdlt.definitions import DENSE, Layer, ascii_name, tensor
 from symdlt.derivation import Diagram
-from symdlt.derivation.recursion import (
-    FORMS,
-    Recursion,
-    check_depth,
-    width_expansion,
-)
+from symdlt.derivation.conditions import check_depth
+from symdlt.derivation.recursion import FORMS, Recursion, width_expansion
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.derivation.system import RecursionSystem

@@ -14,6 +14,7 @@ from symdlt.definitions import INPUT, Correlator
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.lengths import Lengths
 from symdlt.networks.moves import at_one_position
+from symdlt.networks.reasons import Curvature, FourthCumulant, OwnNeuron
 from symdlt.networks.site_averages import (
     OUTPUT,
     Edges,
@@ -57,12 +58,12 @@ class Corrections:
         key = pair, edges
         known = self.response.known
         if key not in known:
-            responses = self.response.parts(pair, edges, self.shift, self._curvature)
+            responses = self.response.parts(pair, edges, self.shift, self.curvature)
             parts = [(1, responses, None), *self.lengths.of_pair(pair, edges)]
             known[key] = self.response.means.total(parts)
         return known[key]
 
-    def _curvature(self, average: SiteAverage, edges: Edges) -> Array:
+    def curvature(self, average: SiteAverage, edges: Edges) -> Array:
         r"""The mean of an average at order 1/n, but for its response to means of δQ.
 
         Both δQ of a second derivative fluctuate together, $\frac18⟨∂∂∂∂F⟩\,\mathrm{cov}(δQ, δQ)$,
@@ -74,7 +75,7 @@ class Corrections:
         for pair, c in pairs:
             own = partial(response.noise, average.along(*pair))
             met = response.moves.of_pair(_on_other_side(pair), edges, own)
-            parts.append((c, at_one_position(met), None))
+            parts.append((c, at_one_position(met), OwnNeuron(average, pair)))
         for first, c in pairs:
             for second, d in pairs:
                 twice, _ = response.function(average.along(*first, *second))
@@ -83,9 +84,10 @@ class Corrections:
                     both = self._both(first, second, edges - inside) if changed else ZERO
                     if both is not ZERO:
                         factor = response.half * c * d
-                        parts.append((factor, response.means.mean(changed) * both, None))
+                        reason = Curvature(average, first, second, inside)
+                        parts.append((factor, response.means.mean(changed) * both, reason))
         return response.means.total(
-            [*parts, *self._blocks(average, edges), *self.lengths.of_average(average, edges)]
+            [*parts, *self.blocks(average, edges), *self.lengths.of_average(average, edges)]
         )
 
     def _both(self, first: Pair, second: Pair, edges: Edges) -> Array:
@@ -100,7 +102,7 @@ class Corrections:
         )
         return at_one_position(covariance)
 
-    def _blocks(self, average: SiteAverage, edges: Edges) -> Iterator[Part]:
+    def blocks(self, average: SiteAverage, edges: Edges) -> Iterator[Part]:
         r"""What fourth cumulants of weights add: blocks of four legs, $κ_4⟨∂^4F⟩⟨φφφφ⟩/(4!\,n)$."""
         read = [(leg, self.lengths.made_of(*leg)) for leg in self.response.legs(average)]
         for field, one in enumerate(self.response.program.fields):
@@ -116,8 +118,9 @@ class Corrections:
                         factor = factor * multiple
                     for count in Counter(four).values():
                         factor = factor / factorial(count)
+                    reason = FourthCumulant(average, tuple(four), (field, number))
                     for part in self._block(average, (field, number), four, edges):
-                        yield factor, part, None
+                        yield factor, part, reason
 
     def _block(
         self, average: SiteAverage, branch: Read, four: Sequence[Leg], edges: Edges

@@ -32,9 +32,20 @@ from symdlt.definitions import (
     INPUT,
     LAYER_NORM,
     Correlator,
+    ProgramBranch,
 )
 from symdlt.networks.moves import Moves, OfNoise, OfPair
-from symdlt.networks.reasons import KeptPair, OwnNoise, ReadAverage, SameNeuron, SlopeOf
+from symdlt.networks.reasons import (
+    KeptPair,
+    LengthMoves,
+    MeanMoves,
+    OrthogonalWeights,
+    OwnMean,
+    OwnNoise,
+    ReadAverage,
+    SameNeuron,
+    SlopeOf,
+)
 from symdlt.networks.site_averages import (
     MEAN,
     OUTPUT,
@@ -67,6 +78,7 @@ class Fluctuations:
     """
 
     half: Any = 0.5  # of whatever kind the numbers are
+    told_of_own: type[OwnNoise | OwnMean] = OwnNoise  # what an average has of its own
 
     def __init__(self, kernels: SiteKernels) -> None:
         self.program = kernels.program
@@ -170,7 +182,12 @@ class Fluctuations:
                             self.means.on_axes(self.drawn[field, number][len(moved)], *ends, field)
                             for ends, moved in zip(pairs, (chosen, rest), strict=True)
                         )
-                        yield -1 / np.maximum(branch.shape[0], branch.shape[1]), one * other, None
+                        reason = OrthogonalWeights(field, number, pairs, (chosen, rest))
+                        yield -1 / self.longest(branch), one * other, reason
+
+    def longest(self, branch: ProgramBranch) -> Any:
+        """The larger one of the numbers of rows and columns of weights."""
+        return np.maximum(branch.shape[0], branch.shape[1])
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Array:
         """The covariance of the noise of an average with a conditional covariance δQ."""
@@ -253,7 +270,7 @@ class Fluctuations:
             factor = self.scale_at(field, u) ** 3 * joint
             length = SiteAverage((below, OUTPUT), (u, u))
             change = self.change(length, edges - inside, of_pair, of_noise)
-            yield -self.half * factor, change, None
+            yield -self.half * factor, change, LengthMoves(pair, below, inside)
 
     def shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
@@ -269,7 +286,7 @@ class Fluctuations:
     ) -> Array:
         """The covariance of δM with something: of its noise, and of its response."""
         parts: list[Part] = [
-            (1, self.moves.at_base(average, edges, of_noise), OwnNoise(average)),
+            (1, self.moves.at_base(average, edges, of_noise), self.told_of_own(average)),
             (1, self._response(average, edges, of_pair), None),
         ]
         for leg in self.legs(average):
@@ -279,7 +296,8 @@ class Fluctuations:
                     mean = SiteAverage((below, MEAN), (leg[1], leg[1]))
                     change = self.moves.at_base(mean, edges - inside, of_noise)
                     if change is not ZERO and (moved := with_edges(slope, inside)):
-                        parts.append((factor, self.means.mean(moved) * change, None))
+                        shift = self.means.mean(moved) * change
+                        parts.append((factor, shift, MeanMoves(average, leg, below, inside)))
         return self.means.total(parts)
 
     def _response(self, average: SiteAverage, edges: Edges, of_pair: OfPair) -> Array:

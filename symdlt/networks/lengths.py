@@ -22,6 +22,18 @@ from typing import Any
 from symdlt.definitions import LAYER_NORM
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.moves import at_one_position
+from symdlt.networks.reasons import (
+    AS_COVARIANCE,
+    LENGTH_AND_PAIR,
+    LENGTH_SQUARED,
+    MEAN_AND_PAIR,
+    MEAN_SQUARED,
+    MEANS,
+    OWN_LENGTH,
+    OWN_MEAN,
+    SHIFT,
+    SecondOrder,
+)
 from symdlt.networks.site_averages import (
     MEAN,
     OUTPUT,
@@ -72,8 +84,8 @@ class Lengths:
         yield from self._rescaled(pair, edges)
         if other == field:
             below = ((field, v), (self._below(field), u))
-            for factor, part, _ in self._rescaled(below, edges):
-                yield self.response.scale_at(field, u) * factor, part, None
+            for factor, part, reason in self._rescaled(below, edges):
+                yield self.response.scale_at(field, u) * factor, part, reason
 
     def _rescaled(self, pair: Pair, edges: Edges) -> Parts:
         r"""$\mathrm{cov}(δc, δQ) + E\,δc\,Q$ of the first leg, but for the mean of δr in δc."""
@@ -81,13 +93,14 @@ class Lengths:
         below = self._below(field)
         c = self.response.scale_at(field, u)
         inner = (below, u), (other, v)
-        yield -self.half * c**3, self._with_pair(self._length(field, u), inner, edges), None
+        reason = SecondOrder(LENGTH_AND_PAIR, pair[0])
+        yield -self.half * c**3, self._with_pair(self._length(field, u), inner, edges), reason
         inside = edges & joining(u, v)
         if edges == inside:
             known = self.means.ntk if inside else self.means.kernel
             joint = self.means.on_axes(known(below, other), u, v, below)
-            for factor, part, _ in self._second_order(field, u):
-                yield joint * factor, part, None
+            for factor, part, second in self._second_order(field, u):
+                yield joint * factor, part, second
 
     def _second_order(self, field: int, u: Vertex) -> Parts:
         r"""$\frac38 c^5\,E\,δr^2$, and for LayerNorm $\frac12 c^3\,E\,m^2$."""
@@ -101,13 +114,14 @@ class Lengths:
         )
         own = self._with_noise(length, on_same_side, NONE)
         square = self.means.total([(1, at_one_position(square), None), (1, own, None)])
-        yield 3 * self.half**3 * c**5, square, None
+        yield 3 * self.half**3 * c**5, square, SecondOrder(LENGTH_SQUARED, (field, u))
         if self.fields[field].norm == LAYER_NORM:
             below = self._below(field)
             taken = [(1, below), *self.response.shifts(below, u)]
             for a, first in taken:
                 for b, second in taken:
-                    yield self.half * c**3 * a * b, self._of_means(first, u, second, u, NONE), None
+                    both = self._of_means(first, u, second, u, NONE)
+                    yield self.half * c**3 * a * b, both, SecondOrder(MEAN_SQUARED, (field, u))
 
     def of_average(self, average: SiteAverage, edges: Edges) -> Parts:
         """What a neuron adds to the mean of an average as a part of lengths and means."""
@@ -125,34 +139,37 @@ class Lengths:
             length = self._length(norm, u)
             factor = -self.half * self.response.scale_at(norm, u) ** 2 * factor
             moved = replace(along, times=((norm, u),))
-            yield factor, self._with_noise(length, moved, edges), None
+            own = self._with_noise(length, moved, edges)
+            yield factor, own, SecondOrder(OWN_LENGTH, (norm, u))
             for g, v in self.response.legs(along):
                 for inside in subsets(edges & joining(u, v)):
                     known = self.means.ntk if inside else self.means.kernel
                     joint = self.means.on_axes(known(norm, g), u, v, norm)
                     twice = self._with_noise(length, along.along((g, v)), edges - inside)
-                    yield -factor * joint, twice, None
+                    yield -factor * joint, twice, SecondOrder(AS_COVARIANCE, (norm, u))
 
     def _own_mean(self, average: SiteAverage, leg: Leg, edges: Edges) -> Parts:
         """What shifts of a field by a mean over its neurons add, to second order."""
         response, along = self.response, average.along(leg)
         shifts = [(a, _mean_of(far, leg[1], 1)) for a, far in response.shifts(*leg)]
         for a, mean in shifts:
-            yield a, at_one_position(response.one_neuron(along, mean, edges)), None
+            own = at_one_position(response.one_neuron(along, mean, edges))
+            yield a, own, SecondOrder(OWN_MEAN, leg)
             for pair, factor in response.pairs(along):
                 for inside, slope in self._slopes(along.along(*pair), edges):
                     met = self._mean_with_pair(mean, pair, edges - inside)
-                    yield factor * a, _product(slope, met), None
+                    yield factor * a, _product(slope, met), SecondOrder(MEAN_AND_PAIR, leg)
         for second in response.legs(along) if shifts else ():
             for inside, slope in self._slopes(along.along(second), edges):
                 for a, far in response.shifts(*leg):
                     for b, other in response.shifts(*second):
                         both = self._of_means(far, leg[1], other, second[1], edges - inside)
-                        yield self.half * a * b, _product(slope, both), None
+                        twice = _product(slope, both)
+                        yield self.half * a * b, twice, SecondOrder(MEANS, leg)
         for inside, slope in self._slopes(along, edges):
             if inside == edges:
                 for factor, shift, _ in self._shift(*leg):
-                    yield factor, _product(slope, shift), None
+                    yield factor, _product(slope, shift), SecondOrder(SHIFT, leg)
 
     def _shift(self, field: int, u: Vertex) -> Parts:
         r"""The mean of a shift by $-c\,m$, from the covariance of c and m."""

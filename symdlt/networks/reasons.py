@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage, Slope
+from symdlt.networks.site_averages import Edges, Leg, Pair, Read, SiteAverage, Slope
+from symdlt.networks.site_functions import Vertex
 
 
 class KeptPair(NamedTuple):
@@ -28,6 +29,12 @@ class ReadAverage(NamedTuple):
 
 class OwnNoise(NamedTuple):
     """An average moves by the noise of its own neurons."""
+
+    average: SiteAverage
+
+
+class OwnMean(NamedTuple):
+    """The mean of an average moves by more than the means of the covariances that it reads."""
 
     average: SiteAverage
 
@@ -59,6 +66,90 @@ class FieldMeets(NamedTuple):
     legs: Pair
 
 
+class LengthMoves(NamedTuple):
+    """A conditional covariance moves with the length by which its first leg is normalised."""
+
+    pair: Pair
+    below: int
+    inside: Edges
+
+
+class MeanMoves(NamedTuple):
+    """An average moves with the mean over neurons that is taken from a field it reads."""
+
+    average: SiteAverage
+    leg: Leg
+    below: int
+    inside: Edges
+
+
+class OrthogonalWeights(NamedTuple):
+    """Orthogonal weights of one field at two neurons are not independent.
+
+    Each of the two pairs has a leg at either neuron; edges of each can be inside it.
+    """
+
+    field: int
+    branch: int
+    pairs: tuple[tuple[Vertex, Vertex], tuple[Vertex, Vertex]]
+    edges: tuple[Edges, Edges]
+
+
+class Curvature(NamedTuple):
+    """The mean of an average moves with two conditional covariances that fluctuate together."""
+
+    average: SiteAverage
+    first: Pair
+    second: Pair
+    inside: Edges
+
+
+class OwnNeuron(NamedTuple):
+    """The neuron whose function is averaged is itself in a covariance that the function reads."""
+
+    average: SiteAverage
+    pair: Pair
+
+
+class FourthCumulant(NamedTuple):
+    """Four legs read weights of one neuron below, which have a fourth cumulant.
+
+    Attributes:
+        average: what reads the legs.
+        legs: the four.
+        weights: the field and the number of the branch; None for those of the layer below.
+    """
+
+    average: SiteAverage
+    legs: tuple[Leg, ...]
+    weights: Read | None
+
+
+class SecondOrder(NamedTuple):
+    """What a norm adds to means, as lengths and means over neurons fluctuate to second order.
+
+    Attributes:
+        what: which part, one of the constants below.
+        leg: the normalised field, or the field that reads it.
+    """
+
+    what: str
+    leg: Leg
+
+
+# Parts of `SecondOrder`: of covariances, and of averages of which the neuron itself is a part.
+LENGTH_AND_PAIR, LENGTH_SQUARED, MEAN_SQUARED = "length and pair", "length²", "mean²"
+OWN_LENGTH, AS_COVARIANCE = "own length", "own length, less that of covariances"
+OWN_MEAN, MEAN_AND_PAIR, MEANS, SHIFT = "own mean", "mean and pair", "means", "mean and length"
+
+
+class MeanBelow(NamedTuple):
+    """The mean of a conditional covariance of the layer below: its correction."""
+
+    pair: Pair
+    edges: Edges
+
+
 class CovarianceBelow(NamedTuple):
     """Two conditional covariances of the layer below fluctuate together: its tensor."""
 
@@ -82,12 +173,14 @@ class KernelOf(NamedTuple):
         part: the branch of weights; BIASES, or KEPT.
         edge: whether it is an NTK.
         fresh: whether the edge is a new parameter.
+        other: another field of the neurons with which it is, by what the field keeps.
     """
 
     field: int
     part: int
     edge: bool
     fresh: bool = False
+    other: int | None = None
 
 
 # Conventions, where others have the number of a branch.
@@ -97,10 +190,19 @@ Reason: TypeAlias = (
     KeptPair
     | ReadAverage
     | OwnNoise
+    | OwnMean
     | SlopeOf
     | SameNeuron
     | EdgeBelow
     | FieldMeets
+    | LengthMoves
+    | MeanMoves
+    | OrthogonalWeights
+    | Curvature
+    | OwnNeuron
+    | FourthCumulant
+    | SecondOrder
+    | MeanBelow
     | CovarianceBelow
     | NoiseBelow
 )

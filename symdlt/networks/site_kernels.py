@@ -79,8 +79,8 @@ class SiteKernels:
             passed, moved = self._common(field, g)
             for c, k, at in kept:
                 joint, edge = (self._moved(m(k, g), at, None) for m in (means.kernel, means.ntk))
-                passed.append((c, joint, KernelOf(field, KEPT, False)))
-                moved.append((c, edge, KernelOf(field, KEPT, True)))
+                passed.append((c, joint, KernelOf(field, KEPT, False, False, g)))
+                moved.append((c, edge, KernelOf(field, KEPT, True, False, g)))
             if passed:
                 start = np.zeros(passed[0][1].shape, dtype=self.overlap.dtype)
                 means.kernels[field, g] = self._total(start, passed)

@@ -6,6 +6,7 @@ $c\\,e - c^3 x\\,\\frac1n\\sum_j e_jx_j$, less its mean where that of z is taken
 """
 
 from symdlt.definitions import LAYER_NORM
+from symdlt.errors import SamplingError
 from symdlt.sampling.labelled import Labelled, scale
 from symdlt.sampling.polynomials import (
     Polynomial,
@@ -33,8 +34,19 @@ def pull_through_norm(norm: str, field: Polynomial, errors: Polynomial, top: int
 
 
 def _inverse_length(x: Polynomial, top: int) -> Polynomial:
+    """One over the length.
+
+    Raises:
+        SamplingError: if it is zero.
+    """
     square = _mean(multiply_polynomials(x, x, top))
     r, labels = square[0].values, square[0].labels
+    if not r.all():
+        raise SamplingError(
+            "A field that is normalised is zero at all of its neurons, so that zero is divided by "
+            "zero. It was sampled; less its mean, as for layernorm, one neuron is always zero. "
+            "Give layers more neurons, and inputs a length."
+        )
     derivatives = [Labelled(r**-0.5, labels)]
     for k in range(top.bit_count()):
         derivatives.append(Labelled(-(k + 0.5) * derivatives[-1].values / r, labels))

@@ -1,6 +1,7 @@
 """Every public function of the index and Wick layers, called with arguments of wrong types."""
 
 import inspect
+from fractions import Fraction
 
 import pytest
 
@@ -24,6 +25,7 @@ from symdlt.algebra import (
     constant,
     contract,
     delta,
+    dropout,
     evaluate,
     falling_factorial,
     from_cumulants,
@@ -32,13 +34,16 @@ from symdlt.algebra import (
     gaussian_vector,
     generated,
     hazard_value,
+    layernorm,
     matrix_form,
     neuron,
     neurons,
     orthogonal,
     preactivations,
     product,
+    prune,
     replace,
+    rmsnorm,
     sample,
     samples,
     signs,
@@ -122,6 +127,10 @@ CALLS = [
     (orthogonal, (1,), ((3,),)),
     (signs, (1,), ((3,),)),
     (sparse, (1,), ((3,),)),
+    (rmsnorm, (preactivations(1),), ((),)),
+    (layernorm, (preactivations(1),), ((),)),
+    (dropout, (Fraction(1, 2), 1, "n"), ((), LAYER, SIZE)),
+    (prune, (Fraction(1, 2), 1, "n"), ((), LAYER, SIZE)),
     (weights, (1, "n", "n", law), (LAYER, SIZE, SIZE, (None,))),
     (x, (i,), ((3,),)),
     (x(i).sum, (j,), ((),)),

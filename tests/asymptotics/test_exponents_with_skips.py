@@ -252,6 +252,22 @@ def test_growth_of_gelu_at_its_critical_point():
     assert solution["V"].ratio_coefficient == found.growth
 
 
+def test_a_skip_that_turns_the_sign():
+    """Of odd functions nothing changes; pairs of slopes meet the noise of every other layer."""
+    both = [exponents("tanh", layer=SKIP, values={"xi": xi}) for xi in (0.6, -0.6)]
+    for one, other in zip(*(solution.tensors for solution in both), strict=True):
+        assert one == other
+    xi, depth = -0.6, 200
+    found = exponents("relu", ["V", "F", "B"], layer=SKIP, values={"xi": xi})
+    values = {"xi": xi, "C_b": 0.0, "C_W": 2 * (1 - xi**2), "lambda_b": 0.0, "lambda_W": 1.0}
+    network = Network("relu", [9] * depth, values, SKIP, n_L=9)
+    tensors = propagate(network, [[1.0]], ["G", "V", "F", "B"])
+    kept, layers = tensors["G"].ravel()[-1], depth + 1
+    for name, power in (("V", 1), ("F", 2), ("B", 3)):
+        expected = float(found[name].coefficient.subs({K: kept, lambda_b: 0, lambda_W: 1}))
+        assert tensors[name].ravel()[-1] / layers**power == pytest.approx(expected, rel=5e-3)
+
+
 @pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
 def test_a_skip_of_nothing_is_the_dense_layer(activation):
     skip, dense = (

@@ -64,8 +64,21 @@ def test_a_layer_of_two_samples_is_refused():
 def test_decimals_are_the_fractions_that_they_write(make):
     decimals = make("z' = 0.8 z + .5 b + 2.25 W s(z)")
     assert decimals == make("z' = 4/5 z + 1/2 b + 9/4 W s(z)")
-    for text in ("z' = 0.8.2 z + W s(z)", "z' = 1/0 z + W s(z)", "z' = 1.5/2 z + W s(z)"):
-        with pytest.raises(LayerError, match="cannot be read at"):
+    with pytest.raises(LayerError, match="cannot be read at"):
+        make("z' = 0.8.2 z + W s(z)")
+
+
+@pytest.mark.parametrize("make", [Layer, Stack])
+def test_numbers_divide(make):
+    assert make("z' = z/2 + b/3 + W s(z)") == make("z' = 1/2 z + 1/3 b + W s(z)")
+    assert make("z' = xi z / 2 / 1.5 + 3 W s(z)/4") == make("z' = 1/3 xi z + 3/4 W s(z)")
+    assert make("z' = 1.5/2 z + W s(z)") == make("z' = 0.75 z + W s(z)")
+    assert Stack("h = (U z)/2; z' = W s(h/4)") == Stack("h = 1/2 U z; z' = W s(1/4 h)")
+    for text in ("z' = 1/0 z + W s(z)", "z' = z/0 + W s(z)"):
+        with pytest.raises(LayerError, match="divides by zero"):
+            make(text)
+    for text in ("z' = z/xi + W s(z)", "z' = /2 z + W s(z)"):
+        with pytest.raises(LayerError, match="only numbers divide"):
             make(text)
 
 
@@ -144,6 +157,20 @@ def test_what_is_no_layer_is_refused(text, reason):
 def test_expressions_that_are_no_layer_are_refused(expression, reason):
     with pytest.raises(LayerError, match=reason):
         Layer(expression)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("u = U z; v = V z; z' = b + W s(u) v", "it makes u, v"),
+        ("z' = W s(rmsnorm(z))", r"it makes rmsnorm\(z\)"),
+        ("z' = W[3] s(z)", "W reads several positions"),
+        ("h = U z; z' = U h", "As a stack it cannot be read either: .* uses U twice"),
+    ],
+)
+def test_a_layer_says_what_makes_a_stack_of_a_text(text, reason):
+    with pytest.raises(LayerError, match=reason):
+        Layer(text)
 
 
 def test_stacks_are_refused_where_recursions_are_derived():

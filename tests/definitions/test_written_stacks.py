@@ -1,6 +1,7 @@
 """Stacks in the index language: what they are, what they print, and what is refused."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,9 +11,13 @@ from symdlt.algebra import (
     activation,
     as_expression,
     biases,
+    dropout,
+    layernorm,
     neurons,
     orthogonal,
     preactivations,
+    prune,
+    rmsnorm,
     sample,
     symbol,
     uniform,
@@ -40,6 +45,15 @@ GATE = {
 }
 
 
+f, m = (preactivations("ℓ", name=name) for name in "fm")
+TENTH, CONVOLUTION = dropout(Fraction(1, 10), "ℓ"), weights("ℓ+1", window="3, zero")
+
+
+def read(function):
+    """What weights make of a function of one neuron below."""
+    return (weights("ℓ+1")(i, j) * function).sum(j)
+
+
 def block():
     """A residual block with constants, a derivative, and a function by its name."""
     (m,), (row,), ξ = neurons("m", "n_h"), neurons("i", "n_ℓ"), symbol("ξ")
@@ -58,6 +72,25 @@ def block():
     ("fields", "text"),
     [
         (GATE, "u = U z; v = V z; z' = b + W s(u) v"),
+        ({"z'": read(activation("σ", rmsnorm(z))(j, δ))}, "z' = W s(rmsnorm(z))"),
+        ({"z'": read(layernorm(z)(j, δ))}, "z' = W layernorm(z)"),
+        (
+            {"f": rmsnorm(z)(j, δ), "z'": read(activation("σ", f)(j, δ))},
+            "f = rmsnorm(z); z' = W s(f)",
+        ),
+        ({"z'": read(rmsnorm(layernorm(z))(j, δ))}, "z' = W rmsnorm(layernorm(z))"),
+        ({"z'": read(TENTH(j, δ) * activation("σ", z)(j, δ))}, "z' = W dropout(1/10) s(z)"),
+        (
+            {
+                "m": prune(Fraction(1, 4), "ℓ")(j, δ),
+                "z'": read(m(j, δ) * z(j, δ) - m(j, δ) * activation("σ", z)(j, δ)),
+            },
+            "m = prune(1/4); z' = W (m z - m s(z))",
+        ),
+        (
+            {"z'": (CONVOLUTION(i, j) * z(j, δ)).sum(j) + b(i)},
+            "z' = W[3, zero] z + b",
+        ),
         (block(), "h = 3 a + U s(z); z' = 1/2 xi z + W (2 tanh'(h) - xi xi h)"),
     ],
 )
@@ -107,6 +140,19 @@ def test_functions_of_fields_print_their_field():
         expectation(slope(k, δ) * slope(k, δ))
 
 
+def test_what_only_stacks_read_is_not_averaged():
+    with pytest.raises(ExpectationError, match=r"the field rmsnorm\(z\)"):
+        expectation(rmsnorm(z)(j, δ) * rmsnorm(z)(j, δ))
+    with pytest.raises(ExpectationError, match=r"the weights W\[3, zero\]"):
+        expectation(CONVOLUTION(i, j) * CONVOLUTION(i, j))
+    with pytest.raises(LayerError, match="has weights with a window"):
+        Layer((CONVOLUTION(i, j) * z(j, δ)).sum(j))
+    assert TENTH(j, δ).latex() == r"\mathrm{dropout}(1/10)^{(\ell)}_{j;\delta}"
+    normed = activation("σ", rmsnorm(z))(j, δ)
+    assert normed.latex() == r"\sigma^{(\ell)}(\mathrm{rmsnorm}(z))_{j;\delta}"
+    assert CONVOLUTION(i, j).latex() == r"W[\text{3, zero}]^{(\ell+1)}_{i j}"
+
+
 TWO = neurons("p", "n_u")[0]
 
 
@@ -125,6 +171,8 @@ TWO = neurons("p", "n_u")[0]
         ({"u": σ(k, δ) + b(i).relabel({}) * 0}, "keeps what is no field"),
         ({"z'": (W(i, k) * v(TWO, δ) * u(k, δ)).sum(k, TWO)}, "a sum over the one neuron"),
         ({"z'": (W(i, k) * u(k, δ)).sum(k) * b(i)}, "other factors than one random tensor"),
+        ({"z'": read(TENTH(j, δ) * z(j, δ)) + read(TENTH(j, δ) * f(j, δ))}, "stands in two"),
+        ({"z'": (weights("ℓ+1", window="x")(i, j) * z(j, δ)).sum(j)}, "is no window"),
         ({"z'": (W(i, k) * u(k, δ)).sum(k) / symbol("c")}, "no product of a number and of symbols"),
     ],
 )

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from kernel_reference import loaded
 
-from symdlt import BOOK, Network, layer_equations, propagate
+from symdlt import BOOK, Network, Stack, layer_equations, propagate
+from symdlt.algebra import orthogonal
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition
-from symdlt.errors import KernelError, LayerError
+from symdlt.errors import KernelError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation, single_input
 from symdlt.networks.symbolic.layer_systems import layer_system
 
@@ -44,13 +45,14 @@ def run(module, inputs, values, data=DATA, activation="tanh", **options):
     overlap = data @ data.T / data.shape[1]
     overlap = overlap if inputs == "many" else float(overlap[0, 0])
     ratios = {name: WIDTH / INNER for name in module.HYPERPARAMETERS if name[:2] == "r_"}
-    return module.propagate(functions, overlap, DEPTH, **values, **ratios, **options)
+    return module.propagate(functions, overlap, DEPTH, **ratios | values, **options)
 
 
 def network_of(layer, module, values, activation="tanh"):
     last = read_layer_definition(layer).streams[-1]
+    sizes = {stream.name for stream in read_layer_definition(layer).streams[:-1]}
     first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
-    inner = {name[2:]: INNER for name in module.HYPERPARAMETERS if name[:2] == "r_"}
+    inner = {name[2:]: INNER for name in module.HYPERPARAMETERS if name[2:] in sizes}
     layers = [f"z' = {first}", *[layer] * (DEPTH - 1)]
     return Network(activation, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH, inner=inner)
 
@@ -89,6 +91,28 @@ def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inp
         expected = right[name] if inputs == "many" else right[name][:, 0, 0]
         for ours, theirs in zip(found[name], expected, strict=True):
             assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Stack("h = U s(z); m = prune(1/3); z' = xi z + W m s(h)"),
+        Stack(RESIDUAL, laws={"W": orthogonal}),
+    ],
+)
+def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
+    data, names = DATA[:2] if inputs == "many" else DATA[:1], ["V", "F", "B", "G.1", "H.1"]
+    module = kernel_of(layer, inputs, names)
+    values = values_for(module.HYPERPARAMETERS)
+    square = {name: 1.0 for name in module.HYPERPARAMETERS if name == "r_W"}
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    found = run(module, inputs, values | square, data, **options)
+    right = propagate(network_of(layer, module, values), data, names, tolerance=1e-12)
+    for name in names:
+        for ours, theirs in zip(found[name], right[name], strict=True):
+            expected = theirs if inputs == "many" else theirs.reshape(-1)[0]
+            assert np.abs(ours - expected).max() <= 1e-11 * np.abs(expected).max(), name
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -327,9 +351,10 @@ def test_edges_of_noise_end_at_its_legs():
     [
         (["V.1"], RESIDUAL, {}, KernelError, "no kernel file for many inputs"),
         (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
-        (["V"], "z' = xi z + W rmsnorm(z)", {}, LayerError, "normalises"),
+        (["V"], "z' = xi z + W rmsnorm(z)", {}, KernelError, "has norms"),
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
         (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
+        (["V"], "m = prune(1/3); z' = z + W m s(z)", {}, KernelError, "or mask it"),
         (["V"], "u = U z; v = u + V z; z' = z + W s(u) s(v)", {}, KernelError, "join the fields"),
         (["V"], RESIDUAL, {"target": "jax"}, KernelError, "choose the target numpy"),
         (["R"], RESIDUAL, {"activation": "relu"}, KernelError, "R of relu cannot be had"),

@@ -10,7 +10,7 @@ import pytest
 from kernel_reference import loaded
 
 from symdlt import BOOK, Network, Stack, derive, propagate
-from symdlt.algebra import uniform
+from symdlt.algebra import orthogonal, uniform
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition, tensor
 from symdlt.derivation import derive_system
@@ -125,6 +125,46 @@ def test_the_correction_of_a_dense_layer_is_that_of_contractions():
         system = layer_system([name], "z' = b + W s(z)")
         (equation,) = (one for one in system.equations if one.name == name)
         assert {*equation.text[1:]} == {*str(derive(name)).splitlines()[1:]}
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        Stack("m = prune(1/3); h = U m s(z); z' = b + W s(h)"),
+        Stack(BARE, laws={"W": orthogonal}),
+        pytest.param(Stack(BLOCK, laws={"U": orthogonal}), marks=pytest.mark.slow),
+    ],
+)
+def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
+    data = DATA if inputs == "many" else DATA[:1]
+    names = ["V", "D", "F", "G.1", "H.1"]
+    module = loaded(kernel_for(names, layer=layer, inputs=inputs, name="own"))
+    values = values_for(module.HYPERPARAMETERS)
+    given = {"r_h": [1.0, 2.0, 1.5, 1.2], "r_W": [1.0, 1.0, 0.5, 1.0], "r_U": [1.0, 1.0, 1.0, 0.8]}
+    given = {name: value for name, value in given.items() if name in module.HYPERPARAMETERS}
+    widths, outputs = [40, 30, 60], 50
+    inner = {"h": [1, *(round(n / r) for n, r in zip(widths, [2.0, 1.5, 1.2], strict=True))]}
+    if "U" in (layer.laws or {}):
+        below = [n / max(n, h) for n, h in zip(widths, inner["h"][1:], strict=True)]
+        given["r_U"] = [1.0, *below]
+    if "W" in (layer.laws or {}):
+        given["r_W"] = [1.0, *(n / max(n, m) for n, m in zip(widths, [30, 60, 50], strict=True))]
+    exact = {"tolerance": 1e-12} if inputs == "many" else {}
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    overlap = data @ data.T / data.shape[1]
+    overlap = overlap if inputs == "many" else float(overlap[0, 0])
+    found = module.propagate(functions, overlap, DEPTH, widths=widths, **values, **given, **exact)
+    first = " + ".join(f"{d.tensor.name} z" if d.function else "b" for d in layer.streams[-1].drawn)
+    layers = [f"z' = {first}", *[layer] * (DEPTH - 1)]
+    sizes = {"h": inner["h"]} if "h =" in str(layer) else {}
+    network = Network("tanh", widths, values, layers, n_L=outputs, inner=sizes)
+    right = propagate(network, DATA, names, tolerance=1e-12)
+    for name in names:
+        axes = right[name].ndim - 1
+        expected = right[name] if inputs == "many" else right[name][(slice(None), *[0] * axes)]
+        for ours, theirs in zip(found[name], expected, strict=True):
+            assert np.abs(ours - theirs).max() <= 1e-11 * np.abs(theirs).max(), name
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -389,7 +429,9 @@ def test_symmetric_laws_enter_by_their_variance():
             "the fourth cumulants of U",
         ),
         (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
-        (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, LayerError, "normalises"),
+        (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, KernelError, "has norms"),
+        (["V"], "z' = W dropout(0.1) s(z)", {}, KernelError, "has dropout"),
+        (["V"], "z' = W[3] s(z)", {}, KernelError, "has windows"),
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
         (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),
         (["V"], "u = U z; z' = W tanh(u)", {"activation": "tanh"}, KernelError, "reads no s"),

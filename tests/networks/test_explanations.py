@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from symdlt import BOOK, explain, layer_equations
-from symdlt.algebra import Polynomial
+from symdlt import BOOK, Stack, explain, layer_equations
+from symdlt.algebra import Polynomial, orthogonal, uniform
 from symdlt.cli import main
 from symdlt.errors import InputError, OrderError, SchemaError
 from symdlt.networks import LayerEquations
@@ -22,13 +22,42 @@ RESIDUAL = "z' = xi z + b + W s(z)"
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
 BLOCK = "h = U s(z); z' = z + W s(h)"
 MIXTURE = "h = U z; z' = b + W (s(h) + 1/2 h)"
+NORMED = "z' = b + W s(layernorm(z))"
+SCALED = "h = U s(z); z' = z + W s(rmsnorm(h))"
+KEPT = "h = z + U s(z); z' = h + W s(layernorm(h))"
+MASKED = "z' = xi z + b + W dropout(0.1) s(z)"
+WINDOWED = "z' = z + b + W[3, zero] s(z)"
+AVERAGED = "z' = W[mean] s(z)"
+UNIFORM = Stack("z' = b + W s(z)", laws={"W": uniform})
+ORTHOGONAL = Stack("z' = b + W s(z)", laws={"W": orthogonal})
+FAMILIES = (NORMED, SCALED, KEPT, MASKED, WINDOWED, AVERAGED, ORTHOGONAL)
+
+
+def is_long(name, layer):
+    """Whether accounts take seconds."""
+    return name in ("B", "F") or (name == "V" and layer == KEPT)
+
+
 QUICK = ("G", "H", "V", "B", "F", "P")
-CASES = [
-    pytest.param(name, layer, marks=() if quick or name in QUICK else pytest.mark.slow)
-    for layers, quick in (((DENSE, RESIDUAL), True), ((GATE, BLOCK, MIXTURE), False))
-    for layer in layers
-    for name in BOOK
-]
+CASES = (
+    [
+        pytest.param(name, layer, marks=() if quick or name in QUICK else pytest.mark.slow)
+        for layers, quick in (((DENSE, RESIDUAL), True), ((GATE, BLOCK, MIXTURE), False))
+        for layer in layers
+        for name in BOOK
+    ]
+    + [
+        pytest.param(name, layer, marks=pytest.mark.slow if is_long(name, layer) else ())
+        for layer in FAMILIES
+        for name in (*QUICK[:3], "B", "F")
+    ]
+    + [
+        pytest.param(name, layer, marks=pytest.mark.slow if layer == GATE else ())
+        for name in ("G.1", "H.1")
+        for layer in (DENSE, UNIFORM, ORTHOGONAL, AVERAGED, NORMED, GATE)
+    ]
+    + [("G.1", RESIDUAL), ("G.1", MASKED)]
+)
 
 
 def product_of(steps):
@@ -77,7 +106,18 @@ def test_what_is_printed_adds_up(name, layer):
         assert ("Sum of the contributions" in text) == (len(ways) > 1)
 
 
-@pytest.mark.parametrize(("name", "layer"), [("P", GATE), ("V", RESIDUAL), ("F", BLOCK)])
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("P", GATE),
+        ("V", RESIDUAL),
+        ("F", BLOCK),
+        *(("V", layer) for layer in FAMILIES if not is_long("V", layer)),
+        ("H.1", UNIFORM),
+        ("G.1", NORMED),
+        ("G.1", RESIDUAL),
+    ],
+)
 @pytest.mark.parametrize("term", [None, 3])
 def test_every_symbol_is_defined_where_it_is_first_met(name, layer, term):
     equations = layer_equations(name, layer)
@@ -88,7 +128,7 @@ def test_every_symbol_is_defined_where_it_is_first_met(name, layer, term):
         told, products if term is None else products[term - 1 :], strict=False
     ):
         found = re.findall(r"^  ([^\s:]+): ", text, re.MULTILINE)
-        heads = {{"<F>": "<", "Y": "Y_"}.get(one, one) for one in found}
+        heads = {{"<F>": "<", "Y": "Y_", "sum_q": "sum_"}.get(one, one) for one in found}
         assert not heads & defined
         defined |= heads
         ((monomial, _),) = product.terms

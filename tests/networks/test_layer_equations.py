@@ -1,17 +1,28 @@
 """Equations of layers in symbols, against the derivation by Wick contraction, and as text."""
 
-import pytest
-from sympy import Rational, Symbol, expand
+import re
+from fractions import Fraction
+from functools import partial
 
-from symdlt import BOOK, Stack, derive, layer_equations
-from symdlt.algebra import signs
+import pytest
+from sympy import Rational, Symbol, expand, sqrt
+
+from symdlt import BOOK, Stack, derive, explain, layer_equations
+from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse, uniform
 from symdlt.cli import main
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
 from symdlt.networks import LayerEquations
 
 RESIDUAL = "z' = xi z + b + W s(z)"
+MASKED = "z' = b + W dropout(0.1) s(z)"
+WINDOWED = "z' = b + W[3] s(z)"
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
+
+
+def short(variance):
+    """A law that does not tell its fourth cumulant."""
+    return from_cumulants({2: variance})
 
 
 def in_symbols(recursion):
@@ -128,7 +139,80 @@ def test_commands(capsys):
     assert "equations of one tensor" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("layer", ["z' = b + W s(z)", "z' = W s(z) + U s'(z)"])
+@pytest.mark.parametrize("name", ["G.1", "H.1"])
+def test_corrections_of_layers_that_close_are_those_of_the_derivation(name, layer):
+    (equation,) = layer_equations(name, layer).equations
+    assert equation.to_sympy() == in_symbols(derive(name, layer=layer))
+
+
+def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys):
+    uniform_weights = Stack("z' = b + W s(z)", laws={"W": uniform})
+    found = layer_equations("G.1", uniform_weights)
+    assert repr(found) == 'LayerEquations(G.1, "z\' = b + W s(z)")'
+    assert r"\tfrac{1}{24} \, \frac{n_{\ell}}{n_{\ell-1}} \, C_{W}" in found.to_latex()
+    assert r"G^{\{1\}}_{12}\Big|_{\ell+1} ={}&" in found.to_latex()
+    normed = "z' = xi z + b + W s(layernorm(z))"
+    for name, layer in (
+        ("G.1", MASKED),
+        ("V", normed),
+        ("F", WINDOWED),
+        ("V", "z' = W[mean] s(z)"),
+    ):
+        equations = layer_equations(name, layer)
+        again = LayerEquations.from_json(equations.to_json())
+        assert (again, str(again)) == (equations, str(equations))
+        assert "<" not in equations.to_latex().replace(r"\left<", "")
+        assert main(["derive", name, "--layer", layer]) == 0
+        assert capsys.readouterr().out == f"{equations}\n"
+    assert r"\mathrm{layernorm}(z^{(m)}_{3})" in layer_equations("V", normed).to_latex()
+    assert r"\sum_{q} \, \sum_{r}" in layer_equations("F", WINDOWED).to_latex()
+    assert r"c_{1}^3 \, c_{2}" in layer_equations("V", normed).to_latex()
+    assert main(["explain", "G.1", "--layer", MASKED, "--term", "2"]) == 0
+    assert capsys.readouterr().out == f"{explain(layer_equations('G.1', MASKED), 2)}\n"
+
+
+def test_a_linear_layer_behind_a_norm_has_no_v():
+    """The length is fixed: at one input nothing fluctuates."""
+    (equation,) = layer_equations("V", "z' = W rmsnorm(z)").equations
+    one = {s: Symbol(str(s).split("_")[0]) for s in equation.to_sympy().free_symbols}
+    one = {s: t for s, t in one.items() if str(s)[0] in "GVc"}
+    value = equation.to_sympy().subs(one).subs(Symbol("c"), 1 / sqrt(Symbol("G")))
+    assert expand(value) == 0
+
+
+def test_squares_behind_a_norm_are_those_of_a_sphere():
+    """The mean of f^4 on a sphere is 3n/(n + 2) = 3 - 6/n + …."""
+    equation = layer_equations("G.1", "z' = W s(rmsnorm(z))")[0].to_sympy()
+    means = {"<s'' s''>": 4, "<s' s'>": 4}
+    values = {Symbol("c"): 1, Symbol("G"): 1, Symbol("C_W"): 1, Symbol("V"): 0, Symbol("G.1"): 0}
+    total = equation
+    for symbol in equation.free_symbols:
+        name = str(symbol)
+        if name[0] == "<":
+            bare = re.sub(r"\(rmsnorm\(z\)\)|_\d", "", name)
+            total = total.subs(symbol, means.get(bare, 0))
+        else:
+            total = total.subs(symbol, values.get(Symbol(name.split("_")[0]), symbol))
+    assert total.subs(Symbol("C_W"), 1) == -6
+
+
 def test_what_cannot_be_derived_is_refused():
+    for name, layer, reason in (
+        ("H.1", RESIDUAL, "of such layers G.1 is known"),
+        ("G.1", "z' = z + W s(rmsnorm(z))", "without norms and fourth cumulants"),
+        ("G.1", Stack(RESIDUAL, laws={"W": uniform}), "without norms and fourth cumulants"),
+        ("G.1", Stack("z' = W s(z)", laws={"W": short}), "without a fourth cumulant"),
+        ("G.1", Stack(WINDOWED, laws={"W": uniform}), "windows and weights with a fourth"),
+        ("V", "h = U[3] s(z); z' = W[3] s(h)", "has a window inside"),
+        ("V", "z' = W[3, pool 2] s(z)", "pools 2 positions"),
+        ("V", "z' = W[3] s(z) + U[5] s(z)", "several windows"),
+    ):
+        with pytest.raises(LayerError, match=reason):
+            layer_equations(name, layer)
+    for name in ("V.1", "G.2"):
+        with pytest.raises(OrderError, match="no equations of"):
+            layer_equations(name, GATE)
     with pytest.raises(UnknownTensorError):
         layer_equations("nothing", GATE)
     with pytest.raises(OrderError, match="3 pairs"):
@@ -171,7 +255,22 @@ def test_json_that_is_none_is_refused(change, message):
         LayerEquations.from_json(text.replace(*change))
 
 
+@pytest.mark.parametrize("law", [signs, uniform, orthogonal])
+def test_json_has_the_names_of_laws(law):
+    found = layer_equations("G.1", Stack("h = U s(z); z' = W s(h)", laws={"W": law}))
+    text = found.to_json()
+    again = LayerEquations.from_json(text)
+    assert (again, again.layer, str(again)) == (found, found.layer, str(found))
+    assert again.layer.drawn[1].tensor.law == found.layer.drawn[1].tensor.law
+    for changed in (text.replace('"version": 2', '"version": 1'), text.replace('"laws"', '"law"')):
+        with pytest.raises(SchemaError, match=r"is not symdlt\.layer-equations of version"):
+            LayerEquations.from_json(changed)
+
+
 def test_json_of_a_layer_whose_text_does_not_say_all():
-    of_signs = Stack("h = U s(z); z' = W s(h)", laws={"W": signs})
-    with pytest.raises(SchemaError, match="is not what its text says"):
-        layer_equations("G", of_signs).to_json()
+    for stack in (
+        Stack("h = U s(z); z' = W s(h)", laws={"W": partial(sparse, density=Fraction(1, 3))}),
+        Stack("h = U s(z); z' = W s(h)", rates={"W": Polynomial.symbol("c")}),
+    ):
+        with pytest.raises(SchemaError, match="is not what its text says"):
+            layer_equations("G", stack).to_json()

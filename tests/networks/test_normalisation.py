@@ -9,7 +9,7 @@ from sympy import Poly, Rational, diff, expand, factorial2, symbols, sympify
 
 from symdlt import Network, check, layer_equations, propagate
 from symdlt.definitions import Stack, ascii_name, read_layer_definition
-from symdlt.errors import LayerError
+from symdlt.errors import LayerError, SamplingError
 
 FIRST = "z' = W z"
 BIASED = "z' = b + W z"
@@ -261,8 +261,16 @@ def test_what_is_not_known_of_norms_is_refused(layers, x, names, message):
         propagate(Network("tanh", [9], {"C_W": 1.0}, layers), x, names)
 
 
-def test_norms_in_symbols_are_refused():
-    with pytest.raises(LayerError, match="normalises a field"):
-        layer_equations("V", "z' = W s(rmsnorm(z))")
+def test_layer_norm_of_one_neuron_is_zero_over_zero():
+    network = Network("tanh", [1, 4], {"C_W": 1.0}, [FIRST, "z' = W s(layernorm(z))", FIRST])
+    with pytest.raises(SamplingError, match="one neuron is always zero"):
+        check(network, [[1.0]], ["G"], networks=4)
+
+
+def test_norms_whose_equations_do_not_close_are_refused():
+    with pytest.raises(LayerError, match="ends with a norm"):
+        layer_equations("V", "h = U s(z); z' = rmsnorm(h)")
+    with pytest.raises(LayerError, match="keeps what LayerNorm makes"):
+        layer_equations("V", "h = layernorm(z); z' = h + W s(z)")
     with pytest.raises(LayerError, match="has rmsnorm' of a field"):
         Stack("z' = W rmsnorm'(z)")

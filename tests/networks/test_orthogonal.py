@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sympy import Poly, factorial2, symbols
 
-from symdlt import Network, check, layer_equations, propagate
+from symdlt import Network, check, derive, propagate
 from symdlt.algebra import neurons, orthogonal, symbol, uniform, weights
 from symdlt.algebra.averages import expectation
-from symdlt.definitions import Stack
+from symdlt.definitions import Stack, dense_layer
 from symdlt.errors import IndexStructureError, LayerError
 from symdlt.sampling import draw_parameters
 
@@ -140,8 +140,12 @@ def test_uniform_weights_of_a_stack():
 def test_what_is_not_known_of_orthogonal_weights_is_refused():
     with pytest.raises(LayerError, match="has no Gaussian law"):
         propagate(network("tanh", [9], [ORTHOGONAL, DENSE]), X, "G")
-    with pytest.raises(LayerError, match="orthogonal weights"):
-        layer_equations("V", ORTHOGONAL)
+    haar = dense_layer(orthogonal(symbol("C_W") / symbol("n_ℓ")))
+    with pytest.raises(LayerError, match="for orthogonal weights W"):
+        derive("V", layer=haar)
+    assert str(derive("H", layer=haar)) == str(derive("H", layer="z' = b + W s(z)"))
+    with pytest.raises(LayerError, match="of a uniform law"):
+        derive("G.1", layer=dense_layer(uniform(symbol("C_W") / symbol("n_ℓ"))))
     for laws in (3, {"W": "haar"}):
         with pytest.raises(LayerError, match="gives no laws"):
             Stack("z' = W s(z)", laws=laws)

@@ -190,6 +190,12 @@ def check_fields(terms: Iterable[Term]) -> None:
                 "preactivations z of each layer. For layers of several fields, give them to "
                 "symdlt.Stack and ask `layer_equations`."
             )
+        if head.kind is Kind.WEIGHT and head.name.endswith("]"):
+            raise ExpectationError(
+                f"Cannot average over the weights {head.name}, which read several positions. "
+                "Expectations know neurons and samples. Give the layer to symdlt.Stack and ask "
+                "`layer_equations`."
+            )
 
 
 def _averaging_order(head: Head) -> tuple[object, ...]:

@@ -140,7 +140,10 @@ def _ratios(functions: Iterable[TensorFunction]) -> Iterator[Hyperparameter]:
     read = {name for name in names - entries if name.startswith("r_")}
     for name in sorted(read):
         field = name.removeprefix("r_")
-        meaning = f"the width of the layer below over that of {field} inside the layer."
+        over = f"that of {field} inside the layer"
+        if field[0].isupper():  # of orthogonal weights
+            over = f"the larger of the numbers of rows and columns of {field}"
+        meaning = f"the width of the layer below over {over}."
         yield Hyperparameter(name, meaning, "ratio", 1.0)
 
 

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import TypeAlias
 
 from symdlt.algebra import Polynomial
@@ -107,6 +108,13 @@ class Account:
         if not isinstance(other, Account | Polynomial | Fraction | int):
             return NotImplemented
         return _product(Account.of(other), self)
+
+    def __neg__(self) -> Account:
+        return self * -1
+
+    def __pow__(self, power: int) -> Account:
+        """A product with itself, some times."""
+        return reduce(_product, [self] * power)
 
     def __truediv__(self, other: Polynomial) -> Account:
         """Divide by one product; its place is behind the first reason."""

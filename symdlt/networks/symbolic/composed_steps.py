@@ -9,7 +9,7 @@ from symdlt.definitions import BOOK, ascii_name
 from symdlt.derivation import StackRecursion, StepRecursion
 from symdlt.derivation.stacks import FieldMean, FieldTensor, StepTerm, differentiate_slots
 from symdlt.kernels.generator.layer_systems import FieldFactor, Read, ReadMean, ReadTensor
-from symdlt.networks.symbolic.symbolic_response import symbol_named
+from symdlt.networks.symbolic.symbolic_means import symbol_named
 
 ONLY = 1  # the label of the one sample
 

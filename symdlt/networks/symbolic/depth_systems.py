@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from symdlt.algebra import Polynomial
 from symdlt.definitions import BOOK, Layer, Stack, tensor
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.layer_systems import DepthSystem, SystemEquation
+from symdlt.kernels.generator.layer_systems import DepthSystem, ReadTensor, SystemEquation
+from symdlt.networks.symbolic.later_layers import BASE
 from symdlt.networks.symbolic.layer_equations import LayerEquation
 from symdlt.networks.symbolic.noise_tables import OF_PAIR
+from symdlt.networks.symbolic.readable import PIECES
 from symdlt.networks.symbolic.response_equations import LayerDerivation
-from symdlt.networks.symbolic.symbolic_corrections import PIECES
-from symdlt.networks.symbolic.symbolic_response import BASE
 from symdlt.networks.symbolic.system_equations import system_equation
 
 NOTHING = Polynomial.number(0)
@@ -44,10 +46,8 @@ class DepthEquations:
             raise self._refused(derivation.correlator.name)
         name = derivation.correlator.name + ".1" * piece
         if piece:
-            symbol = f"Q{name}_{derivation.samples}"
-            derivation.means.tensor(f"Q{name}", derivation.samples)
-            only = Polynomial((((((symbol, 1),), 1)),))
-            sum_of_states = LayerEquation(f"{name}_{derivation.samples}", only)
+            state = derivation.tensor(f"Q{name}")
+            sum_of_states = LayerEquation(f"{name}_{derivation.samples}", state)
         else:
             sum_of_states = derivation.whole()
         self.wholes[name] = whole = self._equation(derivation, sum_of_states, name)
@@ -85,7 +85,7 @@ class DepthEquations:
         if name[0] == "Q":
             of, _, piece = name[1:].partition(".")
             derivation = LayerDerivation(tensor(of), self.layer, False)
-            equation = derivation.correction() if piece else derivation.recursion()
+            equation = _as_state(derivation) if piece else derivation.recursion()
             return self._equation(derivation, equation, name)
         derivation = self.noises
         table = derivation.tables.known[name]
@@ -97,30 +97,45 @@ class DepthEquations:
         self, derivation: LayerDerivation, equation: LayerEquation, name: str
     ) -> SystemEquation:
         """An equation with the axes of a tensor."""
-        self.noises.tables.known |= derivation.tables.known
         samples, ways = tuple(map(int, derivation.samples)), derivation.correlator.symmetries
-        return system_equation(derivation, equation, name, samples, NOTHING, ways)
+        found = system_equation(derivation, equation, name, samples, NOTHING, ways)
+        self.noises.tables.known |= derivation.tables.known
+        return found
 
     def _kept(self, name: str) -> SystemEquation:
         """What z keeps of the layer below it keeps of its covariance with all before."""
         derivation = LayerDerivation(tensor(name), self.layer, False)
-        means = derivation.means
-        known = means.ntks if derivation.correlator.forest.edges else means.kernels
-        passed = (NOTHING + known[derivation.top, BASE][0, 1]).terms
+        passed = NOTHING + derivation.entry(derivation.known[derivation.top, BASE])
         below, after = (f"{of}_{derivation.samples}" for of in (name, f"{name}^lm"))
-        terms = [
-            (tuple(sorted((after if s == below else s, power) for s, power in monomial)), number)
-            for monomial, number in passed
-        ]
-        means.tensor(f"{name}^lm", derivation.samples)
-        equation = LayerEquation(f"{after}[m+1]", Polynomial(tuple(terms)))
+        derivation.tensor(f"{name}^lm")
+        equation = LayerEquation(f"{after}[m+1]", _renamed(passed, {below: after}))
         samples = tuple(map(int, derivation.samples))
         return system_equation(derivation, equation, f"{name}^lm", samples, NOTHING, ((0, 1),))
 
     def _refused(self, name: str) -> KernelError:
         return KernelError(
             f"{name} of the layer {self.layer} has no kernel file. Later layers read the same "
-            "neurons, and what the layer reads of z has constants, or is of fields that keep z, "
-            "which may be others at each depth. Kernel files follow functions of z itself, with "
-            "numbers. `propagate` of a `Network` of such layers has all thirteen tensors."
+            "neurons, and what the layer reads of z has constants, or is of fields that keep z or "
+            "mask it, which may be others at each depth. Kernel files follow functions of z itself "
+            "with numbers. `propagate` of a `Network` of such layers has all thirteen tensors."
         )
+
+
+def _as_state(derivation: LayerDerivation) -> LayerEquation:
+    """The equation of a correction, of which all depths are states."""
+    equation, read = derivation.correction(), derivation.means.read
+    names = {symbol: f"Q{symbol}" for symbol in read if symbol.partition("_")[0] in PIECES}
+    for symbol, state in names.items():
+        of = read[symbol]
+        assert isinstance(of, ReadTensor)
+        derivation.means.tensor(state.partition("_")[0], of.samples)
+    return LayerEquation(f"Q{equation.name}", _renamed(equation.polynomial, names))
+
+
+def _renamed(polynomial: Polynomial, names: Mapping[str, str]) -> Polynomial:
+    """The same in other symbols."""
+    terms = [
+        (tuple(sorted((names.get(symbol, symbol), power) for symbol, power in monomial)), number)
+        for monomial, number in polynomial.terms
+    ]
+    return Polynomial(tuple(terms))

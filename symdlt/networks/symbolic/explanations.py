@@ -30,7 +30,8 @@ def explain_equations(equations: LayerEquations, term: int | None = None) -> Exp
     """
     glossary, recorded = equations.glossary, equations
     if glossary is None:
-        recorded = layer_equations(equations.correlator, equations.layer, recorded=True)
+        what = equations.name if equations.piece else equations.correlator
+        recorded = layer_equations(what, equations.layer, recorded=True)
         glossary = recorded.glossary
     assert glossary is not None
     if recorded != equations:

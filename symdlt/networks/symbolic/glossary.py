@@ -11,11 +11,19 @@ from symdlt.definitions.streams import Drawn
 from symdlt.derivation import definition_text
 
 # The letter of a tensor, with Q before it or layers behind; a mean; a noise.
-_HEAD = re.compile(r"(?P<mark><|Y_)|(?P<letter>Q?[A-Z](\^\w+)?)_\d")
+# The scale of a normalised field is told from constants of the layer by its bracket or sample.
+_HEAD = re.compile(
+    r"(?P<mark><|Y_|sum_)|(?P<letter>Q?[A-Z]H?(\.1|\^\w+)?|(c|a|k|scale)(\(\w+\))?(\^m)?)_\d"
+)
+
+# Heads that are printed in another way.
+PRINTED = {"<": "<F>", "Y_": "Y", "sum_": "sum_q"}
 
 
 def head_of(symbol: str) -> str:
     """What is defined of a symbol: the letter of a tensor, < for means, or the symbol itself.
+
+    A constant of a layer that looks like one of these is told apart by `Glossary`.
 
     >>> [head_of(name) for name in ("QV_1234", "<s_1 s_2>", "C_W", "Y_12[s_3 s_4]", "G^lm_31")]
     ['QV', '<', 'C_W', 'Y_', 'G^lm']
@@ -33,36 +41,48 @@ class Glossary:
         layer: the layer.
         inside: of the widths inside the layer what they are.
         covariances: of the fields inside the layer.
+        others: of other symbols, by their heads what they are.
+        piece: 1 for a correction of order 1/n.
     """
 
     correlator: Correlator
     layer: Layer | Stack
     inside: tuple[tuple[str, str], ...] = ()
     covariances: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    piece: int = 0
 
     def of(self, symbols: Iterable[str], known: set[str]) -> list[str]:
         """The definitions of those symbols that are not known, which then are."""
-        heads = [h for h in dict.fromkeys(map(head_of, symbols)) if h not in known]
-        known.update(heads)
         entries = dict(self._entries())
-        return [f"{head.rstrip('_<') or '<F>'}: {entries[head]}" for head in heads]
+        every = dict.fromkeys(one if one in entries else head_of(one) for one in symbols)
+        heads = [head for head in every if head not in known]
+        known.update(heads)
+        return [f"{PRINTED.get(head, head)}: {entries[head]}" for head in heads]
 
     @property
     def introduction(self) -> list[str]:
         """What every term needs."""
         one = self.correlator
         labels = "".join(map(str, one.labels or range(one.axes)))
-        scale = ", times the width of the layer below" * (one.pairs > 1)
+        named, scale = one.name, ", times the width of the layer below" * (one.pairs > 1)
+        told = f"{one.name}_{labels} is {definition_text(one)[:-1]}{scale}."
+        if self.piece:
+            named = f"{one.name}.1"
+            told = (
+                f"{named}_{labels} is {definition_text(one)[:-1]}, less its limit at infinite "
+                "width, times the width of the layer below, to leading order."
+            )
         edges = (
             "A tree is a sum over all parameters of derivatives of z, one at each vertex, times "
             "their learning rates: an edge is a parameter by which z at both its ends is "
             "differentiated."
         )
         return [
-            f"{one.name} of the layer {self.layer}, by the linear response of neuron averages.",
-            f"{one.name}_{labels} is {definition_text(one)[:-1]}{scale}.",
+            f"{named} of the layer {self.layer}, by the linear response of neuron averages.",
+            told,
             "z is the preactivation of layer l and z' that of layer l+1; the numbers below them "
-            "are vertices, each with a sample of its own.",
+            f"are vertices, each with a sample of its own{', at a position' * self._placed}.",
             *[edges] * bool(one.forest.edges),
             "M(F) is the average of F over neurons, which are alike and independent given all "
             "before. It fluctuates by the noise of its neurons, and with the law that they share.",
@@ -71,6 +91,10 @@ class Glossary:
             "The factor of a step that takes a mean has the derivatives, and lacks the fields, "
             "that later steps take out of it.",
         ]
+
+    @property
+    def _placed(self) -> bool:
+        return any(one.window for stream in self.layer.streams for one in stream.drawn)
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         yield "n", "the width of layer l, the number of its neurons"
@@ -84,6 +108,11 @@ class Glossary:
         )
         yield "G", "G_12 is the kernel of layer l, the covariance of z_1 and z_2 at infinite width"
         yield "H", "H_12 is the NTK of layer l at infinite width"
+        yield "G.1", "of layer l, n' times the mean of Q(z_1 z_2), less its limit: the correction"
+        yield "H.1", "of layer l, n' times the correction of order 1/n of the NTK, likewise"
+        block = "of layer l, n' times what fourth cumulants of weights join at one neuron"
+        yield "X", f"{block}: the part of these in the cumulant of z_1 z_2 z_3 z_4"
+        yield "XH", f"{block}, with an edge between the first two vertices"
         for letter, named in (("G", "kernel"), ("H", "NTK")):
             yield f"{letter}^m", f"the {named} of layer m >= l"
             yield f"{letter}^lm", f"the {named} of z of layer m, the first index, and of layer l"
@@ -98,6 +127,7 @@ class Glossary:
             "the neurons of layer l, of an F that layer m >= l reads: s^m is s of its z^m; edges "
             "stand behind a semicolon",
         )
+        yield from self.others
         yield from self._constants()
 
     def _constants(self) -> Iterator[tuple[str, str]]:

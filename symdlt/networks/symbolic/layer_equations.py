@@ -9,13 +9,21 @@ from fractions import Fraction
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from symdlt.algebra import Polynomial
-from symdlt.algebra.names import GREEK
+from symdlt.algebra import ORTHOGONAL, Polynomial, gaussian, orthogonal, signs, uniform
 from symdlt.algebra.polynomial import Monomial
-from symdlt.definitions import Correlator, Layer, Stack, read_layer_definition, tensor
+from symdlt.definitions import (
+    Correlator,
+    Layer,
+    Stack,
+    ascii_name,
+    read_layer_definition,
+    split_subleading,
+    tensor,
+)
 from symdlt.display import Explanation
 from symdlt.errors import SchemaError, require
 from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.equation_latex import ROW, symbol_latex, term_latex
 from symdlt.networks.symbolic.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -26,6 +34,9 @@ SCHEMA = "symdlt.layer-equations"
 ACCOUNT = "symdlt.networks.symbolic.explanations:explain_equations"
 # A convention: raised when documents change.
 VERSION = 1
+WITH_LAWS = 2  # of documents with laws, which those who read the first version would pass over
+# Laws that are made of a variance alone, by the names that they give themselves.
+LAWS = {"uniform": uniform, "signs": signs, ORTHOGONAL: orthogonal}
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ class LayerEquation:
         """The rows of the equation in LaTeX."""
         rows, room = [""], ROW
         for text in self.terms or ("0",):
-            latex = _latex_term(text)
+            latex = term_latex(text)
             signed = latex if latex[0] == "-" or rows == [""] else f"+ {latex}"
             if rows[-1] and room < len(text):
                 rows, room = [*rows, signed], ROW
@@ -84,7 +95,7 @@ class LayerEquation:
                 rows[-1] = f"{rows[-1]} {signed}".strip()
             room -= len(text)
         name, mark, _ = self.name.partition("[l+1]")
-        left = _latex_symbol(name) + (r"\Big|_{\ell+1}" if mark else "")
+        left = symbol_latex(name) + (r"\Big|_{\ell+1}" if mark else "")
         return (f"{left} ={{}}& {rows[0]}", *(rf"& \quad {row}" for row in rows[1:]))
 
     def __str__(self) -> str:
@@ -102,12 +113,19 @@ class LayerEquations:
         equations: of a layer that closes, its recursion; with a skip those of the covariance of
             conditional covariances, of the noise that later functions meet, and of the tensor.
         glossary: what the symbols are, if accounts were recorded.
+        piece: 1 for the correction of order 1/n of the kernel or the NTK, else 0.
     """
 
     correlator: Correlator
     layer: Layer | Stack
     equations: tuple[LayerEquation, ...]
     glossary: Glossary | None = field(default=None, compare=False, repr=False)
+    piece: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the equations are of, such as V or G.1."""
+        return self.correlator.name + f".{self.piece}" * bool(self.piece)
 
     def explain(self, term: int | None = None) -> Explanation:
         """Where one term comes from, or all terms: each step with the factor that it brings.
@@ -138,7 +156,7 @@ class LayerEquations:
         return "\n".join(map(str, self.equations))
 
     def __repr__(self) -> str:
-        return f"LayerEquations({self.correlator.name}, {str(self.layer)!r})"
+        return f"LayerEquations({self.name}, {str(self.layer)!r})"
 
     def _repr_latex_(self) -> str:
         return self.to_latex()
@@ -152,23 +170,26 @@ class LayerEquations:
         """The equations as JSON text, which `from_json` reads.
 
         Raises:
-            SchemaError: if the text of the layer does not say all of it, as for laws of its own.
+            SchemaError: if the text of the layer, and names of laws, do not say all of it.
 
         >>> from symdlt import layer_equations
         >>> gated = layer_equations("G", "u = U z; v = V z; z' = b + W s(u) v")
         >>> LayerEquations.from_json(gated.to_json()) == gated
         True
         """
-        if read_layer_definition(str(self.layer)) != self.layer:
+        laws = laws_of(self.layer)
+        if layer_with(str(self.layer), laws) != self.layer:
             raise SchemaError(
-                f"The layer {self.layer!r} is not what its text says, as it has laws or learning "
-                "rates of its own. A document holds the text. Save what it is made of yourself."
+                f"The layer {self.layer!r} is not what its text says, as it has learning rates of "
+                "its own, or laws that are more than a name. A document holds the text, and names "
+                "of laws. Save what it is made of yourself."
             )
         document = {
             "schema": SCHEMA,
-            "version": VERSION,
-            "tensor": self.correlator.name,
+            "version": WITH_LAWS if laws else VERSION,
+            "tensor": self.name,
             "layer": str(self.layer),
+            **({"laws": laws} if laws else {}),
             "equations": [
                 {
                     "name": equation.name,
@@ -192,11 +213,14 @@ class LayerEquations:
         require(text, str, "JSON text", "Give what `LayerEquations.to_json` wrote.")
         try:
             document = json.loads(text)
-            if (document["schema"], document["version"]) != (SCHEMA, VERSION):
-                raise ValueError(f"its schema is not {SCHEMA} of version {VERSION}")
+            laws = document.get("laws", {})
+            known = SCHEMA, WITH_LAWS if laws else VERSION
+            if (document["schema"], document["version"]) != known:
+                raise ValueError(f"its schema is not {SCHEMA} of version {known[1]}")
             equations = tuple(map(_read_equation, document["equations"]))
-            layer = read_layer_definition(document["layer"])
-            return cls(tensor(document["tensor"]), layer, equations)
+            layer = layer_with(document["layer"], laws)
+            name, piece = split_subleading(document["tensor"])
+            return cls(tensor(name), layer, equations, None, piece)
         except (
             LookupError,
             TypeError,
@@ -216,6 +240,21 @@ class LayerEquations:
 
     def __len__(self) -> int:
         return len(self.equations)
+
+
+def laws_of(layer: Layer | Stack) -> dict[str, str]:
+    """The names of the laws of weights that are not Gaussian, by the names of the weights."""
+    drawn = [one.tensor for stream in layer.streams for one in stream.drawn]
+    return {
+        ascii_name(one.name): one.law.name for one in drawn if one.law and not one.law.is_gaussian
+    }
+
+
+def layer_with(text: str, laws: dict[str, str]) -> Layer | Stack:
+    """The layer of a text, with weights of some laws; Gaussian ones for laws without a name."""
+    if not laws:
+        return read_layer_definition(text)
+    return Stack(text, laws={name: LAWS.get(law, gaussian) for name, law in laws.items()})
 
 
 def _read_equation(entry: dict[str, Any]) -> LayerEquation:
@@ -275,92 +314,8 @@ def _samples(bracket: str) -> str:
 
 def _rank(name: str) -> int:
     """Widths, constants, brackets, tensors."""
-    if name[0] == "n" and name[1:2] in ("", "'", "_"):
+    if name == "P" or (name[0] == "n" and name[1:2] in ("", "'", "_")):
         return 0
     if name[0] == "<":
         return 2
     return 1 if name[0] in "Cl" or name[0].islower() else 3
-
-
-# A bracket, a noise with its function, a ratio, or a word without blanks; each with its power.
-_PARTS = re.compile(r"<[^>]*>(?:\^\d+)?|Q?Y_\w+\[[^\]]*\](?:\^\d+)?|\([^)]*\)|\S+")
-_POWER = re.compile(r"(?P<base>.*[^\^])\^(?P<power>\d+)$")
-_FACTOR = re.compile(
-    r"(?P<name>[^\W\d_]\w*?)(?P<order>'*|\^\(\d+\))"
-    r"(?:\((?P<field>\w+)(?:\^m)?\))?(?P<later>\^m)?_(?P<at>\w)$"
-)
-ROW = 75  # letters of text that fit into a row of LaTeX; measured at 10pt
-_LETTERS = {"G": "K", "H": r"\Theta", **{name: rf"\{name}" for name in GREEK.values()}}
-
-
-def _latex_term(text: str) -> str:
-    """A term of the text in LaTeX."""
-    sign, body = ("- ", text[1:]) if text[0] == "-" else ("", text)
-    factors = []
-    for part in _PARTS.findall(body):
-        power = _POWER.match(part)
-        if power is None:
-            factors.append(_latex_symbol(part))
-        elif part[0] in "<Y" or ("_" in part and part[0].isupper() and part[0] not in "C"):
-            factors.append(rf"\left({_latex_symbol(power['base'])}\right)^{power['power']}")
-        else:
-            factors.append(f"{_latex_symbol(power['base'])}^{power['power']}")
-    return sign + r" \, ".join(factors)
-
-
-def _latex_symbol(name: str) -> str:
-    """A symbol of the text in LaTeX."""
-    widths = {"n": r"n_{\ell}", "n'": r"n_{\ell-1}"}
-    if name in widths:
-        return widths[name]
-    if name[0] == "<":
-        return rf"\left\langle {_latex_function(name[1:-1])}\right\rangle"
-    if name[0] == "(":
-        over, *under = name[1:-1].split("/")
-        return rf"\frac{{{_latex_symbol(over)}}}{{{' '.join(map(_latex_symbol, under))}}}"
-    if name[0].isdigit():
-        above, slash, below = name.partition("/")
-        return rf"\tfrac{{{above}}}{{{below}}}" if slash else above
-    if name.startswith("Y_"):
-        legs, _, inside = name[2:].rstrip("]").partition("[")
-        function, _, edges = inside.partition("; ")
-        above = rf"^{{({edges})}}" if edges else ""
-        return rf"Y_{{{legs}}}{above}[{_latex_function(function)}]"
-    head, _, tail = name.partition("_")
-    letter, _, mark = head.partition("^")
-    letter = _LETTERS.get(letter, letter)
-    if letter[0] == "Q" and len(letter) > 1:
-        letter = rf"\widehat{{{letter[1:]}}}"
-    above = r"^{(\ell m)}" if mark == "lm" else ""
-    return letter + above + (f"_{{{tail}}}" if tail else "")
-
-
-def _latex_function(text: str) -> str:
-    """Products of functions of fields, and sums of them."""
-    summands = re.split(r"( [+-] )", text)
-    return "".join(
-        one if place % 2 else r" \,".join(map(_latex_factor, one.split()))
-        for place, one in enumerate(summands)
-    )
-
-
-def _latex_constant(word: str) -> str:
-    """A number or a symbol, with its power."""
-    power = _POWER.match(word)
-    if power is None:
-        return _latex_symbol(word)
-    return f"{_latex_symbol(power['base'])}^{power['power']}"
-
-
-def _latex_factor(word: str) -> str:
-    """A function of a field at a sample, the field itself, or a constant in front."""
-    match = _FACTOR.match(word)
-    if match is None:
-        return _latex_constant(word)
-    name, order, field, at = match["name"], match["order"], match["field"], match["at"]
-    letter = r"\sigma" if name == "s" else name if len(name) == 1 else rf"\mathrm{{{name}}}"
-    order = f"^{{{order[1:]}}}" if order[:1] == "^" else order
-    later = r"^{(m)}" if "^m" in word else ""
-    if field is None:
-        return f"{letter}{order}{later}_{{{at}}}"
-    return f"{letter}{order}({field}{later}_{{{at}}})"

@@ -12,22 +12,19 @@ from symdlt.definitions import (
     Correlator,
     Layer,
     Stack,
+    is_chain,
     split_subleading,
-    steps_of,
     tensor,
 )
 from symdlt.derivation import derive
-from symdlt.errors import KernelError, LayerError
+from symdlt.errors import KernelError
 from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
 from symdlt.networks.symbolic.composed_steps import ComposedSteps
 from symdlt.networks.symbolic.depth_systems import DepthEquations
 from symdlt.networks.symbolic.layer_equations import LayerEquation
-from symdlt.networks.symbolic.response_equations import (
-    LayerDerivation,
-    readable_layer,
-)
-from symdlt.networks.symbolic.symbolic_corrections import PIECES
-from symdlt.networks.symbolic.symbolic_response import symbol_named
+from symdlt.networks.symbolic.readable import PIECES, readable_layer
+from symdlt.networks.symbolic.response_equations import LayerDerivation
+from symdlt.networks.symbolic.symbolic_means import symbol_named
 from symdlt.networks.symbolic.system_equations import system_equation
 
 OVERLAP = symbol_named("overlap")
@@ -56,6 +53,7 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
+    _check(definition)
     names = (one if isinstance(one, str) else one.name for one in tensors)
     return _derived(("G", *names), definition, inputs)
 
@@ -82,7 +80,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             if not derivation.shared or (correlator.pairs == 1 and not piece):
                 equation = derivation.correction() if piece else derivation.recursion()
                 equations[name] = _of_tensor(derivation, equation, piece)
-            elif inputs == "one" and _is_chain(definition):
+            elif inputs == "one" and is_chain(definition):
                 equations[name] = _of_steps(name, definition, inputs)
             else:
                 equations[name] = depths.whole(derivation, piece)
@@ -94,6 +92,21 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     return LayerSystem(definition, _in_dependency_order(equations), fields, depths.system())
 
 
+def _check(layer: Layer | Stack) -> None:
+    """Refuse what kernel files have no words for."""
+    drawn = [one for stream in layer.streams for one in stream.drawn]
+    found = {
+        "norms": any(stream.norm for stream in layer.streams),
+        "dropout": any(s.mask and not s.mask.shared for s in layer.streams),
+        "windows": any(one.window for one in drawn),
+    }
+    if has := [name for name, present in found.items() if present]:
+        raise KernelError(
+            f"The layer {layer} has {' and '.join(has)}, and kernel files are of layers without. "
+            "`layer_equations` has the equations, and `propagate` of a `Network` the tensors."
+        )
+
+
 def _check_laws(derivation: LayerDerivation, name: str) -> None:
     """Refuse weights whose laws have fourth cumulants."""
     if not derivation.gaussian:
@@ -101,14 +114,6 @@ def _check_laws(derivation: LayerDerivation, name: str) -> None:
             f"{name} of the layer {derivation.layer} has no kernel file. Fourth cumulants of its "
             "weights tie the legs of two layers. Ask `propagate` for corrections of order 1/n."
         )
-
-
-def _is_chain(layer: Layer | Stack) -> bool:
-    """Whether a layer is a chain of steps, each of which reads the fields before it."""
-    try:
-        return isinstance(layer, Stack) and bool(steps_of(layer))
-    except LayerError:
-        return False
 
 
 def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
@@ -172,7 +177,9 @@ def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
     zero, names = Polynomial.number(0), derivation.texts.names
     samples = tuple(map(int, derivation.samples))
     for field in derivation.inside:
-        covariance = zero + derivation.means.kernels[field, field][0, 1]
+        if derivation.program.fields[field].mask:
+            continue
+        covariance = zero + derivation.entry(derivation.means.kernels[field, field])
         ends = " ".join(f"{names[field]}_{sample}" for sample in samples)
         equation = LayerEquation(f"<{ends}>", covariance)
         yield system_equation(derivation, equation, names[field], samples, zero, ((0, 1), (1, 0)))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import Program, ascii_name
+from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
 from symdlt.kernels.generator.layer_systems import ReadNoise
 from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Vertex
+from symdlt.networks.symbolic.labels import Labels
+from symdlt.networks.symbolic.later_layers import BASE, LaterLayer
 
 Axes = tuple[int, ...]
 Links = tuple[tuple[int, int], ...]  # edges between axes
@@ -61,27 +62,38 @@ class NoiseTable(NamedTuple):
         return self._replace(links=links, slopes=(first, second))
 
 
+class MetNoise(NamedTuple):
+    """A covariance of a conditional covariance with noise.
+
+    Attributes:
+        average: whose noise it is.
+        pair: of legs of z.
+        edges: between legs.
+    """
+
+    average: SiteAverage
+    pair: Pair
+    edges: Edges
+
+
 class NoiseTables:
     """Tables of the covariance of a conditional covariance with noise.
 
     Two axes are the legs of z z, and two those of the function whose noise is met.
 
     Args:
-        program: the layer, and behind it a field that has what later layers read.
-        base: the number of z.
-        later: that of the field behind.
-        reads: the fields and branches of the layer that read z, in the order of `later`.
+        beyond: the layer, with what later layers read.
+        labels: of legs, by which entries are numbered.
     """
 
-    def __init__(
-        self, program: Program, base: int, later: int, reads: Sequence[tuple[int, int]]
-    ) -> None:
-        self.base, self.later = base, later
-        self.functions = [program.fields[f].branches[number].function for f, number in reads]
+    def __init__(self, beyond: LaterLayer, labels: Labels) -> None:
+        self.later, self.labels = beyond.later, labels
+        fields = beyond.program.fields
+        self.functions = [fields[f].branches[number].function for f, number in beyond.sources]
         kinds = [_kind(one, self.functions.index(one)) for one in self.functions]
-        self.kinds = dict(zip(reads, kinds, strict=True))
-        self.kinds |= {(later, number): kind for number, kind in enumerate(kinds)}
-        self.kinds |= {(field, OUTPUT): OBSERVED for field in (base, later)}
+        self.kinds = dict(zip(beyond.sources, kinds, strict=True))
+        self.kinds |= {(self.later, number): kind for number, kind in enumerate(kinds)}
+        self.kinds |= {(field, OUTPUT): OBSERVED for field in (BASE, self.later)}
         self.known: dict[str, NoiseTable] = {}  # the tables that were read, by their names
 
     @property
@@ -90,23 +102,16 @@ class NoiseTables:
         terms = [term for function in self.functions for term in function]
         numbers: list[Any] = [number for number, _ in terms]  # polynomials here
         constant = all(not key for number in numbers for key, _ in (ZERO + number).terms)
-        return constant and all(f == self.base for _, factors in terms for f, _, _ in factors)
+        return constant and all(f == BASE for _, factors in terms for f, _, _ in factors)
 
-    def entries(
-        self, average: SiteAverage, pair: Pair, edges: Edges, samples: Sequence[int]
-    ) -> Counter[ReadNoise]:
-        """The entries whose sum a covariance with noise is; where a leg stands twice, several.
-
-        Args:
-            average: whose noise it is.
-            pair: of legs of z.
-            edges: between legs.
-            samples: the number of the sample of each leg.
-        """
-        legs = [vertex.leg for _, vertex in pair] + [vertex.leg for vertex in average.vertices]
-        ends = [end for edge in sorted(edges) for end in edge]
+    def entries(self, met: MetNoise) -> Counter[ReadNoise]:
+        """The entries whose sum a covariance with noise is; where a leg stands twice, several."""
+        average = met.average
+        ways = [vertex for _, vertex in met.pair] + [*average.vertices]
+        legs, samples = [way.leg for way in ways], [*map(self.labels.number, ways)]
+        ends = [end for edge in sorted(met.edges) for end in edge]
         places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
-        along = [[axis for axis in OF_FUNCTION if legs[axis] == v.leg] for _, v in average.legs]
+        along = [[axis for axis in OF_FUNCTION if ways[axis] == v] for _, v in average.legs]
         found: Counter[ReadNoise] = Counter()
         for chosen in product(*places, *along):
             links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
@@ -114,17 +119,12 @@ class NoiseTables:
             table = NoiseTable(self.kinds[average.read], links, (first, second))
             turned, order = min((table.turned(order), order) for order in TURNS)
             self.known[turned.name] = turned
-            labels = tuple(samples[legs[axis]] for axis in order)
-            found[ReadNoise(turned.name, labels, average.read[0] == self.later)] += 1
+            at = tuple(samples[axis] for axis in order)
+            found[ReadNoise(turned.name, at, average.read[0] == self.later)] += 1
         return found
 
     def later_average(self, table: NoiseTable) -> SiteAverage:
-        """What a later layer reads, whose noise a table is of, at legs that are numbered as axes.
-
-        >>> program = Program((), (), ())
-        >>> NoiseTables(program, 0, 2, []).later_average(NoiseTable("z")).vertices
-        (Vertex(leg=2, side=0, offset=0), Vertex(leg=3, side=0, offset=0))
-        """
+        """What a later layer reads, whose noise a table is of, at legs numbered as its axes."""
         kinds = {kind: number for (of, number), kind in self.kinds.items() if of == self.later}
         first, second = map(Vertex, OF_FUNCTION)
         along = [first] * table.slopes[0] + [second] * table.slopes[1]

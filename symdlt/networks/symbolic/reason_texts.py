@@ -2,31 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import singledispatchmethod
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import Program, ascii_name
+from symdlt.definitions import MASK, Program, ascii_name
 from symdlt.networks.reasons import (
+    AS_COVARIANCE,
     BIASES,
     KEPT,
+    LENGTH_AND_PAIR,
+    LENGTH_SQUARED,
+    MEAN_AND_PAIR,
+    MEAN_SQUARED,
+    MEANS,
+    OWN_LENGTH,
+    OWN_MEAN,
+    SHIFT,
     CovarianceBelow,
+    Curvature,
     EdgeBelow,
     FieldMeets,
+    FourthCumulant,
     KeptPair,
     KernelOf,
+    LengthMoves,
+    MeanBelow,
+    MeanMoves,
     NoiseBelow,
+    OrthogonalWeights,
+    OwnMean,
+    OwnNeuron,
     OwnNoise,
     ReadAverage,
     SameNeuron,
+    SecondOrder,
     SlopeOf,
 )
 from symdlt.networks.site_averages import Edges, Leg, Pair, SiteAverage, function_of
 from symdlt.networks.site_functions import Terms, Vertex, VertexFactor, at_vertex, product_of
+from symdlt.networks.symbolic.labels import Labels
 from symdlt.networks.symbolic.layer_equations import term_text
 
+SECOND_ORDER = {
+    LENGTH_AND_PAIR: "The scale of {leg} fluctuates together with what it multiplies",
+    LENGTH_SQUARED: "The scale of {leg} has a mean of second order in the average r of its squares",
+    MEAN_SQUARED: "The scale of {leg} has a mean from the square of the mean that is taken away",
+    OWN_LENGTH: "The neuron itself is part of the average r that {leg} is scaled by",
+    AS_COVARIANCE: "Less what the neuron's part in the scale of {leg} is counted as in covariances",
+    OWN_MEAN: "The neuron itself is part of the mean over neurons that is taken from {leg}",
+    MEAN_AND_PAIR: "The mean that is taken from {leg} fluctuates together with a covariance",
+    MEANS: "Means that are taken from {leg} and from another field fluctuate together",
+    SHIFT: "The mean that is taken from {leg} fluctuates together with its scale",
+}
 PRIMES = ("", "'", "''", "'''")
 LATER = "z^m"
+_BRACKETED = re.compile(r"^(-?)\((.*)\)$")
 
 
 class ReasonTexts:
@@ -35,20 +67,18 @@ class ReasonTexts:
     Args:
         program: the layer, of its fields.
         names: of the fields.
-        samples: of each leg.
+        labels: of vertices.
         plain: whether functions read z alone, so that s(z) is written s.
     """
 
-    def __init__(
-        self, program: Program, names: Sequence[str], samples: Sequence[str], plain: bool
-    ) -> None:
-        self.program, self.names, self.samples, self.plain = program, names, samples, plain
+    def __init__(self, program: Program, names: Sequence[str], labels: Labels, plain: bool) -> None:
+        self.program, self.names, self.labels, self.plain = program, names, labels, plain
 
     def factor(self, factor: VertexFactor) -> str:
         """A function of a field at the sample of a vertex."""
         vertex, field, function, order = factor
-        of, at = self.names[field], self.samples[vertex.leg]
-        if function is None:
+        of, at = self.names[field], self.labels.of(vertex)
+        if function is None or function == MASK:
             return f"{of}_{at}"
         prime = PRIMES[order] if order < len(PRIMES) else f"^({order})"
         if self.plain:
@@ -57,7 +87,7 @@ class ReasonTexts:
 
     def product(self, factors: Iterable[VertexFactor]) -> str:
         """A product of functions, in the order of their samples."""
-        ordered = sorted(factors, key=lambda f: (self.samples[f[0].leg], f[1], str(f[2]), f[3]))
+        ordered = sorted(factors, key=lambda f: (self.labels.of(f[0]), f[1], str(f[2]), f[3]))
         return " ".join(map(self.factor, ordered))
 
     def averaged(self, average: SiteAverage) -> str:
@@ -89,16 +119,17 @@ class ReasonTexts:
     def leg(self, leg: Leg) -> str:
         """A field at a sample."""
         field, vertex = leg
-        return f"{self.names[field]}_{self.samples[vertex.leg]}"
+        return f"{self.names[field]}_{self.labels.of(vertex)}"
 
     def pair(self, pair: Pair) -> str:
         """A conditional covariance of two fields."""
-        ordered = sorted(pair, key=lambda leg: (leg[0], self.samples[leg[1].leg]))
+        ordered = sorted(pair, key=lambda leg: (leg[0], self.labels.of(leg[1])))
         return f"Q({' '.join(map(self.leg, ordered))})"
 
     def edges(self, edges: Edges) -> str:
         """Edges by the samples of their ends."""
-        names = sorted("-".join(sorted((self.samples[u], self.samples[v]))) for u, v in edges)
+        samples = self.labels.samples
+        names = sorted("-".join(sorted((samples[u], samples[v]))) for u, v in edges)
         return " and ".join(names)
 
     @singledispatchmethod
@@ -121,6 +152,8 @@ class ReasonTexts:
         if reason.fresh:
             does = f"the edge {self.edges(reason.average.inside)} is a weight of {letter}"
         over = f"over {self.neurons(reason.average)}"
+        if letter in self.labels.windows:
+            over = f"{over} and the positions that are read"
         return f"{self.pair(reason.pair)} is made of {average} {over}, where {does}"
 
     @text.register
@@ -159,6 +192,92 @@ class ReasonTexts:
         return f"{first} itself in it meets {second}: their covariance"
 
     @text.register
+    def _(self, reason: OwnMean) -> str:
+        over = self.neurons(reason.average)
+        return (
+            f"The mean of M({self.averaged(reason.average)}), over {over}, has more than what "
+            "means of Q give"
+        )
+
+    @text.register
+    def _(self, reason: Curvature) -> str:
+        first, second = (self.pair(pair) for pair in (reason.first, reason.second))
+        both = f"{first} and {second} do together"
+        if reason.first == reason.second:
+            both = f"{first} does, to second order"
+        inside = f", with the edge {self.edges(reason.inside)} inside" if reason.inside else ""
+        along = sorted((*reason.first, *reason.second))
+        legs = ", ".join(self.leg(leg) for leg in along)
+        return (
+            f"The law of its neurons fluctuates, as {both}: the mean of the fourth derivative of "
+            f"{self.averaged(reason.average)} along {legs}{inside}, times their covariance"
+        )
+
+    @text.register
+    def _(self, reason: OwnNeuron) -> str:
+        pair = self.pair(reason.pair)
+        return f"The neuron of {self.averaged(reason.average)} is itself in {pair}, which it reads"
+
+    @text.register
+    def _(self, reason: FourthCumulant) -> str:
+        legs = ", ".join(map(self.leg, reason.legs))
+        of = "The weights of layer l"
+        if reason.weights is not None:
+            field, number = reason.weights
+            of = (
+                f"The weights {ascii_name(self.program.fields[field].branches[number].tensor.name)}"
+            )
+        return (
+            f"{of} have a fourth cumulant, which joins {legs} at one neuron below: the mean of "
+            f"the derivative of {self.averaged(reason.average)} along all four, times their block"
+        )
+
+    @text.register
+    def _(self, reason: SecondOrder) -> str:
+        leg = self.leg(reason.leg)
+        return SECOND_ORDER[reason.what].format(leg=leg)
+
+    @text.register
+    def _(self, reason: MeanBelow) -> str:
+        edge = f" with the edge {self.edges(reason.edges)}" if reason.edges else ""
+        return f"The mean of {self.pair(reason.pair)}{edge} of layer l has a correction of its own"
+
+    @text.register
+    def _(self, reason: LengthMoves) -> str:
+        leg, other = map(self.leg, reason.pair)
+        of = self.leg((reason.below, reason.pair[0][1]))
+        joint = f"NTK, the edge {self.edges(reason.inside)}" if reason.inside else "covariance"
+        return (
+            f"In {self.pair(reason.pair)} the scale of {leg}, one over the square root of "
+            f"M({of} {of}), moves with that average: it multiplies {of} and {other}, their {joint}"
+        )
+
+    @text.register
+    def _(self, reason: MeanMoves) -> str:
+        average, leg = f"M({self.averaged(reason.average)})", self.leg(reason.leg)
+        of = self.leg((reason.below, reason.leg[1]))
+        edge = f", with the edge {self.edges(reason.inside)} inside" if reason.inside else ""
+        return (
+            f"{average} moves with the mean over neurons that is taken from {leg}, the noise of "
+            f"M({of}): the mean of its derivative along {leg}{edge}"
+        )
+
+    @text.register
+    def _(self, reason: OrthogonalWeights) -> str:
+        branch = self.program.fields[reason.field].branches[reason.branch]
+        letter = ascii_name(branch.tensor.name)
+        parts = []
+        for ends, edges in zip(reason.pairs, reason.edges, strict=True):
+            moved, _ = self.labels.read(branch.tensor.name, ends)
+            terms = product_of(*(at_vertex(branch.function, end) for end in moved))
+            inside = f" with the edge {self.edges(edges)} inside" if edges else ""
+            parts.append(f"of {self.function(terms)}{inside}")
+        return (
+            f"The weights {letter} are orthogonal, so that those of two neurons are not "
+            f"independent: less the mean {' and that '.join(parts)}"
+        )
+
+    @text.register
     def _(self, reason: CovarianceBelow) -> str:
         edge = f", with the edge {self.edges(reason.edges)} between them" if reason.edges else ""
         return (
@@ -172,20 +291,29 @@ class ReasonTexts:
         met = f"{self.pair(reason.pair)} of layer l"
         return f"{noise} and {met} have met at the same neurons in the layers below"
 
-    def of_kernel(self, reason: KernelOf, u: int, v: int) -> str:
-        """Why a kernel or an NTK has a part, at two legs."""
+    def of_kernel(self, reason: KernelOf, u: Vertex, v: Vertex) -> str:
+        """Why a kernel or an NTK has a part, at two vertices."""
         field = self.program.fields[reason.field]
-        ends = sorted((u, v), key=lambda leg: self.samples[leg])
-        both = " and ".join(self.leg((reason.field, Vertex(leg))) for leg in ends)
-        edge = self.edges(frozenset({(u, v)}))
+        first, second = sorted((u, v), key=self.labels.of)
+        both = " and ".join(self.leg((reason.field, end)) for end in (first, second))
+        edge = self.edges(frozenset({(u.leg, v.leg)}))
+        scaled = ", times its scale" * bool(field.norm)
+        if reason.other is not None:
+            ours, theirs = self.leg((reason.field, u)), self.leg((reason.other, v))
+            edge = f", with the edge {edge}" * reason.edge
+            return f"{ours} meets {theirs} by what it keeps of below{scaled}{edge}"
         if reason.part == KEPT:
-            return f"{both} keep what is below" + f", with the edge {edge}" * reason.edge
+            kept = f"{both} keep what is below" + f", with the edge {edge}" * reason.edge
+            return kept + ", each times its scale" * bool(field.norm)
         of, letters, rest = "a bias", [ascii_name(one.tensor.name) for one in field.biases], ""
         if reason.part != BIASES:
             branch = field.branches[reason.part]
             of, letters = "a weight", [ascii_name(branch.tensor.name)]
-            terms = product_of(*(at_vertex(branch.function, Vertex(leg)) for leg in ends))
+            ends, _ = self.labels.read(branch.tensor.name, (first, second))
+            terms = product_of(*(at_vertex(branch.function, end) for end in ends))
             over = self.neurons_of(terms)
+            if letters[0] in self.labels.windows:
+                over = f"{over} and the positions that are read"
             rest = f", over {over}: the mean of {self.function(terms)}"
         named = " and ".join(letters)
         if reason.fresh:
@@ -201,4 +329,4 @@ def number_text(number: Polynomial | float) -> str:
     texts = [term_text(value, monomial) for monomial, value in number.terms]
     if len(texts) > 1:
         return f"({'+'.join(texts)})".replace(" ", "")
-    return texts[0] if " " in texts[0] else texts[0].strip("()")
+    return texts[0] if " " in texts[0] else _BRACKETED.sub(r"\1\2", texts[0])

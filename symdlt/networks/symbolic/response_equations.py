@@ -9,38 +9,45 @@ that layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from symdlt.algebra import ORTHOGONAL, Polynomial
+from symdlt.algebra import Polynomial
 from symdlt.definitions import (
     Correlator,
     Layer,
     Stack,
-    is_recurrent,
+    ascii_name,
     program_of,
-    read_layer_definition,
-    tensor,
+    split_subleading,
 )
-from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
-from symdlt.errors import LayerError, OrderError, require
-from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.definitions.programs import ProgramBranch
+from symdlt.networks.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
 from symdlt.networks.site_functions import Edge, Vertex
 from symdlt.networks.site_means import LEGS
 from symdlt.networks.symbolic.accounts import Account
+from symdlt.networks.symbolic.field_names import letters_of, names_of, reads_z_alone
 from symdlt.networks.symbolic.glossary import Glossary
+from symdlt.networks.symbolic.labels import Labels
+from symdlt.networks.symbolic.later_layers import BASE, with_later_layer
 from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
 from symdlt.networks.symbolic.noise_tables import NoiseTables
-from symdlt.networks.symbolic.reason_texts import LATER, ReasonTexts, number_text
-from symdlt.networks.symbolic.symbolic_corrections import SymbolicCorrections
-from symdlt.networks.symbolic.symbolic_response import (
-    BASE,
+from symdlt.networks.symbolic.readable import (
+    readable_layer,
+    readable_piece,
+    readable_tensor,
+    refused,
+)
+from symdlt.networks.symbolic.reason_texts import ReasonTexts, number_text
+from symdlt.networks.symbolic.symbolic_corrections import BLOCK, EDGED, SymbolicCorrections
+from symdlt.networks.symbolic.symbolic_kernels import SymbolicKernels
+from symdlt.networks.symbolic.symbolic_means import (
     SymbolicMeans,
     SymbolicNetwork,
-    SymbolicResponse,
     Symbols,
     symbol_named,
 )
+from symdlt.networks.symbolic.symbolic_response import SymbolicResponse
 
 
 def layer_equations(
@@ -57,16 +64,22 @@ def layer_equations(
       function F that a later layer m, or the layer itself, reads at the same neurons. Edges
       behind the semicolon join vertices; s^m is of layer m, G^lm and H^lm are of both.
 
+    G.1 and H.1, the corrections of the kernel and the NTK, are of layers that close, G.1 of layers
+    with a skip too, where it reads QV and Y of derivatives, Y_12[s'^m_3 s'^m_4]. Where weights
+    have fourth cumulants they read X_1234 of layer ℓ, the part of these in the fourth cumulant of
+    one neuron, and XH_1234, the same with an edge between the first two.
+
     Args:
-        name: a tensor of the book.
+        name: a tensor of the book, or G.1 or H.1.
         layer: a layer, or its text.
         recorded: whether the equations shall keep how each term was made; `explain` derives them
             again so where they were not.
 
     Raises:
         UnknownTensorError: if there is no such tensor.
-        LayerError: if the layer keeps a function on its neurons, or normalises.
-        OrderError: for a tensor of more than four axes.
+        LayerError: if the layer keeps a function on its neurons, ends with a norm, or has a window
+            inside.
+        OrderError: for a tensor of more than four axes, and for other corrections.
 
     >>> print(layer_equations("H", "u = U z; v = V z; z' = W s(u) v"))
     H_12[l+1] =
@@ -81,48 +94,13 @@ def layer_equations(
       + Y_12[z_3 z_4]
       + Y_34[z_1 z_2]
     """
-    correlator, definition = readable_tensor(name), readable_layer(layer)
+    piece = readable_piece(name)
+    correlator = readable_tensor(split_subleading(name)[0] if isinstance(name, str) else name)
+    definition = readable_layer(layer)
     derived = LayerDerivation(correlator, definition, recorded)
-    glossary = derived.glossary() if recorded else None
-    return LayerEquations(correlator, definition, tuple(derived.equations()), glossary)
-
-
-def readable_tensor(name: str | Correlator) -> Correlator:
-    """A tensor of one pair or two.
-
-    Raises:
-        UnknownTensorError: if there is no such tensor.
-        OrderError: for a tensor of more than four axes.
-    """
-    correlator = name if isinstance(name, Correlator) else tensor(name)
-    if correlator.pairs > 2:
-        raise OrderError(
-            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
-            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
-            "one stream."
-        )
-    return correlator
-
-
-def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
-    """A layer whose equations can be had.
-
-    Raises:
-        LayerError: for a layer that normalises, reads several positions, or has orthogonal weights.
-    """
-    definition = read_layer_definition(layer)
-    require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
-    drawn = [one for stream in definition.streams for one in stream.drawn]
-    orthogonal = any(one.tensor.law and one.tensor.law.name == ORTHOGONAL for one in drawn)
-    norms = any(stream.norm or stream.mask for stream in definition.streams)
-    joins = any(stream.score for stream in definition.streams) or is_recurrent(definition.streams)
-    if norms or orthogonal or joins or any(one.window for one in drawn):
-        raise LayerError(
-            f"The layer {str(definition)!r} normalises a field, reads several positions, or has "
-            "masks or orthogonal weights. Equations in symbols are of layers without. Ask "
-            "`propagate` for the numbers."
-        )
-    return definition
+    equations = tuple(derived.corrections() if piece else derived.equations())
+    glossary = derived.glossary(piece) if recorded else None
+    return LayerEquations(correlator, definition, equations, glossary, piece)
 
 
 class LayerDerivation:
@@ -131,31 +109,37 @@ class LayerDerivation:
     def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
         self.correlator, self.layer = correlator, definition
         program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
-        self.top, self.later = program.tops[1], len(program.fields)
-        base = program.fields[BASE]
-        self.shared = program.fields[self.top].site == base.site
-        reads = [
-            (field, number)
-            for field in range(BASE + 1, self.later)
-            for number, branch in enumerate(program.fields[field].branches)
-            if branch.site == base.site
-        ]
-        self.tables = NoiseTables(program, BASE, self.later, reads)
-        # What a later layer reads is read of a field of its own, at the neurons of z.
-        moved = [
-            ProgramBranch(*_LATER, base.site, _renamed(function, self.later))
-            for function in self.tables.functions
-        ]
-        later = ProgramField(base.site, base.width, (), (), tuple(moved))
-        self.program = replace(program, fields=(*program.fields, later))
-        names = ["z", *(stream.name for stream in definition.streams), LATER]
+        self.top = program.tops[1]
+        self.shared = program.fields[self.top].site == program.fields[BASE].site
+        self.beyond = with_later_layer(program, self.top)
+        self.program = self.beyond.program
         labels = correlator.labels or tuple(range(correlator.axes))
-        samples = [str(label) for label in (*labels, *"5678")[:LEGS]]
-        self.texts = ReasonTexts(self.program, names, samples, isinstance(definition, Layer))
+        samples = [str(label) for label in (*labels, *"34")[:LEGS]]
+        windows = {
+            one.tensor.name: one.window
+            for stream in definition.streams
+            for one in stream.drawn
+            if one.window
+        }
+        names = names_of(definition, self.beyond)
+        labelled = Labels(samples, windows)
+        self.tables = NoiseTables(self.beyond, labelled)
+        self.texts = ReasonTexts(self.program, names, labelled, reads_z_alone(definition))
         self.means = SymbolicMeans(self.texts, recorded)
-        prefix = "Q" * self.shared
-        self.response = SymbolicResponse(self.program, self.means, prefix, self.tables)
+        letters = letters_of(definition, self.beyond)
+        self.kernels = SymbolicKernels(self.beyond, self.means, letters)
+        self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
         self.samples = "".join(samples[: correlator.axes])
+
+    @property
+    def edges(self) -> Edges:
+        """The edges of the tensor."""
+        return frozenset(self.correlator.forest.edges)
+
+    @property
+    def known(self) -> dict[tuple[int, int], Symbols]:
+        """The kernels, or for a tensor with edges the NTKs."""
+        return self.means.ntks if self.edges else self.means.kernels
 
     @property
     def inside(self) -> range:
@@ -174,27 +158,20 @@ class LayerDerivation:
 
     def recursion(self) -> LayerEquation:
         """Of a tensor, or with a skip and two pairs of the part that fluctuates together."""
-        name = self.correlator.name
+        name = f"{self.correlator.name}_{self.samples}[l+1]"
         if self.correlator.pairs == 1:
-            known = self.means.ntks if self.correlator.forest.edges else self.means.kernels
-            return self._equation(f"{name}_{self.samples}[l+1]", known[self.top, self.top][0, 1])
+            return self._equation(name, self.entry(self.known[self.top, self.top]))
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
-        both = self.response.both(left, right, frozenset(self.correlator.forest.edges))
-        name = f"{self.response.prefix}{name}_{self.samples}[l+1]"
-        return self._scaled(name, both, f"{self.texts.pair(left)} with {self.texts.pair(right)}")
+        told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
+        both = self.response.both(left, right, self.edges)
+        return self._scaled(f"{self.response.prefix}{name}", both, told)
 
     def correction(self) -> LayerEquation:
         """The recursion of the correction of order 1/n of a tensor of one pair."""
-        edges = frozenset(self.correlator.forest.edges)
-        shift = SymbolicCorrections(self.response).shift(self._pair(self.top, (0, 1)), edges)
-        name = f"{self.response.prefix}{self.correlator.name}.1_{self.samples}[l+1]"
-        return self._equation(name, symbol_named("n") * shift.reshape(-1)[0])
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether the fourth cumulants of all weights and biases vanish."""
-        drawn = [one for field in self.program.fields[1:-1] for one in field.drawn]
-        return all(one.entry_fourth == 0 for one in drawn)
+        pair = self._pair(self.top, (0, 1))
+        told = f"the mean of {self.texts.pair(pair)}, less its limit at infinite width"
+        name = f"{self.correlator.name}.1_{self.samples}[l+1]"
+        return self._scaled(name, self._beyond_limit.shift(pair, self.edges), told)
 
     def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
         """The covariance of a pair of legs with the noise of what a later layer reads."""
@@ -202,63 +179,174 @@ class LayerDerivation:
         pair = self._pair(self.top, here)
         covariance = self.response.noise(average, pair, edges)
         told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
-        return self._scaled(f"{known}[l+1]", covariance, told)
-
-    def _noises(self, here: Edge, there: Edge) -> Iterator[LayerEquation]:
-        """The equations of Y, of all functions that a later layer reads, and of its z z."""
-        for number in (*range(len(self.tables.functions)), OUTPUT):
-            average = SiteAverage((self.later, number), _ends(there))
-            yield self.noise(average, here, frozenset(self.correlator.forest.edges))
+        return self._scaled(f"{known}[l+1]", covariance, f"the covariance of {told}")
 
     def whole(self) -> LayerEquation:
         """The tensor itself: its two averages, and the noise that each of them has met."""
         first, second = self.correlator.matching
-        edges = frozenset(self.correlator.forest.edges)
         named = f"{self.correlator.name}_{self.samples}"
-        self.means.tensor(f"Q{self.correlator.name}", self.samples)
         both = " and ".join(self.texts.pair(self._pair(BASE, one)) for one in (first, second))
-        whole = self._told(f"Q{named}", f"{both} fluctuate together")
+        together = self.tensor(f"Q{self.correlator.name}")
+        whole = self._told(together, f"{both} fluctuate together")
         for here, there in ((first, second), (second, first)):
             average, pair = SiteAverage((BASE, OUTPUT), _ends(there)), self._pair(BASE, here)
-            met = self.response.noise_name(average, pair, edges)
+            met = self.means.symbol(self.response.noise_name(average, pair, self.edges))
             told = f"{self.texts.pair(pair)} has met the noise of M({self.texts.averaged(average)})"
             whole = whole + self._told(met, told)
         return self._equation(named, whole)
 
-    def _told(self, name: str, reason: str) -> Any:
+    def tensor(self, name: str) -> Any:
+        """The symbol of a tensor at the samples of the one that is derived."""
+        vertices = map(Vertex, range(self.correlator.axes))
+        return self.means.tensor(name, [*map(self.texts.labels.number, vertices)])
+
+    def corrections(self) -> Iterator[LayerEquation]:
+        """The recursion of the correction, and of the blocks of fourth cumulants that it reads.
+
+        Raises:
+            LayerError: where the correction does not close, or laws do not tell fourth cumulants.
+        """
+        self._check_corrections()
+        yield self.correction()
+        if self.shared:
+            yield from self._own_noises()
+        found = self._beyond_limit
+        for head in (BLOCK, EDGED)[: 1 + bool(self.edges)] if found.heavy else ():
+            labels = "".join(self.texts.labels.samples)
+            told = "what fourth cumulants of weights join at one neuron"
+            yield self._scaled(
+                f"{head}_{labels}[l+1]", found.block_of(self.top, head == EDGED), told
+            )
+
+    @cached_property
+    def _beyond_limit(self) -> SymbolicCorrections:
+        branches = self.program.fields[self.top].branches
+        return SymbolicCorrections(self.response, any(one.entry_fourth for one in branches))
+
+    def _own_noises(self) -> Iterator[LayerEquation]:
+        """The equations of Y of second derivatives, along legs that are their own neuron's."""
+        for read in self.beyond.reads:
+            average = SiteAverage(read, _ends((2, 3)))
+            for legs, _ in self.response.pairs(average) if read[1] not in (OUTPUT, MEAN) else ():
+                if {vertex.leg for _, vertex in legs} == {3}:
+                    continue  # the same function as along both legs at the other vertex
+                yield self.noise(average.along(*legs), (0, 1), frozenset())
+
+    @property
+    def branches(self) -> list[ProgramBranch]:
+        """All weights of the layer."""
+        fields = self.program.fields[BASE + 1 : self.top + 1]
+        return [branch for field in fields for branch in field.branches]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether no weights have fourth cumulants of their own."""
+        return all(one.orthogonal or one.entry_fourth == 0 for one in self.branches)
+
+    def _check_corrections(self) -> None:
+        branches = self.branches
+        heavy = any(branch.entry_fourth for branch in branches)
+        normed = any(field.norm for field in self.program.fields)
+        if self.shared and (self.edges or normed or heavy):
+            raise refused(
+                self.layer,
+                "keeps z, and of such layers G.1 is known, without norms and fourth cumulants. "
+                "Leave out the skip",
+            )
+        unknown = [b for b in branches if b.entry_fourth is None and not b.orthogonal]
+        placed = self.texts.labels.windows and heavy
+        if unknown or placed:
+            raise refused(
+                self.layer,
+                "has weights without a fourth cumulant that is known"
+                if unknown
+                else "has windows and weights with a fourth cumulant",
+            )
+
+    def _noises(self, here: Edge, there: Edge) -> Iterator[LayerEquation]:
+        """The equations of Y, of all functions that a later layer reads, and of its z z."""
+        for read in self.beyond.reads:
+            ends = _ends(there)
+            average = SiteAverage(read, ends if read[1] != MEAN else (ends[0], ends[0]))
+            yield self.noise(average, here, self.edges)
+
+    def _told(self, symbol: Any, reason: str) -> Any:
         """A symbol, with a reason where these are noted."""
-        symbol = self.means.symbol(name)
         return Account.noted(reason) * symbol if self.means.recorded else symbol
 
     def _scaled(self, name: str, covariance: Symbols, of: str) -> LayerEquation:
-        """The equation of a covariance, times the width of layer ℓ."""
+        """The equation of a covariance, or of a mean, times the width of layer ℓ."""
         scaled = symbol_named("n") * covariance.reshape(-1)[0]
         if self.means.recorded:
-            scaled = (
-                Account.noted(f"{name.removesuffix('[l+1]')} is n times the covariance of {of}")
-                * scaled
-            )
+            scaled = Account.noted(f"{name.removesuffix('[l+1]')} is n times {of}") * scaled
         return self._equation(name, scaled)
 
-    def glossary(self) -> Glossary:
+    def glossary(self, piece: int = 0) -> Glossary:
         """What the symbols are."""
         fields, names = self.program.fields, self.texts.names
         held: dict[str, list[str]] = {}
         for field in self.inside:
-            if fields[field].site != fields[BASE].site:
+            if fields[field].site != fields[BASE].site and not fields[field].mask:
                 held.setdefault(number_text(fields[field].width), []).append(names[field])
         widths = tuple((one, f"the width of {' and '.join(of)}") for one, of in held.items())
-        return Glossary(self.correlator, self.layer, widths, tuple(self._covariances()))
+        told = (*self._covariances(), *self._masks())
+        others = tuple(self._others())
+        return Glossary(self.correlator, self.layer, widths, told, others, piece)
+
+    def _masks(self) -> Iterator[str]:
+        """The masks inside the layer."""
+        for field in self.inside:
+            if mask := self.program.fields[field].mask:
+                draws = "one draw for all samples" if mask.shared else "a draw for each sample"
+                power = "(1-k)" if mask.shared else "(d-k) of k factors at d different samples"
+                yield (
+                    f"{self.texts.names[field]} is a factor at each neuron, {1 / mask.kept} with "
+                    f"the probability {mask.kept} and else zero, {draws}: means of k factors are "
+                    f"({mask.kept})^{power}"
+                )
+
+    def _others(self) -> Iterator[tuple[str, str]]:
+        """Scales of norms, sums over windows, and what only some layers have."""
+        names, kernels = self.texts.names, self.kernels
+        for field, length in kernels.lengths.items():
+            letter, of = kernels.letters[field], f"{names[field]}_1"
+            told = length.value if isinstance(length, Account) else length
+            terms = " + ".join(number_text(Polynomial((term,))) for term in told.terms)
+            yield (
+                letter,
+                f"{letter}_1 = r_1^(-1/2) is what {of} is multiplied with where it is normalised; "
+                f"r_1 is the mean of its square over the neurons, M({of} {of}), at infinite width "
+                f"{terms}",
+            )
+        for name in self.texts.labels.windows:
+            yield "sum_", f"sum_q goes {self.texts.labels.meaning(name)}; and alike r, t and u"
+            yield "P", "the number of positions"
+        for stream in self.layer.streams:
+            for one in stream.drawn:
+                letter = ascii_name(one.tensor.name)
+                if one.orthogonal:
+                    sizes = "the larger of the numbers of rows and of columns"
+                    yield f"n_{letter}", f"{sizes} of the orthogonal weights {letter}"
+        for field in self.inside:
+            for letter, kind in (("G", "covariance"), ("H", "NTK")):
+                of = f"the {kind} of z of layer m, the first index, with {names[field]}"
+                yield f"{letter}^{names[field]}m", of
 
     def _covariances(self) -> Iterator[str]:
         """The covariances of the fields inside the layer."""
         first, second = Vertex(0), Vertex(1)
         for (f, g), known in self.means.kernels.items():
-            if BASE < f < self.top and known[0, 1]:
-                joint = known[0, 1].value if self.means.recorded else known[0, 1]
+            if BASE < f < self.top and self.entry(known):
+                joint = self.entry(known)
+                joint = joint.value if self.means.recorded else joint
                 ends = " and ".join(map(self.texts.leg, ((f, first), (g, second))))
                 terms = " + ".join(number_text(Polynomial((term,))) for term in joint.terms)
                 yield f"{ends} have the covariance {terms}"
+
+    def entry(self, matrix: Symbols) -> Any:
+        """The entry of a matrix at the first two legs."""
+        first, second = (self.texts.labels.row(Vertex(leg)) for leg in (0, 1))
+        return matrix[first, second]
 
     def _alike(self) -> bool:
         """Whether the two pairs of the tensor can be exchanged."""
@@ -273,18 +361,6 @@ class LayerDerivation:
         if isinstance(value, Account):
             return LayerEquation(name, value.value, value)
         return LayerEquation(name, Polynomial.number(0) + value)
-
-
-# The tensor, variance, rate and shape of a branch of which only the function is read.
-_LATER: tuple[Any, Any, Any, Any, Any] = (None, 0.0, 0.0, 0.0, (1, 1))
-
-
-def _renamed(function: Function, field: int) -> Function:
-    """A function of z, of another field."""
-    return tuple(
-        (number, tuple((field, name, order) for _, name, order in factors))
-        for number, factors in function
-    )
 
 
 def _ends(edge: Edge) -> tuple[Vertex, Vertex]:

@@ -5,221 +5,65 @@ Numbers are polynomials, or accounts, which remember how they were made.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
-    BELOW,
-    DENSE,
-    WIDTH,
-    Layer,
-    Program,
-    Stack,
     ascii_name,
     place,
 )
 from symdlt.definitions.programs import ProgramBranch
-from symdlt.kernels.generator.layer_systems import (
-    FieldFactor,
-    ReadMean,
-    ReadNoise,
-    ReadTensor,
-)
 from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.reasons import (
     CovarianceBelow,
-    EdgeBelow,
-    FieldMeets,
-    KernelOf,
     NoiseBelow,
-    Reason,
 )
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Vertex, VertexFactor, at_vertex, product_of, with_edges
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ONE, ZERO, SiteMeans
-from symdlt.networks.symbolic.accounts import Account
-from symdlt.networks.symbolic.noise_tables import NoiseTables
-from symdlt.networks.symbolic.reason_texts import ReasonTexts
-
-Symbols = NDArray[Any]
-BASE = 0  # the field z of layer ℓ
-
-
-class SymbolicNetwork:
-    """Layer ℓ and the one that is derived, with symbols for numbers."""
-
-    def __init__(self, definition: Layer | Stack) -> None:
-        self.layers = (DENSE, definition)
-        self.positions = ()
-        self.sizes = (symbol_named("n'"), symbol_named("n"), symbol_named("n''"))
-
-    def number(
-        self, constant: Polynomial, layer: int, width: Polynomial | None = None
-    ) -> Polynomial:
-        """A constant, whatever the layer."""
-        del layer
-        total = Polynomial.number(0)
-        for monomial, number in constant.terms:
-            term = Polynomial.number(number)
-            for symbol, power in monomial:
-                base = width if width and symbol == WIDTH else symbol_named(ascii_name(symbol))
-                term = term * base**power
-            total = total + term
-        return total
-
-    def width_of(self, field: str, layer: int) -> Polynomial:
-        """The symbol of a width."""
-        definition = self.layers[layer - 1]
-        if layer == 1 or not isinstance(definition, Stack):
-            kept = isinstance(definition, Layer) and not definition.closes
-            return self.sizes[1 if layer == 1 or kept else 2]
-        site = next(site for site in definition.sites if field in site)
-        if BELOW in site:
-            return self.sizes[1]
-        return symbol_named(f"n_{site[0]}")
-
-
-class SymbolicMeans(SiteMeans):
-    """Means as brackets; a sample for each vertex.
-
-    Args:
-        texts: of functions and of reasons.
-        recorded: whether reasons are noted, so that numbers are accounts.
-    """
-
-    def __init__(self, texts: ReasonTexts, recorded: bool) -> None:
-        super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(texts.names))
-        self.texts, self.recorded = texts, recorded
-        self.read: dict[str, ReadMean | ReadTensor] = {}  # what symbols stand for, by their names
-        self.noises: dict[str, Counter[ReadNoise]] = {}  # what those of noise are the sum of
-
-    def symbol(self, name: str) -> Any:
-        """A symbol that is named as it is printed."""
-        known = symbol_named(name)
-        return Account.of(known) if self.recorded else known
-
-    def told(self, factor: Any, array: Symbols, reason: Reason | None) -> Symbols:
-        """A part, with its reason where reasons are noted."""
-        if reason is None or not self.recorded:
-            return super().told(factor, array, reason)
-        noted: Any = Account.noted(self.texts.text(reason))
-        # What is left of a mean belongs to the step that took it; then come covariances and NTKs.
-        inside = isinstance(reason, EdgeBelow | FieldMeets)
-        told: Symbols = factor * (noted * array) if inside else noted * (factor * array)
-        return told
-
-    def on_axes(self, matrix: Symbols, u: Vertex, v: Vertex, field: int) -> Symbols:
-        """The symbol of two legs."""
-        del field
-        return filled(matrix[u.leg, v.leg])
-
-    def _group(self, group: list[VertexFactor]) -> Symbols:
-        name = f"<{self.texts.product(group)}>"
-        self.read[name] = ReadMean(
-            tuple(
-                FieldFactor(self.texts.names[field], function, order, self.sample(vertex.leg))
-                for vertex, field, function, order in group
-                if function is not None
-            )
-        )
-        return filled(self.symbol(name))
-
-    def tensor(self, name: str, labels: Sequence[str]) -> Any:
-        """The symbol of a tensor at some samples."""
-        named = f"{name}_{''.join(labels)}"
-        self.read[named] = ReadTensor(name, tuple(map(int, labels)))
-        return self.symbol(named)
-
-    def sample(self, leg: int) -> int:
-        """The number of the sample of a leg."""
-        return int(self.texts.samples[leg])
-
-
-def _no_numbers(*_: object) -> Any:
-    raise AssertionError
-
-
-class SymbolicKernels(SiteKernels):
-    """Kernels and NTKs of one layer, of symbols for those of the layer below."""
-
-    means: SymbolicMeans
-
-    def __init__(self, program: Program, means: SymbolicMeans) -> None:
-        super().__init__(program, np.zeros((LEGS, LEGS), dtype=object), means)
-        later = len(program.fields) - 1
-        for name, known in (("G", means.kernels), ("H", means.ntks)):
-            known[BASE, BASE] = self.matrix(name)
-            known[later, BASE] = self.matrix(f"{name}^lm", False)
-            known[later, later] = self.matrix(f"{name}^m")
-        for field in range(1, later):
-            self.add(field)
-
-    def matrix(self, name: str, symmetric: bool = True) -> Symbols:
-        """Symbols with two samples."""
-        labels = self.means.texts.samples
-        symbols = np.zeros((LEGS, LEGS), dtype=object)
-        for u, v in product(range(LEGS), repeat=2):
-            pair = sorted((labels[u], labels[v])) if symmetric else (labels[u], labels[v])
-            symbols[u, v] = self.means.tensor(name, pair)
-        return symbols
-
-    def told(self, factor: Any, covariance: Symbols, reason: KernelOf) -> Symbols:
-        """A part of a matrix, with a reason for each entry where reasons are noted."""
-        part = super().told(factor, covariance, reason)
-        if self.means.recorded:
-            for u, v in product(range(LEGS), repeat=2):
-                text = self.means.texts.of_kernel(reason, u, v)
-                part[u, v] = Account.noted(text) * part[u, v]
-        return part
-
-    def evened(self, covariance: Symbols) -> Symbols:
-        """What is exact is even."""
-        return covariance
-
-    def _leading(self, branch: ProgramBranch, other: ProgramBranch) -> tuple[Symbols, Symbols]:
-        leading = np.zeros((2, LEGS, LEGS), dtype=object)
-        for u, v in product(range(LEGS), repeat=2):
-            ends = Vertex(u), Vertex(v)
-            functions = zip((branch, other), ends, strict=True)
-            both = product_of(*(at_vertex(one.function, end) for one, end in functions))
-            moved = with_edges(both, [(u, v)]) if u != v else {}
-            for place_, terms in enumerate((both, moved)):
-                leading[place_, u, v] = self.means.mean(terms).reshape(-1)[0]
-        return leading[0], leading[1]
+from symdlt.networks.site_averages import Edges, Pair, SiteAverage, function_of
+from symdlt.networks.site_functions import (
+    Terms,
+    Vertex,
+    at_vertex,
+    product_of,
+)
+from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO
+from symdlt.networks.symbolic.labels import joined
+from symdlt.networks.symbolic.later_layers import BASE
+from symdlt.networks.symbolic.noise_tables import MetNoise
+from symdlt.networks.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
+from symdlt.networks.symbolic.symbolic_means import (
+    SymbolicMeans,
+    Symbols,
+    filled,
+    symbol_named,
+)
 
 
 class SymbolicResponse(Fluctuations):
-    """The linear response of one layer, down to the tensors of the layer below.
-
-    Args:
-        program: the layer, and what later layers read.
-        means: of its fields.
-        prefix: of the names of tensors of the layer below.
-        tables: of noise.
-    """
+    """The linear response of one layer, down to the tensors of the layer below."""
 
     means: SymbolicMeans
     half = Fraction(1, 2)
 
-    def __init__(
-        self, program: Program, means: SymbolicMeans, prefix: str, tables: NoiseTables
-    ) -> None:
-        super().__init__(SymbolicKernels(program, means))
-        self.prefix, self.tables = prefix, tables
+    def __init__(self, kernels: SymbolicKernels, prefix: str) -> None:
+        super().__init__(kernels)
+        self.labels, self.prefix = kernels.labels, prefix
+        self.texts = kernels.means.texts
+        self.moves = SymbolicMoves(kernels.program, kernels.labels)
+
+    def longest(self, branch: ProgramBranch) -> Polynomial:
+        """The larger one of the numbers of rows and columns of weights, a symbol."""
+        return symbol_named(f"n_{ascii_name(branch.tensor.name)}")
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ; of the layer below, its tensor."""
         if any(field != BASE for field, _ in (*left, *right)):
             return super().both(left, right, edges)
-        legs = [vertex.leg for _, vertex in (*left, *right)]
+        vertices = [vertex for _, vertex in (*left, *right)]
+        legs = [vertex.leg for vertex in vertices]
         if any(end not in legs for edge in edges for end in edge):
             return ZERO
         places = [[k for k, v in enumerate(legs) if v == end] for e in sorted(edges) for end in e]
@@ -227,16 +71,16 @@ class SymbolicResponse(Fluctuations):
         for chosen in product(*places):
             ends = zip(chosen[::2], chosen[1::2], strict=True)
             links = tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
-            known = filled(self.tensor_symbol(links, tuple(legs)))
+            known = filled(self.tensor_symbol(links, vertices))
             total = total + self.means.told(1, known, CovarianceBelow(left, right, edges))
         whole: Symbols = total / symbol_named("n'")
         return whole
 
-    def tensor_symbol(self, links: tuple[tuple[int, int], ...], legs: tuple[int, ...]) -> Any:
-        """The tensor of layer ℓ with edges between four legs."""
-        labels = tuple(self.means.sample(leg) for leg in legs)
-        correlator, settled = place(LEGS, links, ((0, 1), (2, 3)), labels)
-        return self.means.tensor(f"{self.prefix}{correlator.name}", [str(one) for one in settled])
+    def tensor_symbol(self, links: tuple[tuple[int, int], ...], vertices: Sequence[Vertex]) -> Any:
+        """The tensor of layer ℓ with edges between four vertices."""
+        numbers = tuple(map(self.labels.number, vertices))
+        correlator, settled = place(LEGS, links, ((0, 1), (2, 3)), numbers)
+        return self.means.tensor(f"{self.prefix}{correlator.name}", settled)
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         """The covariance of noise with a δQ; with that of the layer below, a symbol."""
@@ -247,30 +91,55 @@ class SymbolicResponse(Fluctuations):
         reached = all({*edge} <= ends for edge in edges)
         if not self.prefix or self.function(average)[1] != site or not reached:
             return ZERO
-        known = filled(self.means.symbol(self.noise_name(average, pair, edges)))
+        names = (
+            self._named_noise(self.texts.function(one), MetNoise(apart, pair, edges))
+            for apart, one in self._apart(average)
+        )
+        known = sum((filled(self.means.symbol(name)) for name in names), 0 * ONE)
         known = self.means.told(1, known, NoiseBelow(average, pair))
         met: Symbols = known / symbol_named("n'")
         return met
 
     def noise_name(self, average: SiteAverage, pair: Pair, edges: Edges) -> str:
         """Y of layer ℓ."""
-        labels = self.means.texts.samples
-        legs = "".join(sorted(labels[vertex.leg] for _, vertex in pair))
-        links = ",".join(sorted(labels[u] + labels[v] for u, v in edges))
-        inside = self.means.texts.averaged(average)
+        return self._named_noise(self.texts.averaged(average), MetNoise(average, pair, edges))
+
+    def _apart(self, average: SiteAverage) -> Iterator[tuple[SiteAverage, Terms]]:
+        """An average as a sum of such that have derivatives of either factor.
+
+        Of a square the two are at one vertex; with the derivatives told apart it is an average at
+        two, whose labels are the same.
+        """
+        at = average.vertices[0]
+        if average.vertices[1] != at or not average.legs:
+            yield average, self.function(average)[0]
+            return
+        ends = at._replace(side=SIDES), at._replace(side=SIDES + 1)  # no side of any pair
+        for chosen in product(ends, repeat=len(average.legs)):
+            legs = zip(average.legs, chosen, strict=True)
+            apart = SiteAverage(average.read, ends).along(
+                *((field, end) for (field, _), end in legs)
+            )
+            terms: Terms = {}
+            for (factors, _), number in function_of(self.program, apart)[0].items():
+                alike = (
+                    at_vertex(((1, ((field, name, order),)),), at)
+                    for _, field, name, order in factors
+                )
+                both = reduce(product_of, alike)
+                terms = added(terms, {key: number * of for key, of in both.items()})
+            if terms:
+                yield apart, terms
+
+    def _named_noise(self, inside: str, met: MetNoise) -> str:
+        samples = self.labels.samples
+        legs = joined(sorted(self.labels.of(vertex) for _, vertex in met.pair))
+        links = ",".join(sorted(samples[u] + samples[v] for u, v in met.edges))
         name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
-        numbers = [self.means.sample(leg) for leg in range(LEGS)]
-        self.means.noises[name] = self.tables.entries(average, pair, edges, numbers)
+        self.means.noises[name] = met
         return name
 
 
-def filled(value: Any) -> Symbols:
-    """One value as an array of a value for each vertex."""
-    array = np.empty(ONE.shape, dtype=object)
-    array[...] = value
-    return array
-
-
-def symbol_named(name: str) -> Polynomial:
-    """A symbol that is named as it is printed."""
-    return Polynomial(((((name, 1),), 1),))
+def added(left: Terms, right: Terms) -> Terms:
+    """The sum of two functions."""
+    return {key: left.get(key, 0) + right.get(key, 0) for key in {**left, **right}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from symdlt.algebra import Polynomial
@@ -33,6 +33,7 @@ def system_equation(
         symmetries: the permutations of the axes that leave it unchanged.
     """
     reads: dict[str, Read] = {}
+    equation = _without_masks(equation, derivation.means.mask_means)
     products = (product.terms[0] for product in equation.products)
     terms = tuple(term for product in products for term in _expanded(derivation, *product, reads))
     for monomial, _ in terms:
@@ -41,6 +42,18 @@ def system_equation(
                 reads[symbol] = derivation.means.read[symbol]
     text = tuple(str(equation).splitlines())
     return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
+
+
+def _without_masks(equation: LayerEquation, masks: Mapping[str, Fraction]) -> LayerEquation:
+    """An equation with the numbers that means of masks are."""
+    total = Polynomial.number(0)
+    for product, number in equation.polynomial.terms:
+        value = Fraction(number)
+        for name, power in product:
+            value *= masks.get(name, Fraction(1)) ** power
+        rest = tuple((name, power) for name, power in product if name not in masks)
+        total = total + Polynomial(((rest, value),))
+    return LayerEquation(equation.name, total)
 
 
 def _expanded(
@@ -54,7 +67,7 @@ def _expanded(
     (noise,) = noises
     rest = {symbol: power for symbol, power in monomial}
     assert rest.pop(noise) == 1, monomial
-    for entry, times in derivation.means.noises[noise].items():
+    for entry, times in derivation.tables.entries(derivation.means.noises[noise]).items():
         named = _symbol(entry)
         reads[named] = entry
         yield tuple(sorted((rest | {named: 1}).items())), times * number

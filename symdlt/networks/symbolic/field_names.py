@@ -1,0 +1,67 @@
+"""How the fields of a layer, and the scales of norms, are named in its equations."""
+
+from __future__ import annotations
+
+from symdlt.definitions import BELOW, Layer, Stack, ascii_name
+from symdlt.definitions.streams import Factor
+from symdlt.networks.symbolic.later_layers import LaterLayer
+
+SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that is free
+
+
+def names_of(definition: Layer | Stack, later: LaterLayer) -> list[str]:
+    """The names of all fields; ^m marks those of a later layer."""
+    names = [BELOW]
+    for stream in definition.streams:
+        own = stream.name
+        if stream.mask and "(" in own:  # one without a name of its own
+            kind, rate, mark = own.replace(")", "(").split("(")
+            del rate
+            taken = sum(name.rstrip("0123456789") == kind for name in names)
+            own = f"{kind}{taken + 1}" if taken else kind
+            del mark
+        names.append(own)
+    fields = later.program.fields
+    for field, copy in later.copies.items():
+        assert copy == len(names)
+        below = fields[field].kept[0][1][0][0] if fields[field].norm else None
+        if below is not None and names[field] == f"{fields[field].norm}({names[below]})":
+            names.append(f"{fields[field].norm}({names[later.copies[below]]})")
+        else:
+            names.append(f"{names[field]}^m")
+    return names
+
+
+def reads_z_alone(definition: Layer | Stack) -> bool:
+    """Whether weights read one function of z each, so that s(z) can be written s."""
+    if isinstance(definition, Layer):
+        return True
+    masks = {stream.name for stream in definition.streams if stream.mask}
+    plain = [stream for stream in definition.streams if not stream.mask]
+    read = [one.function for one in definition.drawn if one.function]
+    laws = any(one.tensor.law and not one.tensor.law.is_gaussian for one in definition.drawn)
+    special = masks or laws or any(one.window for one in definition.drawn)
+    return (
+        bool(special)
+        and len(plain) == 1
+        and all(
+            len(function.terms) == 1 and len({*factors} - {Factor(mask) for mask in masks}) == 1
+            for function in read
+            for _, factors in function.terms
+        )
+    )
+
+
+def letters_of(definition: Layer | Stack, later: LaterLayer) -> dict[int, str]:
+    """The letters of what normalised fields are multiplied with, by what is normalised."""
+    fields = later.program.fields
+    normalised = {one.kept[0][1][0][0] for one in fields[: later.later] if one.norm}
+    taken = {ascii_name(symbol).partition("_")[0] for symbol in definition.symbols}
+    letter = next((one for one in SCALES if one not in taken), "scale")
+    names, letters = names_of(definition, later), dict[int, str]()
+    for field in sorted(normalised):
+        own = letter if len(normalised) == 1 else f"{letter}({names[field]})"
+        letters[field] = own
+        if field in later.copies:
+            letters[later.copies[field]] = f"{own}^m"
+    return letters

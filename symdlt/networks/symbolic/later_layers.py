@@ -1,0 +1,101 @@
+"""What a later layer makes of the neurons of z: copies of the fields that a layer has there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from symdlt.definitions import LAYER_NORM, Program
+from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
+from symdlt.networks.site_averages import MEAN, OUTPUT, Read
+
+BASE = 0  # the field z of layer ℓ
+# The tensor, the numbers and the shape of a branch of which only the function is read.
+_ANY: tuple[Any, Any, Any, Any, Any] = (None, 0, 0, 0, (1, 1))
+
+
+@dataclass(frozen=True)
+class LaterLayer:
+    """A layer, with what a later layer of the same kind reads at the neurons of z.
+
+    Attributes:
+        program: z of layer ℓ, the fields of the layer, z of layer m, and what that makes of it.
+        copies: of fields of the layer those of layer m.
+        sources: what the branches of the copy of z are copies of: what the layer reads of its
+            neurons.
+        reads: the averages whose noise a conditional covariance can have met, of layer m.
+    """
+
+    program: Program
+    copies: dict[int, int]
+    sources: tuple[Read, ...]
+    reads: tuple[Read, ...]
+
+    @property
+    def later(self) -> int:
+        """The field z of layer m, whose branches are all that is read at its neurons."""
+        return self.copies[BASE]
+
+
+def with_later_layer(program: Program, top: int) -> LaterLayer:
+    """Add what a later layer reads to a layer."""
+    fields, base = program.fields, program.fields[BASE]
+    sources = [
+        (number, branch)
+        for number, field in enumerate(fields)
+        for branch, one in enumerate(field.branches)
+        if number != BASE and one.site == base.site
+    ]
+    read = [fields[number].branches[branch].function for number, branch in sources]
+    normalised = [
+        (field.kept[0][1][0][0], field.norm)
+        for field in fields[1 : top + 1]
+        if field.norm and field.site == base.site
+    ]
+    needed = {of for function in read for of in _read_of(function)} | {f for f, _ in normalised}
+    for number in reversed(range(1, top)):
+        if number in needed:
+            needed |= _made_of(fields[number])
+    copied = [number for number in range(1, top) if number in needed]
+    later = len(fields)
+    copies = {BASE: later} | {number: later + k for k, number in enumerate(copied, 1)}
+    sites = {base.site: base.site} | {
+        fields[number].site: -2 - number for number in copied if fields[number].site != base.site
+    }
+    moved = [ProgramBranch(*_ANY, base.site, _renamed(f, copies)) for f in read]
+    beyond = ProgramField(base.site, base.width, (), (), tuple(moved))
+    again = [_copied(fields[number], copies, sites) for number in copied]
+    reads: list[Read] = [(later, number) for number in range(len(read))]
+    reads += [(copies[of], MEAN) for of, norm in dict.fromkeys(normalised) if norm == LAYER_NORM]
+    reads += [(copies[of], OUTPUT) for of in dict.fromkeys(f for f, _ in normalised) if of != BASE]
+    whole = replace(program, fields=(*fields, beyond, *again))
+    return LaterLayer(whole, copies, tuple(sources), (*reads, (later, OUTPUT)))
+
+
+def _copied(field: ProgramField, copies: dict[int, int], sites: dict[int, int]) -> ProgramField:
+    """A field of layer m."""
+    branches = tuple(
+        replace(one, site=sites[one.site], function=_renamed(one.function, copies))
+        for one in field.branches
+        if one.site is not None
+    )
+    kept = _renamed(field.kept, copies)
+    return replace(field, site=sites[field.site], kept=kept, branches=branches)
+
+
+def _made_of(field: ProgramField) -> set[int]:
+    """The fields that a field is made of."""
+    functions = [field.kept, *(branch.function for branch in field.branches)]
+    return {of for function in functions for of in _read_of(function)}
+
+
+def _read_of(function: Function) -> set[int]:
+    return {of for _, factors in function for of, _, _ in factors}
+
+
+def _renamed(function: Function, copies: dict[int, int]) -> Function:
+    """A function of other fields."""
+    return tuple(
+        (number, tuple((copies[field], name, order) for field, name, order in factors))
+        for number, factors in function
+    )

@@ -1,0 +1,95 @@
+"""Of which tensors and layers there are equations in symbols."""
+
+from __future__ import annotations
+
+from symdlt.definitions import (
+    LAYER_NORM,
+    Correlator,
+    Layer,
+    Stack,
+    is_recurrent,
+    read_layer_definition,
+    split_subleading,
+    tensor,
+)
+from symdlt.errors import LayerError, OrderError, require
+
+PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
+
+
+def readable_piece(name: str | Correlator) -> int:
+    """The number of a piece: one for the corrections of the kernel and the NTK, else zero.
+
+    Raises:
+        OrderError: for other corrections.
+    """
+    base, piece = split_subleading(name) if isinstance(name, str) else (name, 0)
+    if piece and f"{base}.{piece}" not in PIECES:
+        raise OrderError(
+            f"There are no equations of {name} by linear response. It gives the corrections G.1 "
+            "and H.1 of the kernel and the NTK. Ask `derive` for others, of a layer of one stream."
+        )
+    return piece
+
+
+def readable_tensor(name: str | Correlator) -> Correlator:
+    """A tensor of one pair or two.
+
+    Raises:
+        UnknownTensorError: if there is no such tensor.
+        OrderError: for a tensor of more than four axes.
+    """
+    correlator = name if isinstance(name, Correlator) else tensor(name)
+    if correlator.pairs > 2:
+        raise OrderError(
+            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
+            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
+            "one stream."
+        )
+    return correlator
+
+
+def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
+    """A layer whose equations can be had.
+
+    Raises:
+        LayerError: for a layer that ends with a norm, keeps what LayerNorm makes on the neurons of
+            z', has scores or several steps, or has a window anywhere but at its end.
+    """
+    definition = read_layer_definition(layer)
+    require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
+    *inside, last = definition.streams
+    if any(stream.score for stream in definition.streams):
+        raise refused(definition, "has scores, which positions are joined by. Leave them out")
+    if is_recurrent(definition.streams):
+        raise refused(definition, "uses its weights at several steps. Make them layers")
+    if last.norm:
+        raise refused(definition, "ends with a norm. Begin the next layer with it")
+    if any(one.window for stream in inside for one in stream.drawn):
+        raise refused(
+            definition,
+            "has a window inside. Those of its last statement are known. Make it two layers",
+        )
+    if pooling := [w for one in last.drawn if (w := one.window) and w.pool > 1]:
+        raise refused(definition, f"pools {pooling[0].pool} positions. Let windows be without")
+    if len({one.window for one in last.drawn if one.window}) > 1:
+        raise refused(definition, "has several windows. Give all weights the same one")
+    layer_norms = {stream.name for stream in inside if stream.norm == LAYER_NORM}
+    for stream in inside:
+        if layer_norms & {factor.field for _, factor in stream.kept}:
+            layer_norms.add(stream.name)
+    if layer_norms & {factor.field for _, factor in last.kept}:
+        raise refused(
+            definition,
+            "keeps what LayerNorm makes on the neurons of z', whose mean later layers have met. "
+            "Let weights read it",
+        )
+    return definition
+
+
+def refused(layer: Layer | Stack, why: str) -> LayerError:
+    """The error for a layer whose equations are not known."""
+    return LayerError(
+        f"The equations of the layer {str(layer)!r} are not known in symbols: it {why}, or ask "
+        "`propagate` for the numbers."
+    )

@@ -1,0 +1,220 @@
+"""Equations of layers with a skip, followed over pairs of depths, against `propagate`."""
+
+import re
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import pytest
+from equations import Meaning
+
+from symdlt import Network, Stack, layer_equations, propagate
+from symdlt.algebra import orthogonal
+
+COEFFICIENTS = (0, 1, 0.4, -0.2)
+ACTIVATION = "z + 2/5*z**2 - 1/5*z**3"
+X = np.array([[1.0, 0.3], [-0.4, 0.9]])
+DEPTH, WIDTH = 4, 6
+VALUES = {"C_b": 0.1, "C_W": 0.5, "C_U": 0.4, "xi": 0.8}
+NOISE = re.compile(r"Q?Y_(?P<legs>[^\[]+)\[(?P<function>.*)\]")
+LAYERS = {
+    "plain": Stack("z' = xi z + b + W s(z)"),
+    "rmsnorm": Stack("z' = xi z + b + W s(rmsnorm(z))"),
+    "layernorm": Stack("z' = xi z + b + W s(layernorm(z))"),
+    "kept norm": Stack("f = rmsnorm(z); z' = xi z + xi f + b + W s(z)"),
+    "dropout": Stack("z' = xi z + b + W dropout(1/4) s(z)"),
+    "prune": Stack("z' = xi z + b + W prune(1/4) s(z)"),
+    "orthogonal": Stack("z' = xi z + b + W s(z)", laws={"W": orthogonal}),
+    "two on one neuron": Stack("h = xi z + U s(z); z' = xi h + b + W s(h)"),
+}
+
+
+def parts(text):
+    """A function without its labels, and these."""
+    words = [word.replace("^m", "").rpartition("_") for word in text.split()]
+    words.sort(key=lambda word: word[0])
+    return " ".join(name.replace("^m", "") for name, _, _ in words), [at for *_, at in words]
+
+
+def each(legs):
+    """The labels that stand behind each other, with commas if one is shifted."""
+    return legs.split(",") if "," in legs else [*legs]
+
+
+class Depths:
+    """The system of one layer, from layer to layer."""
+
+    window = ()
+
+    def __init__(self, layer):
+        values = {name: v for name, v in VALUES.items() if name != "C_U" or "U" in str(layer)}
+        layers = ["z' = b + W z", *[layer] * (DEPTH - 1)]
+        net = Network(ACTIVATION, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH)
+        self.text, self.found = str(layer), propagate(net, X, ["G", "V", "G.1"])
+        self.top, *self.noises, self.whole = layer_equations("V", layer).equations
+        self.known = {}
+
+    def covariance(self, below, m):
+        """Of fields of layer ℓ and of layer m, by how far z is kept in between."""
+        K = self.found["G"]
+
+        def place(field):
+            later = "^m" in field
+            return field.replace("^m", ""), m if later else below
+
+        def scale(depth, at):
+            return K[depth - 1][at, at] ** -0.5
+
+        def along(depth):
+            """What is left of z from one layer to the next; of a layer it is one number per at."""
+            if "f =" in self.text:
+                return lambda at: VALUES["xi"] * (1 + scale(depth, at))
+            return lambda at: VALUES["xi"] ** (2 if "h =" in self.text else 1)
+
+        def of(f, a, g, b):
+            (f, one), (g, other) = place(f), place(g)
+            (one, f, a), (other, g, b) = sorted([(one, f, a), (other, g, b)], key=depth_of)
+            factor, at_one = 1.0, one
+            for name, depth, at in ((f, one, a), (g, other, b)):
+                factor *= scale(depth, at) if "norm" in name or name == "f" else 1
+            if f == "h":
+                joint = VALUES["xi"] ** 2 * K[one - 1][a, b] + VALUES["C_U"] * self.mean(one, a, b)
+                if one == other:
+                    return factor * joint
+                factor *= VALUES["xi"]
+                at_one += 1
+            else:
+                joint = K[one - 1][a, b]
+            for depth in range(at_one, other):
+                factor *= along(depth)(b)
+            return factor * joint * (VALUES["xi"] if g == "h" else 1)
+
+        return of
+
+    def mean(self, depth, a, b):
+        return self.meaning(depth, depth).mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
+
+    @lru_cache  # noqa: B019
+    def meaning(self, below, m):
+        K = self.found["G"]
+        joint = self.covariance(below, m)
+        tensors = {
+            "G": lambda a, b: K[below - 1][a, b],
+            "G^lm": lambda a, b: joint("z^m", a, "z", b),
+            "G^hm": lambda a, b: joint("z^m", a, "h", b),
+            "c": lambda a: K[below - 1][a, a] ** -0.5,
+            "c^m": lambda a: K[m - 1][a, a] ** -0.5,
+            "QV": lambda *at: self.both(below, at),
+            "G.1": lambda *at: self.shift(below, at),
+            "Y": lambda name, at: self.noise(below, name, at, m),
+        }
+        constants = VALUES | {"n": 1.0, "n'": 1.0, "n_W": 1.0}
+        kept = {"dropout": (0.75, False), "prune": (0.75, True)}
+        return Meaning(COEFFICIENTS, joint, constants, tensors, kept, *self.window)
+
+    def both(self, depth, at):
+        if depth == 1:
+            return 0.0
+        key = depth, at
+        if key not in self.known:
+            labels = dict(zip("1234", at, strict=True)).get
+            self.known[key] = self.meaning(depth - 1, depth - 1).value(self.top, labels)
+        return self.known[key]
+
+    def noise(self, depth, name, at, m):
+        """Y of a layer, of a function that layer m reads."""
+        if depth == 1:
+            return 0.0
+        match = NOISE.match(name)
+        function, asked = parts(match["function"])
+        for equation in self.noises:
+            own = NOISE.match(equation.name.removesuffix("[l+1]"))
+            known, labels = parts(own["function"])
+            if known == function:
+                named = dict(zip(own["legs"], map(at, each(match["legs"])), strict=True))
+                named |= dict(zip(labels, map(at, asked), strict=True))
+                key = depth, m, equation.name, tuple(sorted(named.items()))
+                if key not in self.known:
+                    self.known[key] = self.meaning(depth - 1, m).value(equation, named.get)
+                return self.known[key]
+        raise AssertionError(name)
+
+    def shift(self, depth, at):
+        """G.1 of a layer."""
+        if depth == 1:
+            return 0.0
+        key = "G.1", depth, at
+        if key not in self.known:
+            labels = dict(zip("12", at, strict=True)).get
+            self.known[key] = self.meaning(depth - 1, depth - 1).value(self.mean_of_q, labels)
+        return self.known[key]
+
+    def tensor(self, depth, at):
+        labels = dict(zip("1234", at, strict=True)).get
+        return self.meaning(depth, depth).value(self.whole, labels)
+
+
+def depth_of(entry):
+    depth, field, _ = entry
+    return depth, field == "h"
+
+
+@pytest.mark.parametrize("family", LAYERS)
+def test_v_is_that_of_networks_at_every_depth(family):
+    depths = Depths(LAYERS[family])
+    for depth in range(2, DEPTH + 1):
+        expected = depths.found["V"][depth - 1]
+        value = np.zeros_like(expected)
+        for at in product(range(len(X)), repeat=4):
+            value[at] = depths.tensor(depth, at)
+        assert np.abs(expected).max() > 1e-2
+        np.testing.assert_allclose(value, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("family", ["plain", "dropout", "prune", "orthogonal", "two on one neuron"])
+def test_corrections_are_those_of_networks_at_every_depth(family):
+    depths = Depths(LAYERS[family])
+    depths.mean_of_q, *noises = layer_equations("G.1", LAYERS[family]).equations
+    depths.noises += noises
+    for depth in range(2, DEPTH + 1):
+        expected = depths.found["G.1"][depth - 1]
+        value = [[depths.shift(depth, (a, b)) for b in range(2)] for a in range(2)]
+        assert depth == 2 or np.abs(expected).max() > 1e-3
+        np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-7)
+
+
+class Positions(Depths):
+    """The same for one input at three positions, which are the labels; zeros are beyond."""
+
+    window = (-1, 0, 1), lambda at, offset: at + offset if 0 <= at + offset < 3 else None
+
+    def __init__(self, layer, x, layers):
+        self.text, self.known = layer, {}
+        self.top, *self.noises, self.whole = layer_equations("V", layer).equations
+        (kernel,) = layer_equations("G", layer).equations
+        padded = np.pad(x, ((0, 0), (1, 1)))
+        shifted = [padded[:, q : q + 3] for q in range(3)]
+        K = VALUES["C_b"] + VALUES["C_W"] / 3 * sum(y.T @ y for y in shifted) / len(x)
+        self.found = {"G": [K]}
+        for depth in range(1, layers):
+            meaning, K = self.meaning(depth, depth), np.zeros((3, 3))
+            for at in product(range(3), repeat=2):
+                K[at] = meaning.value(kernel, dict(zip("12", at, strict=True)).get)
+            self.found["G"].append(K)
+
+
+def test_convolutions_with_a_skip():
+    layer, x = "z' = xi z + b + W[3, zero] s(z)", np.array([[1.0, -0.4, 0.7], [0.2, 0.8, -0.5]])
+    depths = Positions(layer, x, 3)
+    layers = ["z' = b + W[3, zero] z", layer, layer, "z' = b + W[all] s(z)"]
+    values = {name: value for name, value in VALUES.items() if name != "C_U"}
+    expected = propagate(Network(ACTIVATION, [WIDTH] * 3, values, layers), x[None], "V")["V"][-1]
+    # a readout keeps nothing, and reads neurons whose noise is met: the first equation at ξ = 0
+    readout, *_ = layer_equations("V", "z' = xi z + b + W[all] s(z)").equations
+    known = depths.meaning(3, 3)
+    constants = known.constants | {"xi": 0.0, "P": 3}
+    meaning = Meaning(
+        COEFFICIENTS, known.covariance, constants, known.tensors, None, range(3), lambda _, q: q
+    )
+    value = meaning.value(readout, dict.fromkeys("1234", 0).get)
+    assert value == pytest.approx(expected.item(), rel=1e-8)
