@@ -25,6 +25,10 @@ AnyPrecision: TypeAlias = float | Precise
 NumberLike: TypeAlias = "float | str | Fraction | sp.Expr"
 
 
+# Convention: of means over four samples, in units of their norms, unless told.
+TOLERANCE = 1e-7
+
+
 class ThreadNumbers(threading.local):
     """A namespace such as `mpmath`, of this thread, that can stand for other kinds of numbers.
 

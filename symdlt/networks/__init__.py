@@ -5,6 +5,11 @@ compares them with sampled networks, and `check_exponents` asymptotes with itera
 recursions are in `symdlt.kernels`, generated.
 """
 
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation as LayerEquation
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquations as LayerEquations
+from symdlt.derivation.response.symbolic.response_equations import (
+    layer_equations as layer_equations,
+)
 from symdlt.networks.comparison import AGREEMENT as AGREEMENT
 from symdlt.networks.comparison import Comparison as Comparison
 from symdlt.networks.comparison import check as check
@@ -36,7 +41,4 @@ from symdlt.networks.plots import plot_ratio as plot_ratio
 from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS
-from symdlt.networks.symbolic.layer_equations import LayerEquation as LayerEquation
-from symdlt.networks.symbolic.layer_equations import LayerEquations as LayerEquations
-from symdlt.networks.symbolic.response_equations import layer_equations as layer_equations
 from symdlt.networks.truncated import truncated_recursion as truncated_recursion

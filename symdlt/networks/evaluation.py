@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
 from symdlt.definitions import Network, program_of
+from symdlt.derivation.response.site_kernels import overflow
 from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
-from symdlt.networks.numbers import TOLERANCE, check_memory, real_numbers
+from symdlt.networks.numbers import check_memory, real_numbers
 from symdlt.networks.one_position import one_position_kernels, stays_at_one_position
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
@@ -33,9 +34,9 @@ from symdlt.networks.requests import (
     is_all,
     overlaps,
 )
-from symdlt.networks.site_kernels import overflow
 from symdlt.networks.streams import check_streams, stream_tensors
 from symdlt.networks.tasks import MOST_SAMPLES, plan, results
+from symdlt.precision import TOLERANCE
 
 # Of more samples, those in no block are not read: their overlaps would take more than 32 MB. Of
 # fewer they are, so that a block has the bytes that it has among all. Convention.

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from symdlt.definitions import Network
 from symdlt.networks.evaluation import propagate
 from symdlt.networks.layer_means import check_activation
-from symdlt.networks.numbers import TOLERANCE
 from symdlt.networks.requests import check_learning_rates, check_running, overlaps
 from symdlt.networks.tasks import Task, is_one_task, results
+from symdlt.precision import TOLERANCE
 
 Array = NDArray[np.float64]
 

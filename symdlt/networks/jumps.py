@@ -12,8 +12,8 @@ from symdlt.definitions import Network
 from symdlt.errors import ActivationError
 from symdlt.means import has_infinite_pair, meeting_jumps
 from symdlt.networks.layer_means import kinks_of, orders_of
-from symdlt.networks.numbers import TOLERANCE
 from symdlt.networks.tasks import Task, run
+from symdlt.precision import TOLERANCE
 
 Array = NDArray[np.float64]
 

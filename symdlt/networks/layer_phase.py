@@ -11,13 +11,13 @@ from reprlib import repr as short_repr
 import numpy as np
 
 from symdlt.definitions import Layer, Network, Stack, ascii_name, program_of, read_layer_definition
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, later_first
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
 from symdlt.errors import LayerError, SolutionError, require
-from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage, later_first
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import ONE, ZERO, Array
 from symdlt.networks.streams import check_streams, site_means, without_fluctuations
 
 # Where kernels are sought, from 0 to infinity in practice; and from one place to the next.

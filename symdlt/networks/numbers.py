@@ -11,8 +11,6 @@ from symdlt.memory import memory_of_machine
 
 # Bound: at a condition number of 1e10 a double leaves six digits of an inverse.
 SINGULAR = 1e-10
-# Convention: of means over four samples, in units of their norms, unless told.
-TOLERANCE = 1e-7
 
 
 def real_numbers(name: str, value: object, what: str) -> NDArray[np.float64]:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from symdlt.definitions import Function, Network, Program, ProgramField
 from symdlt.definitions.windows import Sources
+from symdlt.derivation.response.positions import offsets_of
+from symdlt.derivation.response.site_functions import Vertex, at_vertex, product_of, with_edges
+from symdlt.derivation.response.site_kernels import SiteKernels, scale_of
 from symdlt.networks.numbers import check_memory
-from symdlt.networks.positions import offsets_of
-from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
-from symdlt.networks.site_kernels import SiteKernels, scale_of
 from symdlt.networks.streams import site_means
 from symdlt.progress import track
 

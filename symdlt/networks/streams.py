@@ -19,11 +19,14 @@ from symdlt.definitions import (
     is_recurrent,
     program_of,
 )
+from symdlt.derivation.response.corrections import Corrections
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.positions import offsets_of
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import SiteMeans
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
-from symdlt.networks.corrections import Corrections
 from symdlt.networks.depths.tensors import depth_tensors, reads_many_depths
-from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.layer_means import (
     functions_of,
     has_infinite_means,
@@ -31,11 +34,9 @@ from symdlt.networks.layer_means import (
     means_of,
     orders_of,
 )
-from symdlt.networks.numbers import TOLERANCE, check_memory
-from symdlt.networks.positions import offsets_of
+from symdlt.networks.numbers import check_memory
 from symdlt.networks.requests import WITHOUT_LEARNING, axes
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import SiteMeans
+from symdlt.precision import TOLERANCE
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from symdlt.definitions import Network
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_means import ZERO, Array
 from symdlt.errors import LayerError
-from symdlt.networks.fluctuations import Fluctuations
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
     asked_tensors,
@@ -17,8 +19,6 @@ from symdlt.networks.requests import (
     check_network,
     overlaps,
 )
-from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
-from symdlt.networks.site_means import ZERO, Array
 from symdlt.networks.streams import check_streams, stream_tensors
 
 

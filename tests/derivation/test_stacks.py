@@ -21,11 +21,11 @@ from symdlt import (
 from symdlt.algebra import orthogonal, uniform
 from symdlt.cli import main
 from symdlt.definitions import place, steps_of, tensor
+from symdlt.derivation.response.symbolic.symbolic_response import symbol_named
 from symdlt.derivation.stacks import FieldMean
 from symdlt.derivation.stacks.provenance import replay_step
 from symdlt.errors import DerivationError, InputError, LayerError, OrderError, SchemaError
 from symdlt.formats.latex import Conventions, document
-from symdlt.networks.symbolic.symbolic_response import symbol_named
 
 BLOCK = "h = a + U s(z); z' = b + W s(h)"
 GATE = "u = a + U z; v = V s(z); z' = b + W s(u) v"

@@ -12,9 +12,9 @@ from symdlt import BOOK, Network, Stack, layer_equations, propagate
 from symdlt.algebra import orthogonal
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition
+from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation, single_input
-from symdlt.networks.symbolic.layer_systems import layer_system
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 BLOCK = "h = U s(z); z' = xi z + W s(h)"

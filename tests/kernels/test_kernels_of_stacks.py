@@ -14,9 +14,9 @@ from symdlt.algebra import orthogonal, uniform
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition, tensor
 from symdlt.derivation import derive_system
+from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError, LayerError, UnknownTensorError
 from symdlt.kernels import generate_kernel, kernel_for, many_inputs, numpy_activation, single_input
-from symdlt.networks.symbolic.layer_systems import layer_system
 
 GATE = "u = U z; v = V z; z' = b + W s(u) v"
 SWIGLU = "u = U z; v = V z; z' = b + W sigmoid(u) s(v)"

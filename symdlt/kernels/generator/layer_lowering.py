@@ -10,11 +10,7 @@ from fractions import Fraction
 
 from symdlt.definitions import BELOW, Layer, ascii_name, function_text
 from symdlt.derivation import powers_text
-from symdlt.errors import KernelError
-from symdlt.kernels.generator.centring import centred
-from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
-from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
-from symdlt.kernels.generator.layer_systems import (
+from symdlt.derivation.response.symbolic.closed_systems import (
     DepthSystem,
     FieldFactor,
     LayerSystem,
@@ -24,6 +20,10 @@ from symdlt.kernels.generator.layer_systems import (
     ReadTensor,
     SystemEquation,
 )
+from symdlt.errors import KernelError
+from symdlt.kernels.generator.centring import centred
+from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
+from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
 from symdlt.kernels.generator.representation import (
     METRIC,

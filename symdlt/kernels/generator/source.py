@@ -19,10 +19,10 @@ from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
 from symdlt.definitions import BOOK, DENSE, Correlator, Layer, Stack, read_layer_definition
 from symdlt.derivation import RecursionSystem, derive_system
+from symdlt.derivation.response.symbolic.closed_systems import LayerSystem
 from symdlt.errors import KernelError, LayerError, require
 from symdlt.formats import to_dict
 from symdlt.kernels.generator.layer_lowering import lower_layer
-from symdlt.kernels.generator.layer_systems import LayerSystem, derive_layer_system
 from symdlt.kernels.generator.lowering import lower
 from symdlt.kernels.generator.representation import KernelModule
 
@@ -96,7 +96,7 @@ def generate_kernel(
     Args:
         system: from `derive_system(...)`: for many inputs in the derivative form, for one in
             either. The z form gives the shorter kernel there; its inserted z's are evaluated as
-            derivatives. Of a layer of several streams, from `derive_layer_system`.
+            derivatives. Of a layer of several streams, from `layer_system`.
         activation: a name, a text, a SymPy expression, or an `Activation` that the module shall
             bring along as ACTIVATION. Without it any activation is given to its functions.
         name: the name of the module.
@@ -254,7 +254,9 @@ def kernel_for(
     definition = read_layer_definition(layer)
     system: RecursionSystem | LayerSystem
     if isinstance(definition, Stack) or not definition.closes or _reads_more(definition):
-        system = derive_layer_system(tensors, definition, inputs)
+        from symdlt.derivation.response.symbolic.layer_systems import layer_system
+
+        system = layer_system(tensors, definition, inputs)
     else:
         system = derive_system(tensors, inputs=inputs, form=FORMS[inputs], layer=definition)
     return generate_kernel(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.networks.depths.alike_layers import AlikeLayers
-from symdlt.networks.site_kernels import SiteKernels
 
 Array = NDArray[np.float64]
 

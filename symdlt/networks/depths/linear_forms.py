@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.networks.depths.states import Unknown
-from symdlt.networks.site_means import ONE, ZERO, Array
 
 
 class LinearForm:

@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.site_means import LEGS, SiteMeans, Wanted
 from symdlt.networks.depths.alike_layers import AlikeLayers, FieldAt
 from symdlt.networks.depths.kernels import DepthKernels
 from symdlt.networks.depths.planes import DepthPlanes
 from symdlt.networks.depths.products import DepthProducts
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.site_means import LEGS, SiteMeans, Wanted
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

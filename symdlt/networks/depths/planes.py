@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.derivation.response.site_means import LEGS, SiteMeans, Wanted
 from symdlt.means import (
     KernelInputError,
     Planes,
@@ -18,7 +19,6 @@ from symdlt.means import (
     planes,
 )
 from symdlt.networks.depths.products import Factor, activation_means, is_smooth
-from symdlt.networks.site_means import LEGS, SiteMeans, Wanted
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.derivation.response.site_means import SiteMeans, Wanted
 from symdlt.means import (
     Function,
     KinkedMeans,
@@ -21,7 +22,6 @@ from symdlt.means import (
 from symdlt.networks.depths.alike_layers import AlikeLayers, FieldAt
 from symdlt.networks.depths.kernels import DepthKernels
 from symdlt.networks.layer_means import MeansWithConstants
-from symdlt.networks.site_means import SiteMeans, Wanted
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

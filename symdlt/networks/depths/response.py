@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from symdlt.definitions import Correlator
-from symdlt.networks.corrections import Corrections
+from symdlt.derivation.response.corrections import Corrections
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.networks.depths.alike_layers import BASE, AlikeLayers, StackedProgram
 from symdlt.networks.depths.linear_forms import LinearForm, form_of
 from symdlt.networks.depths.means import DepthMeans
@@ -22,11 +27,6 @@ from symdlt.networks.depths.states import (
     settled,
     state_of,
 )
-from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import ONE, ZERO, Array
 
 
 class DepthResponse(Fluctuations):

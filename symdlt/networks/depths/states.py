@@ -6,9 +6,9 @@ from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Edge
-from symdlt.networks.site_means import LEGS
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import Edge
+from symdlt.derivation.response.site_means import LEGS
 
 Legs = tuple[int, ...]
 Order = tuple[int, ...]  # of the axes of legs

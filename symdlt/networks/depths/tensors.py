@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.definitions import BOOK, Network, Program
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import LEGS, ZERO, SiteMeans
 from symdlt.networks.depths.alike_layers import AlikeLayers, StackedProgram, families_of
 from symdlt.networks.depths.kernels import DepthKernels
 from symdlt.networks.depths.linear_forms import LinearForm
@@ -23,8 +25,6 @@ from symdlt.networks.depths.means import DepthMeans
 from symdlt.networks.depths.response import DepthResponse
 from symdlt.networks.depths.states import UNTURNED, Noise, State
 from symdlt.networks.requests import axes
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ZERO, SiteMeans
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

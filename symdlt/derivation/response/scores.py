@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from symdlt.definitions import SOFTMAX, SOFTMAXES, Function, Program, ProgramBranch
 from symdlt.definitions.windows import NOWHERE
+from symdlt.derivation.response.site_means import SiteMeans
 from symdlt.errors import LayerError
 from symdlt.means import softmax_means
-from symdlt.networks.site_means import SiteMeans
 
 Array = NDArray[np.float64]
 Averages = Callable[[Function, Function], tuple[Array, Array]]

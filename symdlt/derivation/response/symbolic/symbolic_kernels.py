@@ -14,22 +14,22 @@ from symdlt.definitions import (
     Program,
 )
 from symdlt.definitions.programs import ProgramBranch, ProgramField
-from symdlt.networks.moves import Moves, OfNoise, OfPair
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.moves import Moves, OfNoise, OfPair
+from symdlt.derivation.response.reasons import (
     KernelOf,
 )
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import (
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import (
     at_vertex,
     product_of,
     with_edges,
 )
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import ZERO
-from symdlt.networks.symbolic.accounts import Account
-from symdlt.networks.symbolic.labels import Ends, Labels
-from symdlt.networks.symbolic.later_layers import BASE, LaterLayer
-from symdlt.networks.symbolic.symbolic_means import (
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import ZERO
+from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.labels import Ends, Labels
+from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
+from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
     Symbols,
     symbol_named,

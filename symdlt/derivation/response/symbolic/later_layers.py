@@ -7,7 +7,7 @@ from typing import Any
 
 from symdlt.definitions import LAYER_NORM, Program
 from symdlt.definitions.programs import Function, ProgramBranch, ProgramField
-from symdlt.networks.site_averages import MEAN, OUTPUT, Read
+from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Read
 
 BASE = 0  # the field z of layer ℓ
 # The tensor, the numbers and the shape of a branch of which only the function is read.

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.definitions import MASK, Grid, Mask
+from symdlt.derivation.response.positions import sums
+from symdlt.derivation.response.reasons import EdgeBelow, FieldMeets, Reason
+from symdlt.derivation.response.site_functions import Key, Terms, Vertex, VertexFactor, derivative
 from symdlt.errors import LayerError
 from symdlt.means import Function, LayerMeans, SmoothMeans
-from symdlt.networks.numbers import TOLERANCE
-from symdlt.networks.positions import sums
-from symdlt.networks.reasons import EdgeBelow, FieldMeets, Reason
-from symdlt.networks.site_functions import Key, Terms, Vertex, VertexFactor, derivative
+from symdlt.precision import TOLERANCE
 
 Array = NDArray[np.float64]
 Part: TypeAlias = tuple[Any, Array, Reason | None]  # a factor, what it multiplies, and why

@@ -8,7 +8,7 @@ from functools import singledispatchmethod
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import MASK, Program, ascii_name
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.reasons import (
     AS_COVARIANCE,
     BIASES,
     KEPT,
@@ -40,10 +40,16 @@ from symdlt.networks.reasons import (
     SecondOrder,
     SlopeOf,
 )
-from symdlt.networks.site_averages import Edges, Leg, Pair, SiteAverage, function_of
-from symdlt.networks.site_functions import Terms, Vertex, VertexFactor, at_vertex, product_of
-from symdlt.networks.symbolic.labels import Labels
-from symdlt.networks.symbolic.layer_equations import term_text
+from symdlt.derivation.response.site_averages import Edges, Leg, Pair, SiteAverage, function_of
+from symdlt.derivation.response.site_functions import (
+    Terms,
+    Vertex,
+    VertexFactor,
+    at_vertex,
+    product_of,
+)
+from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.layer_equations import term_text
 
 SECOND_ORDER = {
     LENGTH_AND_PAIR: "The scale of {leg} fluctuates together with what it multiplies",

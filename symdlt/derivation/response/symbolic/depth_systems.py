@@ -6,14 +6,18 @@ from collections.abc import Mapping
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import BOOK, Layer, Stack, tensor
+from symdlt.derivation.response.symbolic.closed_systems import (
+    DepthSystem,
+    ReadTensor,
+    SystemEquation,
+)
+from symdlt.derivation.response.symbolic.later_layers import BASE
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
+from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR
+from symdlt.derivation.response.symbolic.readable import PIECES
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.layer_systems import DepthSystem, ReadTensor, SystemEquation
-from symdlt.networks.symbolic.later_layers import BASE
-from symdlt.networks.symbolic.layer_equations import LayerEquation
-from symdlt.networks.symbolic.noise_tables import OF_PAIR
-from symdlt.networks.symbolic.readable import PIECES
-from symdlt.networks.symbolic.response_equations import LayerDerivation
-from symdlt.networks.symbolic.system_equations import system_equation
 
 NOTHING = Polynomial.number(0)
 AXES = (1, 2, 3, 4)  # the labels of samples of tables of noise

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from symdlt.definitions import Function, Program
-from symdlt.networks.site_functions import (
+from symdlt.derivation.response.site_functions import (
     Edge,
     Terms,
     Vertex,

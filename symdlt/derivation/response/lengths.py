@@ -20,9 +20,9 @@ from dataclasses import replace
 from typing import Any
 
 from symdlt.definitions import LAYER_NORM
-from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.moves import at_one_position
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.moves import at_one_position
+from symdlt.derivation.response.reasons import (
     AS_COVARIANCE,
     LENGTH_AND_PAIR,
     LENGTH_SQUARED,
@@ -34,7 +34,7 @@ from symdlt.networks.reasons import (
     SHIFT,
     SecondOrder,
 )
-from symdlt.networks.site_averages import (
+from symdlt.derivation.response.site_averages import (
     MEAN,
     OUTPUT,
     Edges,
@@ -44,8 +44,8 @@ from symdlt.networks.site_averages import (
     joining,
     subsets,
 )
-from symdlt.networks.site_functions import Vertex, with_edges
-from symdlt.networks.site_means import ZERO, Array, Part
+from symdlt.derivation.response.site_functions import Vertex, with_edges
+from symdlt.derivation.response.site_means import ZERO, Array, Part
 
 NONE: Edges = frozenset()
 Parts = Iterator[Part]

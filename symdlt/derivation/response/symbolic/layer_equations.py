@@ -20,18 +20,18 @@ from symdlt.definitions import (
     split_subleading,
     tensor,
 )
+from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.equation_latex import ROW, symbol_latex, term_latex
+from symdlt.derivation.response.symbolic.glossary import Glossary
 from symdlt.display import Explanation
 from symdlt.errors import SchemaError, require
-from symdlt.networks.symbolic.accounts import Account
-from symdlt.networks.symbolic.equation_latex import ROW, symbol_latex, term_latex
-from symdlt.networks.symbolic.glossary import Glossary
 
 if TYPE_CHECKING:
     import sympy as sp
 
 SCHEMA = "symdlt.layer-equations"
 # An address, as an entry point is: accounts are told by what derives the equations again.
-ACCOUNT = "symdlt.networks.symbolic.explanations:explain_equations"
+ACCOUNT = "symdlt.derivation.response.symbolic.explanations:explain_equations"
 # A convention: raised when documents change.
 VERSION = 1
 WITH_LAWS = 2  # of documents with laws, which those who read the first version would pass over

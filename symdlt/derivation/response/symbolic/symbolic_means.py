@@ -20,21 +20,21 @@ from symdlt.definitions import (
     Stack,
     ascii_name,
 )
-from symdlt.kernels.generator.layer_systems import FieldFactor, ReadMean, ReadTensor
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.reasons import (
     EdgeBelow,
     FieldMeets,
     Reason,
 )
-from symdlt.networks.site_functions import (
+from symdlt.derivation.response.site_functions import (
     Vertex,
     VertexFactor,
 )
-from symdlt.networks.site_means import LEGS, ONE, SiteMeans
-from symdlt.networks.symbolic.accounts import Account
-from symdlt.networks.symbolic.labels import joined
-from symdlt.networks.symbolic.noise_tables import MetNoise
-from symdlt.networks.symbolic.reason_texts import ReasonTexts
+from symdlt.derivation.response.site_means import LEGS, ONE, SiteMeans
+from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.closed_systems import FieldFactor, ReadMean, ReadTensor
+from symdlt.derivation.response.symbolic.labels import joined
+from symdlt.derivation.response.symbolic.noise_tables import MetNoise
+from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts
 
 Symbols = NDArray[Any]
 

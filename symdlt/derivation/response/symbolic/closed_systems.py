@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from pkgutil import resolve_name
 from typing import NamedTuple, TypeAlias
 
 from symdlt.algebra.polynomial import Monomial
-from symdlt.definitions import Correlator, Layer, Stack
-
-# An address, as an entry point is: what derives the equations of layers runs on kernels.
-DERIVATION = "symdlt.networks.symbolic.layer_systems:layer_system"
+from symdlt.definitions import Layer, Stack
 
 
 class FieldFactor(NamedTuple):
@@ -142,21 +138,3 @@ class LayerSystem:
         states = () if self.depths is None else (*self.depths.kept, *self.depths.states)
         lines = [line for one in (*self.fields, *self.equations, *states) for line in one.text]
         return "\n".join([str(self.layer), f"inputs: {self.inputs}", *lines])
-
-
-def derive_layer_system(
-    tensors: Iterable[str | Correlator], layer: Layer | Stack, inputs: str = "many"
-) -> LayerSystem:
-    """The equations of tensors, and of all that they need.
-
-    Args:
-        tensors: names or correlators.
-        layer: the layer.
-        inputs: "one" or "many".
-
-    Raises:
-        KernelError: for corrections, and functions that kernels do not follow over depths.
-        LayerError: for a layer whose equations are not known.
-    """
-    derived: LayerSystem = resolve_name(DERIVATION)(tensors, layer, inputs)
-    return replace(derived, inputs=inputs)

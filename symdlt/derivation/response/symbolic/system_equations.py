@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.polynomial import Monomial
-from symdlt.kernels.generator.layer_systems import Read, ReadNoise, SystemEquation
-from symdlt.networks.symbolic.layer_equations import LayerEquation
-from symdlt.networks.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.closed_systems import Read, ReadNoise, SystemEquation
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 
 Term = tuple[Monomial, Fraction | int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symdlt.definitions import BELOW, Layer, Stack, ascii_name
 from symdlt.definitions.streams import Factor
-from symdlt.networks.symbolic.later_layers import LaterLayer
+from symdlt.derivation.response.symbolic.later_layers import LaterLayer
 
 SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that is free
 

@@ -11,11 +11,11 @@ from math import factorial, prod
 import numpy as np
 
 from symdlt.definitions import INPUT, Correlator
-from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.lengths import Lengths
-from symdlt.networks.moves import at_one_position
-from symdlt.networks.reasons import Curvature, FourthCumulant, OwnNeuron
-from symdlt.networks.site_averages import (
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.lengths import Lengths
+from symdlt.derivation.response.moves import at_one_position
+from symdlt.derivation.response.reasons import Curvature, FourthCumulant, OwnNeuron
+from symdlt.derivation.response.site_averages import (
     OUTPUT,
     Edges,
     Leg,
@@ -25,8 +25,8 @@ from symdlt.networks.site_averages import (
     later_first,
     subsets,
 )
-from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
-from symdlt.networks.site_means import LEGS, ONE, ZERO, Array, Part
+from symdlt.derivation.response.site_functions import Vertex, at_vertex, product_of, with_edges
+from symdlt.derivation.response.site_means import LEGS, ONE, ZERO, Array, Part
 
 
 class Corrections:

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from symdlt.definitions import Program
-from symdlt.networks.positions import negatives, read_pairs, sums
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.site_means import LEGS, ZERO, Array
+from symdlt.derivation.response.positions import negatives, read_pairs, sums
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.site_means import LEGS, ZERO, Array
 
 OfPair = Callable[[Pair, Edges], Array]
 OfNoise = Callable[[SiteAverage, Edges], Array]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from symdlt.algebra import Polynomial
+from symdlt.derivation.response.symbolic.accounts import Way
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.derivation.response.symbolic.reason_texts import number_text
+from symdlt.derivation.response.symbolic.response_equations import layer_equations
 from symdlt.display import Explanation
 from symdlt.errors import OrderError, SchemaError, require
-from symdlt.networks.symbolic.accounts import Way
-from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.networks.symbolic.reason_texts import number_text
-from symdlt.networks.symbolic.response_equations import layer_equations
 
 COLUMNS = 90  # a convention: it fits beside a margin
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from symdlt.algebra import Polynomial
 from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
-from symdlt.kernels.generator.layer_systems import ReadNoise
-from symdlt.networks.site_averages import OUTPUT, Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.symbolic.labels import Labels
-from symdlt.networks.symbolic.later_layers import BASE, LaterLayer
+from symdlt.derivation.response.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.symbolic.closed_systems import ReadNoise
+from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 
 Axes = tuple[int, ...]
 Links = tuple[tuple[int, int], ...]  # edges between axes

@@ -17,15 +17,15 @@ from symdlt.definitions import (
     tensor,
 )
 from symdlt.derivation import derive
+from symdlt.derivation.response.symbolic.closed_systems import LayerSystem, SystemEquation
+from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
+from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
+from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
+from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.layer_systems import LayerSystem, SystemEquation
-from symdlt.networks.symbolic.composed_steps import ComposedSteps
-from symdlt.networks.symbolic.depth_systems import DepthEquations
-from symdlt.networks.symbolic.layer_equations import LayerEquation
-from symdlt.networks.symbolic.readable import PIECES, readable_layer
-from symdlt.networks.symbolic.response_equations import LayerDerivation
-from symdlt.networks.symbolic.symbolic_means import symbol_named
-from symdlt.networks.symbolic.system_equations import system_equation
 
 OVERLAP = symbol_named("overlap")
 NOTHING = Polynomial.number(0)
@@ -89,7 +89,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
         left += sorted(equations[name].needs)
         if name == "G":
             fields = tuple(_fields(derivation))
-    return LayerSystem(definition, _in_dependency_order(equations), fields, depths.system())
+    ordered = _in_dependency_order(equations)
+    return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
 
 def _check(layer: Layer | Stack) -> None:

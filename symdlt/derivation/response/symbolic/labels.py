@@ -14,8 +14,8 @@ from math import prod
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import Window
-from symdlt.networks.site_functions import Vertex
-from symdlt.networks.site_means import LEGS
+from symdlt.derivation.response.site_functions import Vertex
+from symdlt.derivation.response.site_means import LEGS
 
 # The shifts of vertices by their number: none, those of the pair that has the first leg and of the
 # other pair, and those of the second ends where the two ends of a pair go their own ways.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from symdlt.networks.site_averages import Edges, Leg, Pair, Read, SiteAverage, Slope
-from symdlt.networks.site_functions import Vertex
+from symdlt.derivation.response.site_averages import Edges, Leg, Pair, Read, SiteAverage, Slope
+from symdlt.derivation.response.site_functions import Vertex
 
 
 class KeptPair(NamedTuple):

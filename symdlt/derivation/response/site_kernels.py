@@ -20,12 +20,17 @@ from symdlt.definitions import (
     ProgramField,
 )
 from symdlt.definitions.windows import Sources
+from symdlt.derivation.response.positions import read_covariance
+from symdlt.derivation.response.reasons import BIASES, KEPT, KernelOf
+from symdlt.derivation.response.scores import (
+    check_centred,
+    level_averages,
+    levels_of,
+    softmax_averages,
+)
+from symdlt.derivation.response.site_functions import Vertex, at_vertex, product_of, with_edges
+from symdlt.derivation.response.site_means import LEGS, SIDES, Array, SiteMeans
 from symdlt.errors import KernelError, LayerError
-from symdlt.networks.positions import read_covariance
-from symdlt.networks.reasons import BIASES, KEPT, KernelOf
-from symdlt.networks.scores import check_centred, level_averages, levels_of, softmax_averages
-from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
-from symdlt.networks.site_means import LEGS, SIDES, Array, SiteMeans
 
 Part: TypeAlias = tuple[Any, Array, KernelOf]  # a factor, what it multiplies, and why
 SHORTEST, LONGEST = 1e-100, 1e100  # variances whose squares and cubes are doubles

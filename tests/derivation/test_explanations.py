@@ -12,10 +12,10 @@ import pytest
 from symdlt import BOOK, Stack, explain, layer_equations
 from symdlt.algebra import Polynomial, orthogonal, uniform
 from symdlt.cli import main
+from symdlt.derivation.response.symbolic.explanations import contribution
+from symdlt.derivation.response.symbolic.glossary import head_of
 from symdlt.errors import InputError, OrderError, SchemaError
 from symdlt.networks import LayerEquations
-from symdlt.networks.symbolic.explanations import contribution
-from symdlt.networks.symbolic.glossary import head_of
 
 DENSE = "z' = b + W s(z)"
 RESIDUAL = "z' = xi z + b + W s(z)"

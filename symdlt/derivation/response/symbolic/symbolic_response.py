@@ -17,24 +17,24 @@ from symdlt.definitions import (
     place,
 )
 from symdlt.definitions.programs import ProgramBranch
-from symdlt.networks.fluctuations import Fluctuations
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.reasons import (
     CovarianceBelow,
     NoiseBelow,
 )
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage, function_of
-from symdlt.networks.site_functions import (
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, function_of
+from symdlt.derivation.response.site_functions import (
     Terms,
     Vertex,
     at_vertex,
     product_of,
 )
-from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO
-from symdlt.networks.symbolic.labels import joined
-from symdlt.networks.symbolic.later_layers import BASE
-from symdlt.networks.symbolic.noise_tables import MetNoise
-from symdlt.networks.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
-from symdlt.networks.symbolic.symbolic_means import (
+from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
+from symdlt.derivation.response.symbolic.labels import joined
+from symdlt.derivation.response.symbolic.later_layers import BASE
+from symdlt.derivation.response.symbolic.noise_tables import MetNoise
+from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
+from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
     Symbols,
     filled,

@@ -22,32 +22,36 @@ from symdlt.definitions import (
     split_subleading,
 )
 from symdlt.definitions.programs import ProgramBranch
-from symdlt.networks.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
-from symdlt.networks.site_functions import Edge, Vertex
-from symdlt.networks.site_means import LEGS
-from symdlt.networks.symbolic.accounts import Account
-from symdlt.networks.symbolic.field_names import letters_of, names_of, reads_z_alone
-from symdlt.networks.symbolic.glossary import Glossary
-from symdlt.networks.symbolic.labels import Labels
-from symdlt.networks.symbolic.later_layers import BASE, with_later_layer
-from symdlt.networks.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.networks.symbolic.noise_tables import NoiseTables
-from symdlt.networks.symbolic.readable import (
+from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_functions import Edge, Vertex
+from symdlt.derivation.response.site_means import LEGS
+from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.field_names import letters_of, names_of, reads_z_alone
+from symdlt.derivation.response.symbolic.glossary import Glossary
+from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.later_layers import BASE, with_later_layer
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.derivation.response.symbolic.noise_tables import NoiseTables
+from symdlt.derivation.response.symbolic.readable import (
     readable_layer,
     readable_piece,
     readable_tensor,
     refused,
 )
-from symdlt.networks.symbolic.reason_texts import ReasonTexts, number_text
-from symdlt.networks.symbolic.symbolic_corrections import BLOCK, EDGED, SymbolicCorrections
-from symdlt.networks.symbolic.symbolic_kernels import SymbolicKernels
-from symdlt.networks.symbolic.symbolic_means import (
+from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts, number_text
+from symdlt.derivation.response.symbolic.symbolic_corrections import (
+    BLOCK,
+    EDGED,
+    SymbolicCorrections,
+)
+from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels
+from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
     SymbolicNetwork,
     Symbols,
     symbol_named,
 )
-from symdlt.networks.symbolic.symbolic_response import SymbolicResponse
+from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse
 
 
 def layer_equations(

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from symdlt.algebra import Polynomial
 from symdlt.definitions import BOOK, ascii_name
 from symdlt.derivation import StackRecursion, StepRecursion
+from symdlt.derivation.response.symbolic.closed_systems import (
+    FieldFactor,
+    Read,
+    ReadMean,
+    ReadTensor,
+)
+from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.stacks import FieldMean, FieldTensor, StepTerm, differentiate_slots
-from symdlt.kernels.generator.layer_systems import FieldFactor, Read, ReadMean, ReadTensor
-from symdlt.networks.symbolic.symbolic_means import symbol_named
 
 ONLY = 1  # the label of the one sample
 

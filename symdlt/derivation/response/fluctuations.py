@@ -34,8 +34,8 @@ from symdlt.definitions import (
     Correlator,
     ProgramBranch,
 )
-from symdlt.networks.moves import Moves, OfNoise, OfPair
-from symdlt.networks.reasons import (
+from symdlt.derivation.response.moves import Moves, OfNoise, OfPair
+from symdlt.derivation.response.reasons import (
     KeptPair,
     LengthMoves,
     MeanMoves,
@@ -46,7 +46,7 @@ from symdlt.networks.reasons import (
     SameNeuron,
     SlopeOf,
 )
-from symdlt.networks.site_averages import (
+from symdlt.derivation.response.site_averages import (
     MEAN,
     OUTPUT,
     Edges,
@@ -59,15 +59,15 @@ from symdlt.networks.site_averages import (
     later_first,
     subsets,
 )
-from symdlt.networks.site_functions import (
+from symdlt.derivation.response.site_functions import (
     Terms,
     Vertex,
     fields_at,
     product_of,
     with_edges,
 )
-from symdlt.networks.site_kernels import SiteKernels
-from symdlt.networks.site_means import LEGS, ONE, SIDES, ZERO, Array, Part
+from symdlt.derivation.response.site_kernels import SiteKernels
+from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO, Array, Part
 
 
 class Fluctuations:

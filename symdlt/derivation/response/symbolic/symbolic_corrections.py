@@ -11,15 +11,15 @@ from math import factorial
 from typing import Any
 
 from symdlt.algebra import Polynomial
-from symdlt.networks.corrections import Corrections
-from symdlt.networks.reasons import FourthCumulant, MeanBelow, OwnMean, OwnNoise
-from symdlt.networks.site_averages import Edges, Pair, SiteAverage, joining, subsets
-from symdlt.networks.site_functions import Vertex, at_vertex, product_of, with_edges
-from symdlt.networks.site_means import LEGS, ZERO, Part
-from symdlt.networks.symbolic.later_layers import BASE
-from symdlt.networks.symbolic.readable import PIECES
-from symdlt.networks.symbolic.symbolic_means import Symbols, filled, symbol_named
-from symdlt.networks.symbolic.symbolic_response import SymbolicResponse
+from symdlt.derivation.response.corrections import Corrections
+from symdlt.derivation.response.reasons import FourthCumulant, MeanBelow, OwnMean, OwnNoise
+from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, joining, subsets
+from symdlt.derivation.response.site_functions import Vertex, at_vertex, product_of, with_edges
+from symdlt.derivation.response.site_means import LEGS, ZERO, Part
+from symdlt.derivation.response.symbolic.later_layers import BASE
+from symdlt.derivation.response.symbolic.readable import PIECES
+from symdlt.derivation.response.symbolic.symbolic_means import Symbols, filled, symbol_named
+from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse
 
 BLOCK, EDGED = "X", "XH"  # of four legs of one neuron: with an edge, between the first two
 
