@@ -274,3 +274,15 @@ def test_json_of_a_layer_whose_text_does_not_say_all():
     ):
         with pytest.raises(SchemaError, match="is not what its text says"):
             layer_equations("G", stack).to_json()
+
+
+@pytest.mark.parametrize(
+    "layer", ["z' = xi z + W s(z) + P z", "u = U z; v = V z; z' = xi z + W s(u) v"]
+)
+def test_the_average_of_a_number_has_no_noise(layer):
+    """The second derivative of z z, which weights read, is one."""
+    equations = layer_equations("G.1", layer).equations
+    read = {s for one in equations for monomial, _ in one.polynomial.terms for s, _ in monomial}
+    noises = [s for s in (*read, *(one.name for one in equations)) if s.startswith("Y_")]
+    assert noises
+    assert all("_" in s.partition("[")[2] for s in noises)

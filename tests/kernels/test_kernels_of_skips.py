@@ -20,6 +20,7 @@ RESIDUAL = "z' = xi z + b + W s(z)"
 BLOCK = "h = U s(z); z' = xi z + W s(h)"
 GATE = "u = U z; v = V z; z' = xi z + W s(u) v"
 BARE = "z' = xi z + b + W s(z) + P z"
+MIXED = "h = U (s(z) + 1/2 z); z' = xi z + W s(h)"
 MIXTURE = "z' = xi z + b + W (s(z) + 1/2 z)"
 TWO = "z' = xi z + b + W sigmoid(z) + P s(z)"
 LINEAR = "z' = xi z + b + W z"
@@ -79,7 +80,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, *SLOW[:-1]])
+@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, MIXED, *SLOW[:-1]])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data, names = DATA[:2] if inputs == "many" else DATA[:1], ["G.1", "H.1"]
     module = kernel_of(layer, inputs, names)

@@ -51,7 +51,7 @@ from symdlt.derivation.response.symbolic.symbolic_means import (
     Symbols,
     symbol_named,
 )
-from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse
+from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse, is_read
 
 
 def layer_equations(
@@ -232,9 +232,11 @@ class LayerDerivation:
         for read in self.beyond.reads:
             average = SiteAverage(read, _ends((2, 3)))
             for legs, _ in self.response.pairs(average) if read[1] not in (OUTPUT, MEAN) else ():
-                if {vertex.leg for _, vertex in legs} == {3}:
-                    continue  # the same function as along both legs at the other vertex
-                yield self.noise(average.along(*legs), (0, 1), frozenset())
+                slope = average.along(*legs)
+                # Along both legs at vertex 3 it is the same function as along both at the other.
+                again = {vertex.leg for _, vertex in legs} == {3}
+                if not again and is_read(self.response.function(slope)[0]):
+                    yield self.noise(slope, (0, 1), frozenset())
 
     @property
     def branches(self) -> list[ProgramBranch]:

@@ -41,6 +41,8 @@ from symdlt.derivation.response.symbolic.symbolic_means import (
     symbol_named,
 )
 
+NUMBER: Terms = {((), ()): 1}  # a function of nothing
+
 
 class SymbolicResponse(Fluctuations):
     """The linear response of one layer, down to the tensors of the layer below."""
@@ -91,10 +93,13 @@ class SymbolicResponse(Fluctuations):
         reached = all({*edge} <= ends for edge in edges)
         if not self.prefix or self.function(average)[1] != site or not reached:
             return ZERO
-        names = (
+        names = [
             self._named_noise(self.texts.function(one), MetNoise(apart, pair, edges))
             for apart, one in self._apart(average)
-        )
+            if is_read(one)
+        ]
+        if not names:
+            return ZERO
         known = sum((filled(self.means.symbol(name)) for name in names), 0 * ONE)
         known = self.means.told(1, known, NoiseBelow(average, pair))
         met: Symbols = known / symbol_named("n'")
@@ -126,10 +131,9 @@ class SymbolicResponse(Fluctuations):
                     at_vertex(((1, ((field, name, order),)),), at)
                     for _, field, name, order in factors
                 )
-                both = reduce(product_of, alike)
+                both = reduce(product_of, alike, NUMBER)
                 terms = added(terms, {key: number * of for key, of in both.items()})
-            if terms:
-                yield apart, terms
+            yield apart, terms
 
     def _named_noise(self, inside: str, met: MetNoise) -> str:
         samples = self.labels.samples
@@ -138,6 +142,11 @@ class SymbolicResponse(Fluctuations):
         name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
         self.means.noises[name] = met
         return name
+
+
+def is_read(terms: Terms) -> bool:
+    """Whether a function reads fields, else its average has no noise."""
+    return any(factors for factors, _ in terms)
 
 
 def added(left: Terms, right: Terms) -> Terms:
