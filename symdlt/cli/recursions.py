@@ -178,13 +178,19 @@ def _derive(options: argparse.Namespace) -> str:
 
 
 def _needs_response(options: argparse.Namespace, asked: Asked) -> bool:
-    """Whether a layer has a skip, or several streams of which the order 1/n is asked."""
+    """Whether a layer has a skip, or several streams of which the order 1/n is asked.
+
+    Linear response has it, and the corrections of kernel and NTK also where fields are no chain.
+    """
     layer = read_layer_definition(options.layer)
     if isinstance(layer, Layer):
         return options.at is None and not layer.closes
+    from symdlt.derivation.response.symbolic.readable import PIECES
+
     later = options.subleading or any(piece or one.pairs > READ_PAIRS for one, piece in asked)
     usual = (options.inputs, options.form, options.at) == ("many", "derivative", None)
-    return usual and not (later and is_chain(layer))
+    told = not options.subleading and all(f"{one.name}.{piece}" in PIECES for one, piece in asked)
+    return usual and (not later or (told and not is_chain(layer)))
 
 
 def _response(options: argparse.Namespace, asked: Asked) -> str:

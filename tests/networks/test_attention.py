@@ -337,7 +337,7 @@ def test_what_is_not_known_of_attention_is_refused():
     net = network(["z' = b + W z", layer, MEAN])
     with pytest.raises(LayerError, match=r"^V cannot be had: in layer 2 the sums over the neurons"):
         propagate(net, X, "V")
-    with pytest.raises(LayerError, match="reads several positions"):
+    with pytest.raises(LayerError, match="has scores"):
         layer_equations("V", layer)
     with pytest.raises(LayerError, match="kernels of pairs of positions"):
         layer_phase(layer, "tanh", VALUES)

@@ -198,7 +198,7 @@ def test_what_is_not_known_of_recurrent_layers_is_refused():
     net = network(["z' = b + U z", STEP, ALL])
     with pytest.raises(LayerError, match=r"^V cannot be had: the weights of layer 2 are used at"):
         propagate(net, X, "V")
-    with pytest.raises(LayerError, match="reads several positions"):
+    with pytest.raises(LayerError, match="uses its weights at several steps"):
         layer_equations("V", STEP)
     with pytest.raises(LayerError, match="kernels of pairs of positions"):
         layer_phase(STEP, "tanh", VALUES)
