@@ -68,7 +68,9 @@ def agree(found, right, names, inputs, tolerance):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, LINEAR, *SLOW])
+@pytest.mark.parametrize(
+    "layer", [RESIDUAL, BARE, pytest.param(BLOCK, marks=pytest.mark.slow), LINEAR, *SLOW]
+)
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs)
@@ -80,9 +82,18 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, MIXED, *SLOW[:-1]])
+@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, *SLOW[:-1]])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
-    data, names = DATA[:2] if inputs == "many" else DATA[:1], ["G.1", "H.1"]
+    check_corrections(layer, inputs, ["G.1", "H.1"])
+
+
+def test_the_correction_of_the_kernel_where_a_function_has_a_linear_part():
+    """H.1, whose states have some ten thousand terms here, takes minutes."""
+    check_corrections(MIXED, "one", ["G.1"])
+
+
+def check_corrections(layer, inputs, names):
+    data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs, names)
     values = values_for(module.HYPERPARAMETERS)
     options = {"tolerance": 1e-12} if inputs == "many" else {}
