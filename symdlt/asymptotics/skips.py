@@ -65,7 +65,7 @@ def sign_of(maps: KernelMap) -> int:
     kept = sp.Integer(0)
     for branch in maps.layer.branches:
         for monomial, factor in branch.coefficient.terms if branch.kept else ():
-            powers = (values.get(ascii_name(name), 1) ** power for name, power in monomial)
+            powers = (values[ascii_name(name)] ** power for name, power in monomial)
             kept += sp.Mul(sp.Rational(*factor.as_integer_ratio()), *powers)
     return -1 if kept < 0 else 1
 

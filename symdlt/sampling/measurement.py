@@ -160,11 +160,11 @@ def measure(
         for first, last in _spans(groups, max(1, batch // size)):
             told.reach(first, f"{first + 1}/{groups}")
             parts = split_count(size, batch)
-            drawn = [
+            drawn = (
                 draw_parameters(ensemble, part, rng, len(samples))
                 for part in parts * (last - first)
-            ]
-            for parameters in drawn if len(parts) > 1 else [join_networks(drawn)]:
+            )
+            for parameters in drawn if len(parts) > 1 else [join_networks(tuple(drawn))]:
                 values = evaluate_trees(parameters, ensemble, functions, samples, tied)
                 _add_products(sums, patterns, values, ensemble.n_L, (first, last))
             if goal and last in LOOKS and _is_reached(goal, measured()):

@@ -20,11 +20,9 @@ from symdlt.sampling.polynomials import (
 
 def softmax(scores: Polynomial, name: str, top: int) -> Polynomial:
     """The part of each key among all keys of its query, or among those up to its position."""
-    start = scores[0]
+    start = _of_keys(scores[0], _up_to_each) if name == CAUSAL_SOFTMAX else scores[0]
     largest = _of_keys(start, lambda values: values.real.max(axis=-1, keepdims=True))
     powers = Labelled(np.exp(start.values - largest.values), start.labels)
-    if name == CAUSAL_SOFTMAX:
-        powers = _of_keys(powers, np.tril)
     both = compose([powers] * (top.bit_count() + 1), scores, top)
     sums = {mask: _sum_of_keys(one) for mask, one in both.items()}
     inverse = compose(
@@ -47,6 +45,11 @@ def pull_through_softmax(parts: Polynomial, errors: Polynomial, top: int) -> Pol
 
 def _sum_of_keys(array: Labelled) -> Labelled:
     return _of_keys(array, lambda values: values.sum(axis=-1, keepdims=True))
+
+
+def _up_to_each(values: Array) -> Array:
+    """Scores of which those of later keys count for nothing."""
+    return np.where(np.tri(values.shape[-1], dtype=bool), values, -np.inf)
 
 
 def _of_keys(array: Labelled, reduced: Callable[[Array], Array]) -> Labelled:

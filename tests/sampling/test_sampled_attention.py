@@ -5,6 +5,9 @@ import pytest
 from sampling.complex_steps import check_derivatives
 
 from symdlt import Network
+from symdlt.definitions import CAUSAL_SOFTMAX
+from symdlt.sampling.labelled import POSITION, SAMPLE, Labelled
+from symdlt.sampling.softmax import softmax
 
 VALUES = {"C_b": 0.1, "C_W": 1.3, "C_Q": 1.1, "C_K": 0.9, "C_V": 1.2, "C_U": 0.7}
 X = np.random.default_rng(1).standard_normal((2, 3, 3))
@@ -32,3 +35,9 @@ def test_derivatives_where_positions_are_joined(case):
     inner = {"heads": 2, scores[0]: 4} if scores else {}
     net = Network("tanh", [2, 2], values | rates, layers, n_L=2, inner=inner)
     check_derivatives(net.resized(n_0=3, positions=(3,)), X)
+
+
+def test_later_keys_do_not_count_however_large_their_scores_are():
+    scores = np.array([0.0, 800.0, 0.0, 0.0]).reshape(1, 1, 4, 1)  # exp(-800) is zero in doubles
+    parts = softmax({0: Labelled(scores, (SAMPLE, POSITION))}, CAUSAL_SOFTMAX, 0)[0]
+    np.testing.assert_array_equal(parts.values.ravel(), [1.0, 0.0, 0.5, 0.5])

@@ -12,6 +12,7 @@ from symdlt.sampling import (
     TensorPattern,
     Tree,
     measure,
+    measurement,
     sample_networks,
 )
 from symdlt.sampling.cumulants import combine_moments, estimate_cumulant
@@ -171,6 +172,22 @@ def test_the_joint_cumulant_of_three_is_the_usual_one():
     }
     centred = data - data.mean(axis=1, keepdims=True)
     assert combine_moments(moments, 7) == pytest.approx(np.prod(centred, axis=0).mean())
+
+
+def test_groups_that_take_several_batches_have_one_of_them_in_memory(monkeypatch):
+    """Ten networks a group, of which one is drawn and evaluated before the next."""
+    calls = []
+
+    def told(name):
+        function = getattr(measurement, name)
+        monkeypatch.setattr(
+            measurement, name, lambda *given: (calls.append(name), function(*given))[1]
+        )
+
+    told("draw_parameters"), told("evaluate_trees")
+    monkeypatch.setattr(measurement, "choose_batch", lambda *_: 1)
+    measure(ENSEMBLE, function_of("tanh"), INPUTS, ["V"], 20, np.random.default_rng(6), groups=2)
+    assert calls == ["draw_parameters", "evaluate_trees"] * 20
 
 
 def test_the_jackknife_of_a_mean_is_the_standard_error_of_the_group_means():
