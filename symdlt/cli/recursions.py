@@ -126,18 +126,26 @@ def _recursions(options: argparse.Namespace, asked: Asked) -> list[Derived]:
             layer=options.layer,
             at=options.at,
         )
-        for correlator, first in asked
-        for piece in range(first, first + options.subleading + 1)
+        for correlator, piece in asked
     ]
 
 
 def _asked_tensors(options: argparse.Namespace) -> Asked:
-    """The tensors that are named, or the one that is defined, each with its piece."""
+    """The tensors that are named, or the one that is defined, each with its pieces."""
     if options.subleading < 0:
         raise OrderError(
             f"--subleading {options.subleading} is negative. "
             "It counts the orders beyond the leading one. Give 0 or more."
         )
+    return [
+        (correlator, piece)
+        for correlator, first in _named_tensors(options)
+        for piece in range(first, first + options.subleading + 1)
+    ]
+
+
+def _named_tensors(options: argparse.Namespace) -> Asked:
+    """The tensors, each with the piece that its name says."""
     if options.tensors and not (options.edges or options.match):
         named = map(split_subleading, tensor_names(options.tensors))
         return [(tensor(name), piece) for name, piece in named]
@@ -187,9 +195,9 @@ def _needs_response(options: argparse.Namespace, asked: Asked) -> bool:
         return options.at is None and not layer.closes
     from symdlt.derivation.response.symbolic.readable import PIECES
 
-    later = options.subleading or any(piece or one.pairs > READ_PAIRS for one, piece in asked)
+    later = any(piece or one.pairs > READ_PAIRS for one, piece in asked)
     usual = (options.inputs, options.form, options.at) == ("many", "derivative", None)
-    told = not options.subleading and all(f"{one.name}.{piece}" in PIECES for one, piece in asked)
+    told = all(f"{one.name}.{piece}" in PIECES for one, piece in asked)
     return usual and (not later or (told and not is_chain(layer)))
 
 
@@ -211,14 +219,9 @@ def _layer_equations(options: argparse.Namespace, asked: Asked) -> list[LayerEqu
 
     if (options.inputs, options.form) != ("many", "derivative"):
         options.complain("for this layer there are equations for many inputs, in derivative form")
-    pieces = [
-        (correlator, piece)
-        for correlator, first in asked
-        for piece in range(first or 0, (first or 0) + options.subleading + 1)
-    ]
     return [
         layer_equations(f"{one.name}.{piece}" if piece else one, options.layer)
-        for one, piece in pieces
+        for one, piece in asked
     ]
 
 

@@ -31,8 +31,8 @@ from symdlt.definitions.streams import (
     Stream,
     at_pairs,
     earlier_step,
-    fields_together,
     is_recurrent,
+    sites_of,
 )
 from symdlt.definitions.windows import (
     Grid,
@@ -72,12 +72,8 @@ def program_of(network: Network, learning: bool = True) -> Program:
 
 def _joined(streams: tuple[Stream, ...], name: str, place: Mapping[str, int]) -> int | None:
     """An earlier field at the neurons of a field, if there is one."""
-    groups = fields_together(streams)
-    home = {name}
-    for _ in groups:
-        home |= {field for group in groups if group & home for field in group}
-    earlier = [place[field] for field in home if field in place]
-    return min(earlier) if earlier else None
+    home = next(site for site in sites_of(streams) if name in site)
+    return min((place[field] for field in home if field in place), default=None)
 
 
 @dataclass(slots=True)

@@ -208,7 +208,7 @@ class SiteStep:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.number, str(self.stack)))
+        return hash((self.number, self.stack))
 
 
 def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:

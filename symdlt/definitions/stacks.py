@@ -42,8 +42,8 @@ from symdlt.definitions.streams import (
     SiteFunction,
     Stream,
     earlier_step,
-    fields_together,
     functions_in,
+    sites_of,
 )
 from symdlt.definitions.windows import Window
 from symdlt.definitions.written_fields import read_field
@@ -143,13 +143,7 @@ class Stack:
     @cached_property
     def sites(self) -> tuple[tuple[str, ...], ...]:
         """The fields that share their neurons, in the order of the first of each."""
-        names = (BELOW, *(stream.name for stream in self.streams))
-        home = {name: {name} for name in names}
-        for fields in fields_together(self.streams):
-            merged = set().union(*(home[field] for field in fields))
-            for field in merged:
-                home[field] = merged
-        return tuple(dict.fromkeys(tuple(sorted(home[name], key=names.index)) for name in names))
+        return sites_of(self.streams)
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from symdlt.algebra import ORTHOGONAL, Head, Polynomial
+from symdlt.combinatorics import connected_components
 from symdlt.definitions.masks import Mask
 from symdlt.definitions.windows import Window
 from symdlt.errors import IndexStructureError
@@ -157,7 +158,15 @@ def at_pairs(streams: Iterable[Stream]) -> frozenset[str]:
     return frozenset(names)
 
 
-def fields_together(streams: Iterable[Stream]) -> list[set[str]]:
+def sites_of(streams: Sequence[Stream]) -> tuple[tuple[str, ...], ...]:
+    """The fields that share their neurons, in the order of the first of each, z before all."""
+    names = (BELOW, *(stream.name for stream in streams))
+    links = [[names.index(name) for name in fields] for fields in _together(streams) if fields]
+    sites = connected_components(range(len(names)), links)
+    return tuple(tuple(names[k] for k in site) for site in sites)
+
+
+def _together(streams: Iterable[Stream]) -> list[set[str]]:
     """Which fields have the same neurons: those that are added, multiplied, or make one score."""
     groups: list[set[str]] = []
     for stream in streams:

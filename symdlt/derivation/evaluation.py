@@ -13,6 +13,7 @@ from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, FIELD, Correlator, Layer, place
 from symdlt.derivation.brackets import differentiate
 from symdlt.derivation.expansion import Diagram, LowerCumulant
+from symdlt.derivation.forward_terms import Edge
 from symdlt.derivation.terms import (
     Bracket,
     Hyperparameters,
@@ -194,22 +195,27 @@ def _placements(diagram: Diagram, layer: Layer, single: bool) -> dict[object, tu
 def _tensor_factor(
     diagram: Diagram, cumulant: LowerCumulant, samples: tuple[int, ...], labels: tuple[int, ...]
 ) -> TensorFactor:
+    above = [samples[v] for v, _ in diagram.contraction.lower_vertices]
+    legs, edges, matching = lower_forest(diagram, cumulant)
+    own = tuple(above[leg] for leg in legs)
+    correlator, ordered = place(2 * cumulant.pairs, edges, matching, own + labels)
+    return TensorFactor(correlator, cumulant.piece, ordered)
+
+
+def lower_forest(
+    diagram: Diagram, cumulant: LowerCumulant
+) -> tuple[tuple[int, ...], tuple[Edge, ...], tuple[Edge, ...]]:
+    """The legs of a cumulant; and with its z's behind them, the edges and the matching."""
     contraction = diagram.contraction
-    above = [samples[v] for v, _ in contraction.lower_vertices]
-    legs = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
+    legs = tuple(v for tree in cumulant.trees for v in contraction.lower_trees[tree])
     position = {leg: k for k, leg in enumerate(legs)}
-    edges = tuple(
-        sorted((position[u], position[v]) for u, v in contraction.lower_edges if u in position)
-    )
+    edges = sorted((position[u], position[v]) for u, v in contraction.lower_edges if u in position)
     size = 2 * cumulant.pairs
     fresh = range(len(legs), size)
     matching = [(position[u], position[v]) for u, v in cumulant.matched]
     matching += [(position[v], z) for v, z in zip(cumulant.joined, fresh, strict=False)]
     matching += [(z, z + 1) for z in range(len(legs) + len(cumulant.joined), size, 2)]
-    correlator, ordered = place(
-        size, edges, tuple(sorted(matching)), tuple(above[leg] for leg in legs) + labels
-    )
-    return TensorFactor(correlator, cumulant.piece, ordered)
+    return legs, tuple(edges), tuple(sorted(matching))
 
 
 def _in_z_form(

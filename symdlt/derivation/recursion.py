@@ -26,7 +26,7 @@ from symdlt.derivation.forward import forward_equation
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
+from symdlt.derivation.terms import RecursionTerm, equation_text, piece_name, tensor_at, term_text
 from symdlt.errors import DerivationError, OrderError, require
 from symdlt.progress import track
 
@@ -101,10 +101,7 @@ class Recursion:
         return f"{name}[{self.at or 'l+1'}]"
 
     def __str__(self) -> str:
-        lines = [f"{self.head} ="]
-        for text in map(term_text, self.terms):
-            lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
-        return "\n".join(lines if self.terms else [*lines, "  0"])
+        return equation_text(self.head, map(term_text, self.terms))
 
     def to_sympy(self) -> sp.Eq:
         """The recursion as an equation of SymPy; see `symdlt.symbols`.

@@ -25,6 +25,7 @@ from symdlt.derivation.terms import (
     RecursionTerm,
     TensorFactor,
     bracket_text,
+    equation_text,
     is_single,
     tensor_text,
     term_text,
@@ -150,11 +151,7 @@ class Sensitivity(ShownAsText):
         return f"Sensitivity({self.recursion.name}, terms={len(self.terms)})"
 
     def __str__(self) -> str:
-        lines = [f"{self._head()} ="]
-        for term in self.terms:
-            text = str(term)
-            lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
-        return "\n".join(lines if self.terms else [*lines, "  0"])
+        return equation_text(self._head(), map(str, self.terms))
 
 
 def sensitivity(recursion: Recursion, to: str | None = None) -> Sensitivity:

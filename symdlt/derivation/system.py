@@ -63,8 +63,9 @@ class RecursionSystem:
             UnknownTensorError: if the system has none.
             InputError: if it is no name.
         """
+        canonical = canonical_name(name)
         for recursion in self.recursions:
-            if recursion.name == canonical_name(name):
+            if recursion.name == canonical:
                 return recursion
         raise UnknownTensorError(
             f"There is no recursion of {short_repr(name)} in the system. "

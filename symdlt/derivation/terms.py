@@ -207,6 +207,12 @@ def term_text(term: RecursionTerm) -> str:
     return ("-" if number < 0 else "") + (" ".join(parts) or "1")
 
 
+def equation_text(head: str, terms: Iterable[str]) -> str:
+    """An equation as text, one line for each term, or 0 where there is none."""
+    lines = [f"  - {text[1:]}" if text.startswith("-") else f"  + {text}" for text in terms]
+    return "\n".join([f"{head} =", *(lines or ["  0"])])
+
+
 def overlap_texts(term: RecursionTerm, single: bool) -> list[str]:
     """The overlap of the inputs, of a term of the first layer."""
     if not term.overlap:

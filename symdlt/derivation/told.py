@@ -28,8 +28,8 @@ def definition_text(correlator: Correlator) -> str:
     return f"E[{' '.join(trees)}], {connected}neurons {pairs}."
 
 
-def told(layer: Averaged, way: Way) -> str:
-    """What two vertices do, and what comes with it."""
+def told(layer: Averaged, way: Way, width: str = "n") -> str:
+    """What two vertices do, and what comes with it; the width is that which is summed over."""
     branch = layer.branches[way.branches[0]]
     factor = " ".join(factor_texts(way.number, layer.symbols, way.powers)) or "1"
     if branch.tensor is None:
@@ -37,18 +37,18 @@ def told(layer: Averaged, way: Way) -> str:
     alike = [b for b in layer.branches if b.tensor and b.tensor.kind is branch.tensor.kind]
     letter = f" {branch.tensor.name}" if len(alike) > 1 else ""
     one, many = ("weight", "weights") if branch.summed else ("bias", "biases")
-    price = f"{factor}/n and one neuron sum" if way.summed else factor
+    price = f"{factor}/{width} and one neuron sum" if way.summed else factor
     if way.how == "edge":
         return f"their edge is a new {one}{letter}: {price}"
     return f"their two {many}{letter} are contracted: {price}"
 
 
-def coincidences(diagram: Diagram) -> Iterator[str]:
+def coincidences(diagram: Diagram, width: str = "n") -> Iterator[str]:
     """Which neuron sums are of distinct neurons."""
     if len(diagram.contraction.neurons) < 2:
         return
     named = neuron_sums(diagram)
-    size = order_text("n", diagram.upper_order)
+    size = order_text(width, diagram.upper_order)
     parts = [
         f"{(-1) ** (len(merge) - 1) * factorial(len(merge) - 1):+d} for keeping "
         f"{' and '.join(named[group] for group in merge)} distinct"

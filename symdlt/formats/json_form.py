@@ -21,6 +21,7 @@ from symdlt.formats.json_parts import (
     fraction,
     integers,
     of_kind,
+    origins_of,
     pairs,
 )
 from symdlt.formats.stack_json import STACK_SCHEMA, read_stack, stack_dict
@@ -214,12 +215,7 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -
     ratio = count(entry["widths"]["n_l"])
     if of_kind(int, entry["widths"]["n_l-1"]) != -ratio:
         raise ValueError("the powers of the two widths are not opposite")
-    origins = []
-    for origin in of_kind(list, entry["provenance"]):
-        fingerprint = fingerprint_of(origin)
-        if fingerprint not in known:
-            raise ValueError("a provenance names a diagram that the tensor does not have")
-        origins.append(known[fingerprint])
+    origins = origins_of(entry["provenance"], known)
     return RecursionTerm(
         fraction(of_kind(str, entry["coefficient"])),
         hyper,
@@ -227,7 +223,7 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram], layer: Layer) -
         tuple(_read_bracket(b, layer) for b in of_kind(list, entry["brackets"])),
         tuple(_read_tensor(t) for t in of_kind(list, entry["tensors"])),
         integers(entry["overlap"]),
-        tuple(origins),
+        origins,
     )
 
 

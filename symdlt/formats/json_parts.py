@@ -37,6 +37,14 @@ def fingerprint_of(origin: object) -> str:
     return json.dumps(origin, sort_keys=True)
 
 
+def origins_of(listed: object, known: dict[str, Diagram]) -> tuple[Diagram, ...]:
+    """The diagrams that a provenance names, out of those that there are."""
+    fingerprints = [fingerprint_of(origin) for origin in of_kind(list, listed)]
+    if not known.keys() >= {*fingerprints}:
+        raise ValueError("a provenance names a diagram that the tensor does not have")
+    return tuple(known[fingerprint] for fingerprint in fingerprints)
+
+
 def fraction(text: str) -> Fraction:
     """A fraction p/q."""
     numerator, slash, denominator = text.partition("/")

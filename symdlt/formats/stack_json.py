@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from symdlt.definitions import SiteStep, Stack, ascii_name, read_layer_definition, steps_of, tensor
@@ -26,6 +25,7 @@ from symdlt.formats.json_parts import (
     fraction,
     integers,
     of_kind,
+    origins_of,
 )
 
 STACK_SCHEMA = "symdlt.stack-recursion"
@@ -145,20 +145,14 @@ def _read_equation(entry: dict[str, Any], steps: tuple[SiteStep, ...]) -> StepRe
 def _read_term(entry: dict[str, Any], known: dict[str, Diagram], step: SiteStep) -> StepTerm:
     powers = of_kind(dict, entry["hyperparameters"])
     counts = tuple(count(powers[ascii_name(name)]) for name in step.symbols)
-    origins = []
-    for origin in of_kind(list, entry["provenance"]):
-        fingerprint = fingerprint_of(origin)
-        if fingerprint not in known:
-            raise ValueError("a provenance names a diagram that the tensor does not have")
-        origins.append(known[fingerprint])
-    number: Fraction = fraction(of_kind(str, entry["coefficient"]))
+    origins = origins_of(entry["provenance"], known)
     return StepTerm(
-        number,
+        fraction(of_kind(str, entry["coefficient"])),
         Hyperparameters(counts, step.symbols),
         count(entry["width_power"]),
         tuple(_read_mean(mean, step) for mean in of_kind(list, entry["means"])),
         tuple(_read_tensor(one, step) for one in of_kind(list, entry["tensors"])),
-        tuple(origins),
+        origins,
     )
 
 

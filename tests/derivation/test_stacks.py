@@ -330,6 +330,9 @@ def test_steps_are_pickled_and_compared():
     first, last = steps_of(Stack(GATE))
     assert pickle.loads(pickle.dumps(first)) == first != last
     assert (first == 1) is False
+    (one,), (same,) = (steps_of(Stack(f"z' = {half} + W s(z)")) for half in ("1/2 b", "b/2"))
+    assert one == same
+    assert hash(one) == hash(same)
     recursion = derive("V", layer=GATE)
     assert pickle.loads(pickle.dumps(recursion)) == recursion
 

@@ -12,8 +12,7 @@ from random import Random
 
 import pytest
 from direct.stacks import StackValues
-from exact import Network, cumulant, matrix, metric_cumulant, random_network
-from exact import sites as fields
+from exact import Network, cumulant, matrix, metric_cumulant, moment, random_network
 from exact.gaussian import isserlis, powers
 from exact.literal import LiteralNetwork, Parameter, expectation
 from exact.network import matched
@@ -201,7 +200,7 @@ def gate_check(correlator, piece, index, network, hyper, rows, ratio):
     samples = len(network.metric)
 
     def found(at, one, power):
-        return fields.cumulant(
+        return cumulant(
             Sites(network.metric, network.ntk, ()),
             tuple((0, s) for s in at),
             one.forest.edges,
@@ -214,7 +213,7 @@ def gate_check(correlator, piece, index, network, hyper, rows, ratio):
     mean = taylor_mean(functions, samples)
     lower = lower_tensors(recursion.dependencies, found)
     values = StackValues(recursion, lower, mean, hyper, {"(n/n')": Fraction(1), "(n/n_u)": ratio})
-    exact = fields.cumulant(
+    exact = cumulant(
         network, tuple((0, s) for s in index), correlator.forest.edges, correlator.matching, order
     )
     parts = [(outer + inner, c * ratio**inner) for (outer, inner), c in exact.items()]
@@ -239,7 +238,7 @@ def test_exact_sites_of_one_field_are_exact_layers(correlator):
     network, index = random_network(43, (2, 1), (1, 2)), (1, 0, 0, 1)[: correlator.axes]
     edges, matching = correlator.forest.edges, correlator.matching
     labels = tuple((0, s) for s in index)
-    found = fields.cumulant(as_sites(network), labels, edges, matching, order=2)
+    found = cumulant(as_sites(network), labels, edges, matching, order=2)
     assert found == cumulant(network, index, edges, matching, order=2)
 
 
@@ -272,7 +271,7 @@ def test_exact_sites_are_gates_that_are_written_out(edges):
     total = Fraction(0)
     for pairs in perfect_matchings(tuple(range(vertices))):
         forest = matched(((0, 0),) * vertices, edges, pairs)
-        total += evaluate(fields.moment(network, forest, None), (2, 1))
+        total += evaluate(moment(network, forest, None), (2, 1))
     assert found == total != 0
 
 

@@ -5,18 +5,22 @@ the definitions: every edge is a new bias, a new weight or an older parameter; t
 contracted along the matching; the activations are polynomials and are multiplied out; the neurons
 of the layer below are split by coincidence; what is left are moments at layer ℓ, again summed
 over all perfect matchings. The first layer ends this: there all is Gaussian or fixed.
+
+A vertex has a label: its sample, or in `sites` a field and a sample. What the activations make of
+one layer is `neuron_mean`, which each kind of network has for itself.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, singledispatch
 from itertools import product
 from math import factorial, prod
+from typing import Protocol
 
-from .gaussian import Number, mean, powers
-from .network import Edge, Layer, Matched, Network, matched
+from .gaussian import Matrix, Number, mean, powers
+from .network import Edge, Matched, Network, matched
 from .widths import (
     WidthPolynomial,
     add,
@@ -28,11 +32,38 @@ from .widths import (
 )
 
 Role = tuple[Number, bool, Edge | None]
+Label = int | tuple[int, int]  # a sample, or a field and a sample
+
+
+class Fresh(Protocol):
+    """What is drawn for one field: its variances and learning rates."""
+
+    C_b: Number
+    C_W: Number
+    lambda_b: Number
+    lambda_W: Number
+
+
+class Ensemble(Protocol):
+    """The first layer by its statistics, with layers on top of it."""
+
+    metric: Matrix
+    ntk: Matrix
+
+    @property
+    def depth(self) -> int:
+        """The number of layers on top of the first one."""
+
+    def seat(self, label: Label) -> tuple[int, int]:
+        """The field and the sample of a label."""
+
+    def fresh(self, field: int) -> Fresh:
+        """What the last layer draws for a field."""
 
 
 def cumulant(
-    network: Network,
-    samples: tuple[int, ...],
+    network: Ensemble,
+    labels: tuple[Label, ...],
     edges: tuple[Edge, ...],
     matching: tuple[Edge, ...],
     order: int | None = None,
@@ -41,7 +72,7 @@ def cumulant(
 
     Args:
         network: its last layer is the one at which the cumulant is taken.
-        samples: the sample of each vertex.
+        labels: the label of each vertex.
         edges: pairs of vertices; the connected components are the trees.
         matching: pairs of vertices that share a neuron.
         order: the largest total power of inverse widths that is kept; all, if `None`.
@@ -49,18 +80,18 @@ def cumulant(
     Returns:
         Powers (a_1, a_2, …) mapped to the coefficient of n_1^{-a_1} n_2^{-a_2} ….
     """
-    trees = components(len(samples), edges)
+    trees = components(len(labels), edges)
     total: WidthPolynomial = {}
     for partition in set_partitions(tuple(range(len(trees)))):
         blocks = [{v for k in block for v in trees[k]} for block in partition]
         if any((a in block) != (b in block) for block in blocks for a, b in matching):
             continue
         sign = (-1) ** (len(blocks) - 1) * factorial(len(blocks) - 1)
-        term = constant(sign, len(network.layers))
+        term = constant(sign, network.depth)
         for block in blocks:
             inside = tuple(e for e in edges if e[0] in block)
             pairs = tuple(pair for pair in matching if pair[0] in block)
-            term = multiply(term, moment(network, matched(samples, inside, pairs), order), order)
+            term = multiply(term, moment(network, matched(labels, inside, pairs), order), order)
         add(total, term)
     return total
 
@@ -99,27 +130,23 @@ def components(size: int, edges: tuple[Edge, ...]) -> tuple[tuple[int, ...], ...
 
 
 @cache
-def moment(network: Network, forest: Matched, order: int | None) -> WidthPolynomial:
+def moment(network: Ensemble, forest: Matched, order: int | None) -> WidthPolynomial:
     """The coefficient of the matching's deltas in the mean of the product of a forest's trees."""
-    layers = len(network.layers)
-    if not layers:
+    if not network.depth:
         return constant(_first_layer(network, forest), 0)
-    top = network.layers[-1]
     total: WidthPolynomial = {}
-    for roles in product(*(tuple(_roles(top, forest, p)) for p in range(forest.pairs))):
-        factor: Number = 1
-        for weight, _, _ in roles:
-            factor *= weight
+    for roles in product(*(tuple(_roles(network, forest, p)) for p in range(forest.pairs))):
+        factor = prod(weight for weight, _, _ in roles)
         active = tuple(p for p, (_, has_neuron, _) in enumerate(roles) if has_neuron)
         old = forest.old_edges(frozenset(edge for _, _, edge in roles if edge))
         add(total, _neuron_sums(network, forest, active, old, order), factor)
     return total
 
 
-def _first_layer(network: Network, forest: Matched) -> Number:
+def _first_layer(network: Ensemble, forest: Matched) -> Number:
     value: Number = 1
     for p in range(forest.pairs):
-        a, b = forest.samples[2 * p], forest.samples[2 * p + 1]
+        (_, a), (_, b) = (network.seat(forest.samples[v]) for v in (2 * p, 2 * p + 1))
         degrees = forest.degree(2 * p), forest.degree(2 * p + 1)
         if degrees == (0, 0):
             value *= network.metric[a][b]
@@ -130,22 +157,24 @@ def _first_layer(network: Network, forest: Matched) -> Number:
     return value
 
 
-def _roles(layer: Layer, forest: Matched, pair: int) -> Iterator[Role]:
+def _roles(network: Ensemble, forest: Matched, pair: int) -> Iterator[Role]:
     """How a pair may come about: (factor, does it carry a neuron, the edge it uses up)."""
     u, v = 2 * pair, 2 * pair + 1
+    field, _ = network.seat(forest.samples[u])
+    fresh = network.fresh(field)
     edge = (u, v) if (u, v) in forest.edges else None
     degrees = forest.degree(u), forest.degree(v)
     if degrees == (0, 0):
-        yield layer.C_b, False, None
+        yield fresh.C_b, False, None
     if edge and degrees == (1, 1):
-        yield layer.lambda_b, False, edge
+        yield fresh.lambda_b, False, edge
     if edge:
-        yield layer.lambda_W, True, edge
-    yield layer.C_W, True, None
+        yield fresh.lambda_W, True, edge
+    yield fresh.C_W, True, None
 
 
 def _neuron_sums(
-    network: Network,
+    network: Ensemble,
     forest: Matched,
     active: tuple[int, ...],
     old: tuple[Edge, ...],
@@ -153,13 +182,13 @@ def _neuron_sums(
 ) -> WidthPolynomial:
     """n^{-m} Σ_j E[Π σ^{(k)}(z_j) …], the sums split by which of the m neurons coincide."""
     total: WidthPolynomial = {}
-    below = len(network.layers) - 1
+    below = network.depth - 1
     for partition in set_partitions(active):
         merged = len(active) - len(partition)
         if order is not None and merged > order:
             continue
         room = None if order is None else order - merged
-        inner = _expectation(network, forest, partition, old, room)
+        inner = neuron_mean(network, forest, partition, old, room)
         weights = {
             (0,) * below + (a,): c
             for a, c in enumerate(coincidences(len(partition), len(active)))
@@ -169,6 +198,19 @@ def _neuron_sums(
     return total
 
 
+@singledispatch
+def neuron_mean(
+    network: Ensemble,
+    forest: Matched,
+    partition: tuple[tuple[int, ...], ...],
+    old: tuple[Edge, ...],
+    order: int | None,
+) -> WidthPolynomial:
+    """E of the product over all vertices, each block of pairs being one neuron of its own."""
+    raise NotImplementedError(f"{type(network).__name__} does not say what its neurons make.")
+
+
+@neuron_mean.register
 def _expectation(
     network: Network,
     forest: Matched,
@@ -176,7 +218,7 @@ def _expectation(
     old: tuple[Edge, ...],
     order: int | None,
 ) -> WidthPolynomial:
-    """E of the product over all vertices, each block of pairs being one neuron of its own."""
+    """The product over all vertices of activations of one field."""
     top, below = network.layers[-1], network.below()
     neuron = {
         2 * p + side: k for k, block in enumerate(partition) for p in block for side in (0, 1)
@@ -193,14 +235,14 @@ def _expectation(
             powers(top.activations[forest.samples[v]], len(blocks))
             for v, blocks in zip(vertices, faa_di_bruno, strict=True)
         ]
-        trees = _lower_trees(forest, neuron, old, vertices, faa_di_bruno)
+        trees, edges = _lower_trees(forest, neuron, old, vertices, faa_di_bruno)
         for choice in product(*expansions):
             extra = [
                 (neuron[v], forest.samples[v])
                 for v, (power, _) in zip(vertices, choice, strict=True)
                 for _ in range(power)
             ]
-            pairings = _all_matchings(below, *trees, extra, order)
+            pairings = all_matchings(below, trees + extra, edges, order)
             if pairings:
                 add(total, pairings, prod(c for _, c in choice))
     return total
@@ -250,25 +292,28 @@ def _lower_trees(
     return below, [(ends[k][0], ends[k][1]) for k in range(len(old))]
 
 
-def _all_matchings(
-    network: Network,
-    trees: list[tuple[int, int]],
-    edges: list[Edge],
-    extra: list[tuple[int, int]],
-    order: int | None,
+def all_matchings(
+    network: Ensemble, vertices: list[tuple[int, Label]], edges: list[Edge], order: int | None
 ) -> WidthPolynomial:
-    """Sum the moment over the perfect matchings that only pair vertices of one neuron."""
-    vertices = trees + extra
-    members: dict[int, list[int]] = defaultdict(list)
-    for k, (name, _) in enumerate(vertices):
-        members[name].append(k)
+    """Sum the moment over the perfect matchings that only pair vertices of one neuron and field.
+
+    Args:
+        network: the layers below.
+        vertices: the name of the neuron and the label of each.
+        edges: between them.
+        order: as of `cumulant`.
+    """
+    members: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for k, (name, label) in enumerate(vertices):
+        field, _ = network.seat(label)
+        members[name, field].append(k)
     if any(len(m) % 2 for m in members.values()):
         return {}
-    samples = tuple(sample for _, sample in vertices)
+    labels = tuple(label for _, label in vertices)
     counted: dict[Matched, int] = defaultdict(int)
     for pairs in product(*(perfect_matchings(tuple(m)) for m in members.values())):
         whole = tuple(pair for part in pairs for pair in part)
-        counted[matched(samples, tuple(edges), whole)] += 1
+        counted[matched(labels, tuple(edges), whole)] += 1
     total: WidthPolynomial = {}
     for forest, times in counted.items():
         add(total, moment(network, forest, order), times)

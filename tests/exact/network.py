@@ -47,6 +47,19 @@ class Network:
         """The network with more layers."""
         return Network(self.metric, self.ntk, self.layers + more)
 
+    @property
+    def depth(self) -> int:
+        """The number of layers on top of the first one."""
+        return len(self.layers)
+
+    def seat(self, sample: int) -> tuple[int, int]:
+        """The one field that there is, and the sample."""
+        return 0, sample
+
+    def fresh(self, field: int) -> Layer:
+        """The hyperparameters of the last layer."""
+        return self.layers[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class Matched:

@@ -1,7 +1,7 @@
 """Exact moments of networks whose sites have several fields: gates, and blocks of them.
 
-The same as `moments`, with a field next to the sample of every vertex: vertices pair up if they
-share their neuron and their field, and what weights read is a polynomial in all fields of a neuron.
+The sums are those of `moments`, with a field next to the sample of every vertex: vertices pair up
+if they share their neuron and their field, and what weights read is a polynomial in all fields.
 Nothing is expanded about a Gaussian, and nothing of the engine is used.
 """
 
@@ -10,22 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
-from math import factorial, prod
+from math import prod
 
 from .gaussian import Matrix, Number
-from .moments import components
-from .network import Edge, Matched, matched
-from .widths import (
-    WidthPolynomial,
-    add,
-    coincidences,
-    constant,
-    multiply,
-    perfect_matchings,
-    set_partitions,
-)
+from .moments import all_matchings, neuron_mean
+from .network import Edge, Matched
+from .widths import WidthPolynomial, add, set_partitions
 
 Label = tuple[int, int]  # field and sample
 Polynomial = tuple[tuple[tuple[int, ...], Number], ...]  # powers of the fields, coefficients
@@ -54,6 +45,19 @@ class Sites:
         """The network without its last site."""
         return Sites(self.metric, self.ntk, self.sites[:-1])
 
+    @property
+    def depth(self) -> int:
+        """The number of sites on top of the first layer."""
+        return len(self.sites)
+
+    def seat(self, label: Label) -> Label:
+        """The field and the sample."""
+        return label
+
+    def fresh(self, field: int) -> Field:
+        """What the last site draws for a field."""
+        return self.sites[-1][field]
+
 
 def derived(polynomial: Polynomial, field: int) -> Polynomial:
     """The derivative along a field.
@@ -69,98 +73,7 @@ def derived(polynomial: Polynomial, field: int) -> Polynomial:
     return tuple(lowered)
 
 
-def cumulant(
-    network: Sites,
-    labels: tuple[Label, ...],
-    edges: tuple[Edge, ...],
-    matching: tuple[Edge, ...],
-    order: int | None = None,
-) -> WidthPolynomial:
-    """As `moments.cumulant`, with a field and a sample for each vertex."""
-    trees = components(len(labels), edges)
-    total: WidthPolynomial = {}
-    for partition in set_partitions(tuple(range(len(trees)))):
-        blocks = [{v for k in block for v in trees[k]} for block in partition]
-        if any((a in block) != (b in block) for block in blocks for a, b in matching):
-            continue
-        sign = (-1) ** (len(blocks) - 1) * factorial(len(blocks) - 1)
-        term = constant(sign, len(network.sites))
-        for block in blocks:
-            inside = tuple(e for e in edges if e[0] in block)
-            pairs = tuple(pair for pair in matching if pair[0] in block)
-            term = multiply(term, moment(network, matched(labels, inside, pairs), order), order)
-        add(total, term)
-    return total
-
-
-@cache
-def moment(network: Sites, forest: Matched, order: int | None) -> WidthPolynomial:
-    """As `moments.moment`: the coefficient of the matching's deltas in the mean of the trees."""
-    if not network.sites:
-        return constant(_first_layer(network, forest), 0)
-    total: WidthPolynomial = {}
-    for roles in product(*(tuple(_roles(network, forest, p)) for p in range(forest.pairs))):
-        factor = prod(weight for weight, _, _ in roles)
-        active = tuple(p for p, (_, has_neuron, _) in enumerate(roles) if has_neuron)
-        old = forest.old_edges(frozenset(edge for _, _, edge in roles if edge))
-        add(total, _neuron_sums(network, forest, active, old, order), factor)
-    return total
-
-
-def _first_layer(network: Sites, forest: Matched) -> Number:
-    value: Number = 1
-    for p in range(forest.pairs):
-        (_, a), (_, b) = forest.samples[2 * p], forest.samples[2 * p + 1]
-        degrees = forest.degree(2 * p), forest.degree(2 * p + 1)
-        if degrees == (0, 0):
-            value *= network.metric[a][b]
-        elif (2 * p, 2 * p + 1) in forest.edges and degrees == (1, 1):
-            value *= network.ntk[a][b]
-        else:
-            return 0
-    return value
-
-
-def _roles(
-    network: Sites, forest: Matched, pair: int
-) -> Iterator[tuple[Number, bool, Edge | None]]:
-    u, v = 2 * pair, 2 * pair + 1
-    field = network.sites[-1][forest.samples[u][0]]
-    edge = (u, v) if (u, v) in forest.edges else None
-    degrees = forest.degree(u), forest.degree(v)
-    if degrees == (0, 0):
-        yield field.C_b, False, None
-    if edge and degrees == (1, 1):
-        yield field.lambda_b, False, edge
-    if edge:
-        yield field.lambda_W, True, edge
-    yield field.C_W, True, None
-
-
-def _neuron_sums(
-    network: Sites,
-    forest: Matched,
-    active: tuple[int, ...],
-    old: tuple[Edge, ...],
-    order: int | None,
-) -> WidthPolynomial:
-    total: WidthPolynomial = {}
-    below = len(network.sites) - 1
-    for partition in set_partitions(active):
-        merged = len(active) - len(partition)
-        if order is not None and merged > order:
-            continue
-        room = None if order is None else order - merged
-        inner = _expectation(network, forest, partition, old, room)
-        weights = {
-            (0,) * below + (a,): c
-            for a, c in enumerate(coincidences(len(partition), len(active)))
-            if c
-        }
-        add(total, multiply(weights, {(*p, 0): c for p, c in inner.items()}, order))
-    return total
-
-
+@neuron_mean.register
 def _expectation(
     network: Sites,
     forest: Matched,
@@ -196,7 +109,7 @@ def _expectation(
                 for field, power in enumerate(powers)
                 for _ in range(power)
             ]
-            pairings = _all_matchings(below, trees + extra, edges, order)
+            pairings = all_matchings(below, trees + extra, edges, order)
             if pairings:
                 add(total, pairings, prod(c for _, c in monomials))
     return total
@@ -214,23 +127,3 @@ def _differentiated(
                 image = derived(image, field)
             if image:
                 yield blocks, along, image
-
-
-def _all_matchings(
-    network: Sites, vertices: list[tuple[int, Label]], edges: list[Edge], order: int | None
-) -> WidthPolynomial:
-    """Sum the moment over the perfect matchings that pair vertices of one neuron and field."""
-    members: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for k, (name, (field, _)) in enumerate(vertices):
-        members[name, field].append(k)
-    if any(len(m) % 2 for m in members.values()):
-        return {}
-    labels = tuple(label for _, label in vertices)
-    counted: dict[Matched, int] = defaultdict(int)
-    for pairs in product(*(perfect_matchings(tuple(m)) for m in members.values())):
-        whole = tuple(pair for part in pairs for pair in part)
-        counted[matched(labels, tuple(edges), whole)] += 1
-    total: WidthPolynomial = {}
-    for forest, times in counted.items():
-        add(total, moment(network, forest, order), times)
-    return total

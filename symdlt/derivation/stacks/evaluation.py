@@ -9,6 +9,7 @@ from itertools import product
 
 from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, Correlator, SiteStep, identify
+from symdlt.derivation.evaluation import lower_forest
 from symdlt.derivation.expansion import Diagram, LowerCumulant
 from symdlt.derivation.stacks.contraction import Fields, derived_products
 from symdlt.derivation.stacks.terms import FieldMean, FieldSlot, FieldTensor, StepTerm
@@ -201,19 +202,10 @@ def _field_tensor(
     diagram: Diagram, cumulant: LowerCumulant, samples: tuple[int, ...], labels: Labels
 ) -> FieldTensor:
     contraction = diagram.contraction
-    legs = [v for tree in cumulant.trees for v in contraction.lower_trees[tree]]
-    position = {leg: k for k, leg in enumerate(legs)}
-    edges = tuple(
-        sorted((position[u], position[v]) for u, v in contraction.lower_edges if u in position)
-    )
-    size = 2 * cumulant.pairs
-    matching = [(position[u], position[v]) for u, v in cumulant.matched]
-    fresh = range(len(legs), size)
-    matching += [(position[v], z) for v, z in zip(cumulant.joined, fresh, strict=False)]
-    matching += [(z, z + 1) for z in range(len(legs) + len(cumulant.joined), size, 2)]
+    legs, edges, matching = lower_forest(diagram, cumulant)
     above = [samples[v] for v, _ in contraction.lower_vertices]
     own = [(contraction.places[leg] % contraction.fields, above[leg]) for leg in legs]
-    correlator, ways = identify(size, edges, tuple(sorted(matching)))
+    correlator, ways = identify(2 * cumulant.pairs, edges, matching)
     read = [(own + list(labels))[v] for v in ways[0]]
     return settled(correlator, cumulant.piece, tuple(f for f, _ in read), tuple(s for _, s in read))
 

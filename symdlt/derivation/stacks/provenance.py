@@ -83,8 +83,7 @@ def _steps(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> Iterat
     names = [str(label) for label in contraction.correlator.labels]
     for pair, way in zip(contraction.correlator.matching, contraction.ways, strict=True):
         ends = " and ".join(names[v] for v in pair)
-        text = told(contraction.layer, way).replace("/n and", f"/{width} and")
-        yield f"Vertices {ends}: {text}."
+        yield f"Vertices {ends}: {told(contraction.layer, way, width)}."
     for vertex, parts in enumerate(contraction.term.blocks):
         if parts:
             along = contraction.term.fields[vertex]
@@ -93,7 +92,7 @@ def _steps(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> Iterat
                 far = ", ".join(f"edge to {names[u if v == vertex else v]}" for u, v in block)
                 blocks.append(f"{{{far}}} along {recursion.step.below[field]}")
             yield f"Chain rule at vertex {names[vertex]}: old edges in blocks {' '.join(blocks)}."
-    yield from (line.replace("n^", f"{width}^") for line in coincidences(diagram))
+    yield from coincidences(diagram, width)
     yield from _cumulants(recursion, diagram, labels)
 
 

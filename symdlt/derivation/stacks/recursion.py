@@ -11,13 +11,9 @@ from symdlt.derivation.expansion import WidthExpansion, expand_in_width
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks.contraction import Fields, contract_step
 from symdlt.derivation.stacks.evaluation import settled, step_terms
-from symdlt.derivation.stacks.terms import (
-    FieldMean,
-    StepTerm,
-    field_tensor_name,
-    with_samples,
-)
+from symdlt.derivation.stacks.terms import FieldMean, StepTerm, field_tensor_name
 from symdlt.derivation.symmetry import generators
+from symdlt.derivation.terms import equation_text, tensor_at
 from symdlt.errors import DerivationError, LayerError, OrderError
 
 Need = tuple[Correlator, int, Fields]
@@ -58,9 +54,7 @@ class StepRecursion:
     @property
     def head(self) -> str:
         """The tensor of the left side as text, with its samples and layer."""
-        named = self.name
-        if not self.single_input:
-            named = with_samples(self.correlator, named, self.samples)
+        named = self.name if self.single_input else tensor_at(self.name, self.samples)
         return f"{named}[l+1]" if self.step.last else named
 
     @property
@@ -88,10 +82,7 @@ class StepRecursion:
         return f"StepRecursion({self.name}, terms={len(self.terms)})"
 
     def __str__(self) -> str:
-        lines = [f"{self.head} ="]
-        for text in map(self.term_text, self.terms):
-            lines.append(f"  - {text[1:]}" if text.startswith("-") else f"  + {text}")
-        return "\n".join(lines if self.terms else [*lines, "  0"])
+        return equation_text(self.head, map(self.term_text, self.terms))
 
 
 @dataclass(frozen=True, slots=True)

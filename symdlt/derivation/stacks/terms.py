@@ -17,7 +17,7 @@ from symdlt.derivation.terms import (
     piece_name,
     powers_text,
     reading_order,
-    sample_text,
+    tensor_at,
 )
 
 Names = tuple[str, ...]
@@ -95,7 +95,7 @@ class FieldTensor:
     def text(self, names: Names, single: bool) -> str:
         """The tensor as text, for instance V^uuvv_1234."""
         name = field_tensor_name(self.correlator, self.piece, self.fields, names)
-        return name if single else with_samples(self.correlator, name, self.samples)
+        return name if single else tensor_at(name, self.samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,3 @@ def field_tensor_name(
     apart = "" if all(len(name) == 1 for name in own) else ","
     listed = apart.join(own)
     return f"{piece_name(correlator, piece)}^{f'({listed})' if apart else listed}"
-
-
-def with_samples(correlator: Correlator, name: str, samples: tuple[int, ...]) -> str:
-    """A name and samples, in brackets where the name of the tensor ends with digits."""
-    text = sample_text(samples)
-    return f"{name}({text[1:]})" if correlator.name.startswith("X") else name + text
