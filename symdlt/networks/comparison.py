@@ -81,8 +81,8 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
         """How many standard errors theory and measurement are apart, for every entry.
 
         The error of the theory counts as well: 1e-7 of the largest entry, and of the norm; with
-        softmax 1e-4. Where
-        theory is exactly zero, rounding of what was measured is not taken for a deviation.
+        softmax 1e-4. Where theory is exactly zero, rounding of what was measured is not taken for
+        a deviation.
         """
         from symdlt.sampling import Measurement
 

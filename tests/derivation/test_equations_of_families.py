@@ -32,6 +32,10 @@ LAYERS = {
     "orthogonal inside": Stack("h = U s(z); z' = b + W s(h)", laws={"U": orthogonal}),
     "orthogonal norm": Stack("z' = b + W s(layernorm(z))", laws={"W": orthogonal}),
 }
+HEAVY = {
+    "uniform inside": Stack("h = U s(z); z' = b + W s(h)", laws={"U": uniform}),
+    "uniform norm inside": Stack("h = U s(z); z' = b + W s(rmsnorm(h))", laws={"U": uniform}),
+}
 ONE_STREAM = ("rmsnorm", "layernorm", "dropout", "orthogonal", "orthogonal norm")
 CASES = [
     pytest.param(
@@ -129,9 +133,9 @@ def of_window(equations, found, labels, offsets, move, names):
 
 
 @pytest.mark.parametrize("name", ["G.1", "H.1"])
-@pytest.mark.parametrize("family", [*LAYERS, "uniform inside"])
+@pytest.mark.parametrize("family", [*LAYERS, *HEAVY])
 def test_corrections_are_those_of_networks(family, name):
-    layer = LAYERS.get(family, Stack("h = U s(z); z' = b + W s(h)", laws={"U": uniform}))
+    layer = (LAYERS | HEAVY)[family]
     found = numbers_of(layer, (*BOOK, "G.1", "H.1"))
     (equation,) = layer_equations(name, layer).equations
     meaning = meaning_of(layer, found)

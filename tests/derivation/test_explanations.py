@@ -29,6 +29,7 @@ MASKED = "z' = xi z + b + W dropout(0.1) s(z)"
 WINDOWED = "z' = z + b + W[3, zero] s(z)"
 AVERAGED = "z' = W[mean] s(z)"
 UNIFORM = Stack("z' = b + W s(z)", laws={"W": uniform})
+UNIFORM_SCALED = Stack("h = U s(z); z' = W s(rmsnorm(h))", laws={"U": uniform})
 ORTHOGONAL = Stack("z' = b + W s(z)", laws={"W": orthogonal})
 FAMILIES = (NORMED, SCALED, KEPT, MASKED, WINDOWED, AVERAGED, ORTHOGONAL)
 
@@ -56,7 +57,7 @@ CASES = (
         for name in ("G.1", "H.1")
         for layer in (DENSE, UNIFORM, ORTHOGONAL, AVERAGED, NORMED, GATE)
     ]
-    + [("G.1", RESIDUAL), ("G.1", MASKED)]
+    + [("G.1", RESIDUAL), ("G.1", MASKED), ("G.1", UNIFORM_SCALED)]
 )
 
 

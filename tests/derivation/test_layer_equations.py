@@ -10,6 +10,8 @@ from sympy import Rational, Symbol, expand, sqrt
 from symdlt import BOOK, Stack, derive, explain, layer_equations
 from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse, uniform
 from symdlt.cli import main
+from symdlt.definitions import read_layer_definition, tensor
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
 from symdlt.networks import LayerEquations
@@ -197,10 +199,26 @@ def test_squares_behind_a_norm_are_those_of_a_sphere():
     assert total.subs(Symbol("C_W"), 1) == -6
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = z + W s(rmsnorm(z))",
+        "z' = z + W s(layernorm(z))",
+        "h = z + U s(z); z' = h + W s(rmsnorm(h))",
+    ],
+)
+def test_functions_times_fields_have_no_noise_in_symbols(layer):
+    """G.1 of skips and norms would read them, whose names and tables leave the fields out."""
+    with pytest.raises(AssertionError, match="times="):
+        LayerDerivation(tensor("G"), read_layer_definition(layer), False).correction()
+
+
 def test_what_cannot_be_derived_is_refused():
     for name, layer, reason in (
         ("H.1", RESIDUAL, "of such layers G.1 is known"),
         ("G.1", "z' = z + W s(rmsnorm(z))", "without norms and fourth cumulants"),
+        ("G.1", "z' = z + W s(layernorm(z))", "without norms and fourth cumulants"),
+        ("G.1", "h = z + U s(z); z' = h + W s(rmsnorm(h))", "without norms and fourth cumulants"),
         ("G.1", Stack(RESIDUAL, laws={"W": uniform}), "without norms and fourth cumulants"),
         ("G.1", Stack("z' = W s(z)", laws={"W": short}), "without a fourth cumulant"),
         ("G.1", Stack(WINDOWED, laws={"W": uniform}), "windows and weights with a fourth"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from itertools import combinations_with_replacement
 from math import factorial, prod
+from typing import Any
 
 import numpy as np
 
@@ -111,14 +112,8 @@ class Corrections:
                 fourth = branch.entry_fourth
                 if branch.site == INPUT or fourth is None or np.all(fourth == 0) or not legs:
                     continue  # orthogonal weights have none: `both` is that of one neuron as well
-                for chosen in combinations_with_replacement(legs, LEGS):
-                    four = [leg for leg, _ in chosen]
-                    factor = fourth * branch.shape[1]
-                    for _, multiple in chosen:
-                        factor = factor * multiple
-                    for count in Counter(four).values():
-                        factor = factor / factorial(count)
-                    reason = FourthCumulant(average, tuple(four), (field, number))
+                for four, factor in fours_of(legs, fourth * branch.shape[1]):
+                    reason = FourthCumulant(average, four, (field, number))
                     for part in self._block(average, (field, number), four, edges):
                         yield factor, part, reason
 
@@ -138,6 +133,17 @@ class Corrections:
                 slope, size = with_edges(fourth, inside), with_edges(block, edges - inside)
                 if slope and size:
                     yield response.means.mean(slope) * window(response.means.mean(size))
+
+
+def fours_of(legs: Sequence[tuple[Leg, Any]], number: Any) -> Iterator[tuple[tuple[Leg, ...], Any]]:
+    """All choices of four legs, with a number over 4!, times their orders and multiples."""
+    for chosen in combinations_with_replacement(legs, LEGS):
+        four, factor = tuple(leg for leg, _ in chosen), number
+        for count in Counter(four).values():
+            factor = factor / factorial(count)
+        for _, multiple in chosen:  # last: accounts of multiples are not divided by numbers
+            factor = factor * multiple
+        yield four, factor
 
 
 def _on_other_side(pair: Pair) -> Pair:

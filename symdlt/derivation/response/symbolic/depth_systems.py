@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import BOOK, Layer, Stack, tensor
@@ -16,6 +17,7 @@ from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR
 from symdlt.derivation.response.symbolic.readable import PIECES
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.errors import KernelError
 
@@ -34,7 +36,11 @@ class DepthEquations:
         self.layer = layer
         self.wholes: dict[str, SystemEquation] = {}
         self.states: dict[str, SystemEquation] = {}
-        self.noises = LayerDerivation(tensor("V"), layer, False)
+
+    @cached_property
+    def noises(self) -> LayerDerivation:
+        """Of the equations of noise, with the tables that are known."""
+        return LayerDerivation(tensor("V"), self.layer, False)
 
     def whole(self, derivation: LayerDerivation, piece: int) -> SystemEquation:
         """A tensor as a sum of states, which are found with all that they need.
@@ -138,8 +144,4 @@ def _as_state(derivation: LayerDerivation) -> LayerEquation:
 
 def _renamed(polynomial: Polynomial, names: Mapping[str, str]) -> Polynomial:
     """The same in other symbols."""
-    terms = [
-        (tuple(sorted((names.get(symbol, symbol), power) for symbol, power in monomial)), number)
-        for monomial, number in polynomial.terms
-    ]
-    return Polynomial(tuple(terms))
+    return polynomial.substitute({name: symbol_named(to) for name, to in names.items()})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from symdlt.definitions import BELOW, Layer, Stack, ascii_name
 from symdlt.definitions.streams import Factor
 from symdlt.derivation.response.symbolic.later_layers import LaterLayer
@@ -15,11 +17,9 @@ def names_of(definition: Layer | Stack, later: LaterLayer) -> list[str]:
     for stream in definition.streams:
         own = stream.name
         if stream.mask and "(" in own:  # one without a name of its own
-            kind, rate, mark = own.replace(")", "(").split("(")
-            del rate
+            kind = own.partition("(")[0]
             taken = sum(name.rstrip("0123456789") == kind for name in names)
             own = f"{kind}{taken + 1}" if taken else kind
-            del mark
         names.append(own)
     fields = later.program.fields
     for field, copy in later.copies.items():
@@ -52,13 +52,15 @@ def reads_z_alone(definition: Layer | Stack) -> bool:
     )
 
 
-def letters_of(definition: Layer | Stack, later: LaterLayer) -> dict[int, str]:
+def letters_of(
+    definition: Layer | Stack, later: LaterLayer, names: Sequence[str]
+) -> dict[int, str]:
     """The letters of what normalised fields are multiplied with, by what is normalised."""
     fields = later.program.fields
     normalised = {one.kept[0][1][0][0] for one in fields[: later.later] if one.norm}
     taken = {ascii_name(symbol).partition("_")[0] for symbol in definition.symbols}
     letter = next((one for one in SCALES if one not in taken), "scale")
-    names, letters = names_of(definition, later), dict[int, str]()
+    letters: dict[int, str] = {}
     for field in sorted(normalised):
         own = letter if len(normalised) == 1 else f"{letter}({names[field]})"
         letters[field] = own

@@ -130,7 +130,7 @@ class LayerDerivation:
         self.tables = NoiseTables(self.beyond, labelled)
         self.texts = ReasonTexts(self.program, names, labelled, reads_z_alone(definition))
         self.means = SymbolicMeans(self.texts, recorded)
-        letters = letters_of(definition, self.beyond)
+        letters = letters_of(definition, self.beyond, names)
         self.kernels = SymbolicKernels(self.beyond, self.means, letters)
         self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
         self.samples = "".join(samples[: correlator.axes])

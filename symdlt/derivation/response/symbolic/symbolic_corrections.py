@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
-from itertools import combinations_with_replacement, product
-from math import factorial
+from itertools import product
 from typing import Any
 
 from symdlt.algebra import Polynomial
-from symdlt.derivation.response.corrections import Corrections
+from symdlt.derivation.response.corrections import Corrections, fours_of
 from symdlt.derivation.response.reasons import FourthCumulant, MeanBelow, OwnMean, OwnNoise
 from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, joining, subsets
 from symdlt.derivation.response.site_functions import Vertex, at_vertex, product_of, with_edges
@@ -61,13 +59,7 @@ class SymbolicCorrections(Corrections):
         yield from super().blocks(average, edges)
         read = [(leg, self.lengths.made_of(*leg)) for leg in self.response.legs(average)]
         legs = [(leg, made[BASE]) for leg, made in read if self.heavy and BASE in made]
-        for chosen in combinations_with_replacement(legs, LEGS):
-            four = tuple(leg for leg, _ in chosen)
-            factor: Any = Polynomial.number(1)
-            for count in Counter(four).values():
-                factor = factor / factorial(count)
-            for _, multiple in chosen:
-                factor = factor * multiple
+        for four, factor in fours_of(legs, Polynomial.number(1)):
             fourth, _ = self.response.function(average.along(*four))
             reason = FourthCumulant(average, four, None)
             for inside in subsets(edges & average.inside):

@@ -19,6 +19,7 @@ from symdlt.definitions import (
     Layer,
     Stack,
     ascii_name,
+    names_in,
 )
 from symdlt.derivation.response.reasons import (
     EdgeBelow,
@@ -52,14 +53,9 @@ class SymbolicNetwork:
     ) -> Polynomial:
         """A constant, whatever the layer."""
         del layer
-        total = Polynomial.number(0)
-        for monomial, number in constant.terms:
-            term = Polynomial.number(number)
-            for symbol, power in monomial:
-                base = width if width and symbol == WIDTH else symbol_named(ascii_name(symbol))
-                term = term * base**power
-            total = total + term
-        return total
+        names = names_in(constant)
+        values = {name: symbol_named(ascii_name(name)) for name in names}
+        return constant.substitute(values | ({WIDTH: width} if width else {}))
 
     def width_of(self, field: str, layer: int) -> Polynomial:
         """The symbol of a width."""

@@ -93,6 +93,8 @@ class SymbolicResponse(Fluctuations):
         reached = all({*edge} <= ends for edge in edges)
         if not self.prefix or self.function(average)[1] != site or not reached:
             return ZERO
+        # Functions times other fields are of norms, whose corrections are refused with a skip.
+        assert not average.times, average
         names = [
             self._named_noise(self.texts.function(one), MetNoise(apart, pair, edges))
             for apart, one in self._apart(average)

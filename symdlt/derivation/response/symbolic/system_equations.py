@@ -46,14 +46,7 @@ def system_equation(
 
 def _without_masks(equation: LayerEquation, masks: Mapping[str, Fraction]) -> LayerEquation:
     """An equation with the numbers that means of masks are."""
-    total = Polynomial.number(0)
-    for product, number in equation.polynomial.terms:
-        value = Fraction(number)
-        for name, power in product:
-            value *= masks.get(name, Fraction(1)) ** power
-        rest = tuple((name, power) for name, power in product if name not in masks)
-        total = total + Polynomial(((rest, value),))
-    return LayerEquation(equation.name, total)
+    return LayerEquation(equation.name, equation.polynomial.substitute(masks))
 
 
 def _expanded(
