@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -189,6 +192,19 @@ def loaded(source) -> ModuleType:
     module = ModuleType(source.name)
     exec(compile(source.text, source.file_name, "exec"), module.__dict__)
     return module
+
+
+def printed_under_two_hash_seeds(program: str) -> set[bytes]:
+    """What a program prints, each text once: one, if the order of sets is not to be seen."""
+    return {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
 
 
 def relative_error(result: dict, exact: dict, names: Sequence[str] | None = None) -> float:

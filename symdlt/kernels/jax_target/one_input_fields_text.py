@@ -5,18 +5,10 @@ from __future__ import annotations
 from symdlt.activations import Activation, activation
 from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.lowering import ZERO
-from symdlt.kernels.generator.python.layout import (
-    INSIDE,
-    bracketed,
-    filled,
-    quoted,
-    tuple_behind,
-    tuple_items,
-)
 from symdlt.kernels.generator.python.one_input import Data
 from symdlt.kernels.generator.python.one_input_fields import FieldTemplates, FieldTexts
 from symdlt.kernels.generator.python.printer import expression_text
-from symdlt.kernels.generator.representation import FieldFunction, KernelModule
+from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
 
@@ -26,28 +18,23 @@ _TEMPLATES = FieldTemplates(
     "c_{0} = {0} - {0} @ weights",
     template.VALUE_FIELD,
     template.RECURSION_FIELD,
+    template.ROW_FIELD,
 )
 
 
 def data_of_one_with_fields(module: KernelModule, brought: Activation | None) -> Data:
     """What the template asks for, apart from what all kernels have."""
     texts = FieldTexts(module, _TEMPLATES)
-    table = [f'"{one.tensor}": advance_{one.variable.lower()},' for one in texts.linear]
     names = {name: f"h.{name}" for name in module.names}
-    return {
+    return texts.shared_data() | {
         "derivatives": str(module.derivatives),
-        "needed": tuple_behind("NEEDED = ", quoted(module.hyperparameters)),
-        "fields": [f"{name}: Array" for name in module.names],
         "activation": activations(module, brought),
-        "means_tables": texts.means(),
         "first_layer": [
             f'"{one.tensor}": {expression_text(one.first, names)},'
             for one in module.functions
             if one.first != ZERO
         ],
         "recursions": "\n\n\n".join(texts.functions()),
-        "fields_rows": [_row(texts, field) for field in module.fields],
-        "table": ["{", *(f"    {row}" for row in table), "}"] if table else ["{}"],
         "by_function": [f'"{key}": {_functions(module, key, brought)},' for key in module.keys],
     }
 
@@ -65,13 +52,3 @@ def _functions(module: KernelModule, key: str, brought: Activation | None) -> st
     given = template.GIVEN.format(count="DERIVATIVES + 1") if brought is None else "ACTIVATION"
     parts = [given if name == GIVEN else name.upper() for name in key.split()]
     return parts[0] if len(parts) == 1 else f"joined({module.stride}, {', '.join(parts)})"
-
-
-def _row(texts: FieldTexts, field: FieldFunction) -> str:
-    names = quoted(f"{field.name}_{mean.name}" for mean in texts.listed[field.name])
-    return filled(
-        template.ROW_FIELD,
-        name=field.name,
-        functions=field.key,
-        names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
-    )

@@ -218,7 +218,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         used = used.union(*(one.reads for one in (*states, *module.depths.kept)))
         if function in module.sums:  # which is called with them alone
             read = {name.partition("_")[0] for s in states for name in s.tensors}
-            needs = read & {METRIC, "H"} | {METRIC}
+            needs = (read & {"H"}) | {METRIC}
     rows = {
         "needs": quoted(sorted(needs)),
         "means": list(dict.fromkeys(str(module.plain(o)) for o in plain)),

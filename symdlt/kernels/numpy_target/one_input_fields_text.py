@@ -7,14 +7,12 @@ from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
     filled,
-    quoted,
-    tuple_behind,
     tuple_items,
 )
 from symdlt.kernels.generator.python.one_input import Data
 from symdlt.kernels.generator.python.one_input_fields import FieldTemplates, FieldTexts
 from symdlt.kernels.generator.python.printer import expression_text
-from symdlt.kernels.generator.representation import FieldFunction, KernelModule
+from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
 from symdlt.kernels.numpy_target.many_inputs_text import is_noise
 from symdlt.kernels.numpy_target.named_functions import listed
@@ -26,6 +24,7 @@ _TEMPLATES = FieldTemplates(
     "c_{0} = {0} - centre * ({0} @ weights)[..., None]",
     template.VARIANCE_ONE,
     template.RECURSION_FIELDS_ONE,
+    template.ROW_FIELD_ONE,
 )
 
 
@@ -33,14 +32,10 @@ def data_of_one_with_fields(module: KernelModule) -> Data:
     """What the template asks for, apart from what all kernels have."""
     arguments = [f"{name}: float" for name in ("overlap", *module.names)]
     texts, sums = FieldTexts(module, _TEMPLATES), module.sums
-    table = [f'"{one.tensor}": advance_{one.variable.lower()},' for one in texts.linear]
     given = {key: listed(module, key, "activation", "DERIVATIVES + 1") for key in module.keys}
     counted = len(module.functions) + sum(map(len, texts.listed.values()))
-    return {
-        "needed": tuple_behind("NEEDED = ", quoted(module.hyperparameters)),
+    return texts.shared_data() | {
         "arrays": str(23 + counted),
-        "fields": [f"{name}: Array" for name in module.names],
-        "means_tables": texts.means(),
         "first_layer_head": bracketed("def first_layer(", arguments, ") -> dict[str, float]:"),
         "first_layer": [
             f'"{one.tensor}": {expression_text(one.first, {})},'
@@ -48,8 +43,6 @@ def data_of_one_with_fields(module: KernelModule) -> Data:
             if one.first != ZERO
         ],
         "recursions": "\n\n\n".join([*texts.functions(), *_of_depths(module, texts)]),
-        "fields_rows": [_row(texts, field) for field in module.fields],
-        "table": ["{", *(f"    {row}" for row in table), "}"] if table else ["{}"],
         "by_function": [f'"{key}": {code},' for key, code in given.items()],
         "depths_table": depths_table(module),
         "tensors": "RECURSIONS, *SUMS" if sums else "RECURSIONS",
@@ -101,13 +94,3 @@ def _of_depths(module: KernelModule, texts: FieldTexts) -> list[str]:
         told = f"{one.tensor} of a layer, from states of the same layer."
         functions.append(texts.value(f"advance_{one.variable.lower()}", told, one))
     return functions
-
-
-def _row(texts: FieldTexts, field: FieldFunction) -> str:
-    names = quoted(f"{field.name}_{mean.name}" for mean in texts.listed[field.name])
-    return filled(
-        template.ROW_FIELD_ONE,
-        name=field.name,
-        functions=field.key,
-        names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
-    )

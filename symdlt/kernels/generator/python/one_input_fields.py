@@ -7,8 +7,15 @@ from typing import NamedTuple
 
 from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import Formula, symbols
-from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled
-from symdlt.kernels.generator.python.one_input import products_of, stacked
+from symdlt.kernels.generator.python.layout import (
+    INSIDE,
+    bracketed,
+    filled,
+    quoted,
+    tuple_behind,
+    tuple_items,
+)
+from symdlt.kernels.generator.python.one_input import Data, products_of, stacked
 from symdlt.kernels.generator.python.printer import assignment, expression_text
 from symdlt.kernels.generator.representation import (
     METRIC,
@@ -30,6 +37,7 @@ class FieldTemplates(NamedTuple):
         centred: the line that takes the mean of a product away, by its name.
         value: an equation as a function that returns its value.
         recursion: one as a function that returns gain and source.
+        row: of the table of fields.
     """
 
     library: str
@@ -37,6 +45,7 @@ class FieldTemplates(NamedTuple):
     centred: str
     value: str
     recursion: str
+    row: str
 
 
 class FieldTexts:
@@ -67,9 +76,26 @@ class FieldTexts:
         ordered = sorted(read, key=lambda each: (each[0], len(each[1].orders), each[1]))
         return {field.name: [m for of, m in ordered if of == field.name] for field in fields}
 
-    def means(self) -> str:
-        """The integrands of all fields."""
-        return "\n\n\n".join(map(self._means, self.module.fields))
+    def shared_data(self) -> Data:
+        """What templates ask for in all targets: declarations, integrands and tables."""
+        table = [f'    "{one.tensor}": advance_{one.variable.lower()},' for one in self.linear]
+        return {
+            "needed": tuple_behind("NEEDED = ", quoted(self.module.hyperparameters)),
+            "fields": [f"{name}: Array" for name in self.module.names],
+            "means_tables": "\n\n\n".join(map(self._means, self.module.fields)),
+            "fields_rows": [self._row(field) for field in self.module.fields],
+            "table": ["{", *table, "}"] if table else ["{}"],
+        }
+
+    def _row(self, field: FieldFunction) -> str:
+        """A field in the table of all."""
+        names = quoted(f"{field.name}_{mean.name}" for mean in self.listed[field.name])
+        return filled(
+            self.templates.row,
+            name=field.name,
+            functions=field.key,
+            names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
+        )
 
     def _means(self, field: FieldFunction) -> str:
         """The integrands of one field."""
