@@ -7,12 +7,19 @@ from pkgutil import resolve_name
 
 # An address, as an entry point is: what is printed lies below the room that prints it.
 PRINTER = "symdlt.formats.latex.notebook:notebook_latex"
+TYPESETTER = "symdlt.formats.latex.documents:to_latex"
 PEN = "symdlt.formats.drawings:draw"
 
 
 def latex_for_display(what: object) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
     text: str = resolve_name(PRINTER)(what)
+    return text
+
+
+def full_latex(what: object) -> str:
+    """All of it, as `to_latex` gives it without choices of notation."""
+    text: str = resolve_name(TYPESETTER)(what)
     return text
 
 

@@ -248,30 +248,32 @@ def _forward(options: argparse.Namespace) -> str:
 
 
 def _explain(options: argparse.Namespace) -> str:
+    return "\n\n".join(explain(each, options.term) for each in _results(options))
+
+
+def _results(options: argparse.Namespace) -> Sequence[Derived | LayerEquations]:
+    """The recursions that are asked for, or where there is none the equations of the layer."""
     asked = _asked_tensors(options)
-    derived: Sequence[Derived | LayerEquations] = (
-        _layer_equations(options, asked)
-        if _needs_response(options, asked)
-        else _recursions(options, asked)
-    )
-    return "\n\n".join(explain(each, options.term) for each in derived)
+    if _needs_response(options, asked):
+        return _layer_equations(options, asked)
+    return _recursions(options, asked)
 
 
 def _latex(options: argparse.Namespace) -> str:
     from symdlt.derivation import RecursionSystem
     from symdlt.formats.latex import document, to_latex
 
-    recursions, use = _recursions(options, _asked_tensors(options)), _conventions(options)
+    results, use = _results(options), _conventions(options)
     if not options.document:
         return "\n".join(
-            to_latex(recursion, conventions=use, numbered=options.numbered)
-            for recursion in recursions
+            to_latex(result, conventions=use, numbered=options.numbered) for result in results
         )
-    of_layers = tuple(one for one in recursions if isinstance(one, Recursion))
-    if len(of_layers) < len(recursions):
-        options.complain("a document has recursions of layers of one stream; leave --document out")
-    whole = of_layers[0] if len(of_layers) == 1 else RecursionSystem(of_layers)
-    return document(whole, conventions=use).source
+    recursions = tuple(one for one in results if isinstance(one, Recursion))
+    if recursions:
+        whole = recursions[0] if len(recursions) == 1 else RecursionSystem(recursions)
+        return document(whole, conventions=use).source
+    of_layers = [one for one in results if not isinstance(one, Recursion)]
+    return document(of_layers, conventions=use).source
 
 
 def _conventions(options: argparse.Namespace) -> Conventions:

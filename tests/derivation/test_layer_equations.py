@@ -7,14 +7,20 @@ from functools import partial
 import pytest
 from sympy import Rational, Symbol, expand, sqrt
 
-from symdlt import BOOK, Stack, derive, explain, layer_equations
+from symdlt import BOOK, Stack, derive, explain, layer_equations, to_latex
 from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse, uniform
 from symdlt.cli import main
-from symdlt.definitions import read_layer_definition, tensor
+from symdlt.definitions import ascii_name, read_layer_definition, tensor
+from symdlt.derivation.response.symbolic.glossary import head_of
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
+from symdlt.formats.latex import Conventions, document
+from symdlt.formats.latex.marked_text import marked_latex
+from symdlt.formats.latex.notation import tensor_name
 from symdlt.networks import LayerEquations
+
+BARE = Conventions(sample="")
 
 RESIDUAL = "z' = xi z + b + W s(z)"
 MASKED = "z' = b + W dropout(0.1) s(z)"
@@ -102,13 +108,70 @@ def test_a_skip_has_a_system():
 
 def test_latex():
     found = layer_equations("F", RESIDUAL)
-    latex = found.to_latex()
-    assert found._repr_latex_() == latex
-    assert latex.startswith(r"\begin{align*}" "\n" r"\widehat{F}_{1324}\Big|_{\ell+1} ={}&")
-    assert r"Y_{13}^{(34)}[z^{(m)}_{2} \,z^{(m)}_{4}]" in latex
-    assert "<" not in latex.replace(r"\left<", "")
-    named = layer_equations("B", "h = U s(z); z' = z + W tanh(h)").to_latex()
+    assert found.to_latex() == to_latex(found)
+    latex = to_latex(found, conventions=BARE)
+    assert latex.startswith(r"\begin{align*}" "\n" r"F_{1324}^{Q(\ell+1)} &= ")
+    assert r"Y_{13}^{[34](\ell)}[z^{(m)}_{2}z^{(m)}_{4}]" in latex
+    assert "<" not in latex
+    named = to_latex(layer_equations("B", "h = U s(z); z' = z + W tanh(h)"), conventions=BARE)
     assert r"\mathrm{tanh}'(h_{1})" in named
+    without = to_latex(found, conventions=Conventions(layers=False, letters={"sigma": r"\phi"}))
+    assert r"F_{\delta_{1}\delta_{3}\delta_{2}\delta_{4}}^{Q\prime} &=" in without
+    assert r"\phi'_{\delta_{3}}" in without
+    assert r"\sigma" not in without
+    numbered = to_latex(found, numbered=True)
+    labels = re.findall(r"\\label\{eq:([^}]*)\}", numbered)
+    assert labels == ["F-1", "F-2", "F-3", "F"]
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("V", RESIDUAL),
+        ("R", RESIDUAL),
+        ("G.1", RESIDUAL),
+        ("A", GATE),
+        ("G.1", MASKED),
+        ("D", WINDOWED),
+        ("F", "h = U s(layernorm(z)); z' = z + W tanh(h)"),
+        ("Q", "y = rmsnorm(z); z' = alpha y + W s(y)"),
+        ("V", "l = z + U s(z); z' = l + W s(l)"),
+    ],
+)
+def test_documents_define_every_letter_of_their_equations(name, layer):
+    found = layer_equations(name, layer)
+    source = document(found, conventions=BARE).source
+    told, _ = source.split("and follows from")
+    title = tensor_name(found.correlator, found.piece, Conventions(layers=False))
+    assert f"\\subsection*{{The tensor ${title}$}}" in told
+    names = {n for one in found.equations for m, _ in one.polynomial.terms for n, _ in m}
+    heads = {head_of(name) for name in names}
+    defined = {head.partition(".")[0] for head in heads if head.partition(".")[0] in BOOK}
+    for letter in defined - {"G", "H"}:
+        assert f"{letter}_{{" in told
+    constants = {ascii_name(symbol) for symbol in found.layer.symbols}
+    items = re.findall(r"\\item\[\$(.*?)\$\]", source)
+    assert len({*items}) == len(items)
+    assert len(heads - defined - {"G.1", "H.1"}) <= len(items)
+    for head in heads - defined - {"<", "Y_", "sum_", "G.1", "H.1"}:
+        assert marked_latex(f"`{head}`", constants, BARE)[1:-1] in items
+    saved = LayerEquations.from_json(found.to_json())
+    assert document(saved, conventions=BARE).source == source
+    assert main(["latex", name, "--layer", layer, "--document"]) == 0
+
+
+def test_notebooks_show_a_dozen_terms_of_each_equation():
+    shown = layer_equations("F", RESIDUAL)._repr_latex_()
+    assert shown.count(r"\begin{aligned}") == len(layer_equations("F", RESIDUAL))
+    assert "more terms)" in shown
+
+
+def test_a_field_that_is_called_as_a_layer_is_keeps_its_own_symbols():
+    named, same = (
+        str(layer_equations("V", f"{f} = z + U s(z); z' = {f} + W s({f})")) for f in "lh"
+    )
+    renamed = named.replace("(l)", "(h)").replace("l^m", "h^m").replace("_l)", "_h)")
+    assert sorted(renamed.replace("G^llm", "G^hm").split("\n")) == sorted(same.split("\n"))
 
 
 def test_functions_that_differ_by_their_constants_have_noises_of_their_own():
@@ -120,10 +183,10 @@ def test_functions_that_differ_by_their_constants_have_noises_of_their_own():
         " + alpha^2 z^m_3 z^m_4][l+1]",
         "Y_12[z^m_3 z^m_4][l+1]",
     ]
-    latex = found.to_latex()
-    assert r"- \alpha \,\sigma(z^{(m)}_{3}) \,z^{(m)}_{4}" in latex
-    assert r"+ \alpha^2 \,z^{(m)}_{3} \,z^{(m)}_{4}]" in latex
-    assert r"+ \tfrac{1}{2} \,\sigma(z^{(m)}_{3})" in latex
+    latex = to_latex(found, conventions=BARE)
+    assert r"- \alpha\sigma(z^{(m)}_{3})z^{(m)}_{4}" in latex
+    assert r"+ \alpha^{2}z^{(m)}_{3}z^{(m)}_{4}]" in latex
+    assert r"+ \tfrac{1}{2}\sigma(z^{(m)}_{3})" in latex
     # at one vertex more the two differ in what they make of the same neuron
     one, other = (found[k].polynomial for k in (1, 2))
     assert one != other
@@ -152,8 +215,10 @@ def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys)
     uniform_weights = Stack("z' = b + W s(z)", laws={"W": uniform})
     found = layer_equations("G.1", uniform_weights)
     assert repr(found) == 'LayerEquations(G.1, "z\' = b + W s(z)")'
-    assert r"\tfrac{1}{24} \, \frac{n_{\ell}}{n_{\ell-1}} \, C_{W}" in found.to_latex()
-    assert r"G^{\{1\}}_{12}\Big|_{\ell+1} ={}&" in found.to_latex()
+    latex = to_latex(found, conventions=BARE)
+    assert latex.startswith(r"\begin{align*}" "\n" r"G_{12}^{\{1\}(\ell+1)} &= ")
+    fourth = r"\left\langle \sigma^{(4)}_{1}\sigma_{2}\right\rangle_{K^{(\ell)}} X_{1111}^{(\ell)}"
+    assert rf"\tfrac{{1}}{{24}} {fourth}" in latex
     normed = "z' = xi z + b + W s(layernorm(z))"
     for name, layer in (
         ("G.1", MASKED),
@@ -164,12 +229,13 @@ def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys)
         equations = layer_equations(name, layer)
         again = LayerEquations.from_json(equations.to_json())
         assert (again, str(again)) == (equations, str(equations))
-        assert "<" not in equations.to_latex().replace(r"\left<", "")
+        assert "<" not in equations.to_latex()
         assert main(["derive", name, "--layer", layer]) == 0
         assert capsys.readouterr().out == f"{equations}\n"
-    assert r"\mathrm{layernorm}(z^{(m)}_{3})" in layer_equations("V", normed).to_latex()
-    assert r"\sum_{q} \, \sum_{r}" in layer_equations("F", WINDOWED).to_latex()
-    assert r"c_{1}^3 \, c_{2}" in layer_equations("V", normed).to_latex()
+    latex = to_latex(layer_equations("V", normed), conventions=BARE)
+    assert r"\mathrm{layernorm}(z^{(m)}_{3})" in latex
+    assert r"c_{1}^{3}\,c_{2}" in latex
+    assert r"\sum_{q} \sum_{r}" in layer_equations("F", WINDOWED).to_latex()
     assert main(["explain", "G.1", "--layer", MASKED, "--term", "2"]) == 0
     assert capsys.readouterr().out == f"{explain(layer_equations('G.1', MASKED), 2)}\n"
 

@@ -233,8 +233,19 @@ def test_latex():
     assert r"\label{eq:V^h}" in latex
     cut = derive("V.1", layer=BLOCK)._repr_latex_()
     assert r"\text{(332 more terms)}" in cut
-    with pytest.raises(InputError, match="a recursion, a system of them"):
-        document(derive("V", layer=BLOCK))
+
+
+def test_documents_say_what_every_symbol_is():
+    both = [derive("V", layer=BLOCK), derive("V.1", layer=BLOCK)]
+    source = document(both).source
+    assert source.count(r"\subsection*{The tensor") == 2
+    assert r"h_{i} &= a_i + \sum_j U_{ij}\,\sigma(z_{j}) \\" in source
+    items = re.findall(r"\\item\[\$(.*?)\$\]", source)
+    assert items == [r"n_{\ell}", r"n_{\ell-1}", "n_{h}", "C_W", "C_a", "C_U"]
+    with pytest.raises(LayerError, match="Results of the layers"):
+        document([both[0], derive("V", layer="h = U s(z); z' = W s(h)")])
+    with pytest.raises(InputError, match="a result of a layer"):
+        document([derive("V")])
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -360,12 +371,11 @@ def test_commands(capsys):
     assert capsys.readouterr().out.startswith("X6[l+1], term 2 of 53: ")
     assert main(["latex", "V", *beyond]) == 0
     assert r"V^{h(\ell+1)}" in capsys.readouterr().out
-    for command in (
-        ["derive", "V.1", "X6", *beyond, "--format", "json"],
-        ["latex", "V", *beyond, "--document"],
-    ):
-        with pytest.raises(SystemExit):
-            main(command)
-        assert "error: " in capsys.readouterr().err
+    assert main(["latex", "V", "H", *beyond, "--document"]) == 0
+    made = [derive(name, layer=BLOCK, inputs="one") for name in ("V", "H")]
+    assert capsys.readouterr().out == document(made).source
+    with pytest.raises(SystemExit):
+        main(["derive", "V.1", "X6", *beyond, "--format", "json"])
+    assert "error: " in capsys.readouterr().err
     assert main(["derive", "V.1", "--layer", "z' = z + W s(U tanh(z))"]) == 1
     assert "keeps z on its neuron" in capsys.readouterr().err

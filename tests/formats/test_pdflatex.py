@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symdlt import BOOK, Forest, derive, derive_system, forward_equation
+from symdlt import (
+    BOOK,
+    Forest,
+    Stack,
+    derive,
+    derive_system,
+    forward_equation,
+    layer_equations,
+)
+from symdlt.algebra import uniform
 from symdlt.asymptotics import exponents
 from symdlt.definitions import OBSERVABLES
 from symdlt.derivation import FORMS
@@ -31,6 +40,16 @@ LONG = {
     "a tree of six": lambda: forward_equation(Forest(6, ((0, 1), (0, 2), (1, 3), (1, 4), (2, 5)))),
     "a star of four": lambda: forward_equation(Forest(5, ((0, 1), (0, 2), (0, 3), (0, 4)))),
     "two trees": lambda: forward_equation(Forest(4, ((0, 1),))),
+    "with a skip": lambda: layer_equations("V", "z' = xi z + b + W s(z)"),
+    "dNTK with a skip": lambda: layer_equations("P", "z' = xi z + b + W s(z)"),
+    "a gate": lambda: layer_equations("A", "u = U z; v = V z; z' = b + W s(u) v"),
+    "a norm": lambda: layer_equations("F", "z' = z + W s(U layernorm(z))"),
+    "a convolution": lambda: layer_equations("D", "z' = b + W[3x3, stride 2, zero] s(z)"),
+    "masks": lambda: layer_equations("G.1", "z' = b + W s(z) dropout(0.1)"),
+    "fourth cumulants": lambda: layer_equations(
+        "H.1", Stack("z' = b + W s(z)", laws={"W": uniform})
+    ),
+    "a block": lambda: derive("V.1", layer="h = U z; z' = xi z + W s(h)", inputs="one"),
     **{name: lambda f=forest: forward_equation(f) for name, forest in OBSERVABLES.items()},
 }
 WIDTHS = {"usual": Conventions(), "narrow": Conventions(width=330.0)}

@@ -3,7 +3,7 @@
 import pytest
 from latex_reader import read_back
 
-from symdlt import BOOK, derive
+from symdlt import BOOK, derive, layer_equations
 from symdlt.derivation import FORMS
 from symdlt.formats.latex import Conventions, to_latex
 
@@ -13,6 +13,13 @@ from symdlt.formats.latex import Conventions, to_latex
 def test_the_printed_recursion_is_the_derived_one(name, form):
     printed = derive(name, form=form)
     assert read_back(to_latex(printed), printed) == derive(name)
+
+
+@pytest.mark.parametrize("name", [*BOOK, "G.1", "H.1"])
+def test_the_printed_equation_of_a_layer_that_is_dense_is_the_derived_recursion(name):
+    derived = derive(name)
+    latex = to_latex(layer_equations(name, "z' = b + W s(z)"))
+    assert read_back(latex, derived) == derived
 
 
 @pytest.mark.parametrize("width", [260.0, 900.0])

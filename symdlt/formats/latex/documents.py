@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from symdlt.algebra import as_expression
@@ -15,17 +15,17 @@ from symdlt.derivation import (
     derive,
     forward_equation,
 )
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import require
-from symdlt.formats.latex.definitions import definition_latex
+from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
 from symdlt.formats.latex.forward import forward_latex
+from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, layer_document
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
+from symdlt.formats.latex.pages import displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
-from symdlt.formats.latex.stacks import stack_latex
 
-Printable = Recursion | RecursionSystem | ForwardEquation
-# What is no document, as its definitions would be those of several fields.
-Displayed = Printable | StackRecursion
+Printable = Recursion | RecursionSystem | ForwardEquation | StackRecursion | LayerEquations
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -44,32 +44,11 @@ Angle brackets are expectations over Gaussian preactivations $z$ with the covari
 layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the activation and its
 derivatives at %s. %s"""
 
-_DEFINITIONS = r"""Inputs are $%s$ with $j = 1, \ldots, n_0$. $\mathbb{E}$ is the mean over
-networks, and $\delta$ with two neurons as subscripts is $1$ where they are equal and otherwise
-$0$%s. """
-
-_CONNECTED = "; of several factors, connected means the joint cumulant"
-
 _PRIME = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
 layer~$\ell$. """
 
 _DENSE = r"""Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
 rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
-
-_NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading mean;
-$\widehat{\mathrm{d}H}$, $\widehat{\mathrm{dd}_{\mathrm{I}}H}$ and
-$\widehat{\mathrm{dd}_{\mathrm{II}}H}$ are its first and second differentials. %s """
-
-_MANY_INDICES = "Their neurons stand before the semicolon, their samples after it."
-_ONE_INDEX = "Their subscripts are neurons."
-
-_PIECES = r"""A number in braces is that of a correction:
-$X = X^{\{0\}} + X^{\{1\}}/n_{\ell-1} + \cdots$, and a letter without it is the leading piece. """
-
-_EDGES = r"""A tensor $X$ carries the edges of its forest in square brackets; its axes are numbered
-from~$0$, and those with the numbers $2k$ and $2k+1$ share a neuron. """
-
-_AXES = r"""The subscript of $X$ is the number of its axes. """
 
 _INVERSE = r"""A kernel with upper samples is the inverse of the kernel on the data set
 $\mathcal{D}$. """
@@ -109,7 +88,7 @@ class LatexDocument:
 
 
 def to_latex(
-    what: Displayed, *, conventions: Conventions | None = None, numbered: bool = False
+    what: Printable, *, conventions: Conventions | None = None, numbered: bool = False
 ) -> str:
     r"""Recursions or forward equations as `align*` environments in the notation of PDLT.
 
@@ -131,54 +110,67 @@ def to_latex(
     K^{\prime} &= C_b + C_W \left\langle \sigma\sigma\right\rangle_{K}
     \end{align*}
     """
-    if isinstance(what, StackRecursion):
-        use = _checked_conventions(conventions)
-        named = zip(what.equations, stack_latex(what, use), strict=True)
-        shown = (_display(body, use, one.name if numbered else "") for one, body in named)
-        return "\n".join(shown)
     use = _checked(what, conventions)
+    if isinstance(what, StackRecursion | LayerEquations):
+        named = equations_latex(what, use)
+        return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
     if isinstance(what, ForwardEquation):
-        return _display(forward_latex(what, use), use, "forward" if numbered else "")
+        return displayed(forward_latex(what, use), use, "forward" if numbered else "")
     return "\n".join(
-        _display(recursion_latex(recursion, use), use, recursion.name if numbered else "")
+        displayed(recursion_latex(recursion, use), use, recursion.name if numbered else "")
         for recursion in _recursions(what)
     )
 
 
-def document(what: Printable, *, conventions: Conventions | None = None) -> LatexDocument:
+def document(
+    what: Printable | Sequence[LayerResult], *, conventions: Conventions | None = None
+) -> LatexDocument:
     """A complete document: notation, then definition, recursion and first layer of each tensor.
+
+    Of a layer of several streams, or with a skip, what it computes and what all symbols are.
 
     It compiles with pdflatex and the standard packages, at 10pt, without an overfull box.
 
     Args:
-        what: what `derive`, `derive_system` or `forward_equation` returned.
+        what: what `derive`, `derive_system`, `layer_equations` or `forward_equation` returned; of
+            a stack also several of these.
         conventions: choices of notation.
 
     Raises:
         InputError: for what is none of these, or conventions that are none.
+        LayerError: for several results of different layers.
 
     >>> from symdlt.derivation import derive
     >>> document(derive("B")).source.count("vanishes in the first layer")
     1
     """
-    use = _checked(what, conventions)
+    use = _checked_conventions(conventions)
     preamble = _PREAMBLE % f"{use.points + 10:g}"
+    results = [what] if isinstance(what, LayerResult) else what
+    if isinstance(results, list | tuple) and results:
+        for each in results:
+            require(each, LayerResult, "a result of a layer", "Give what `derive` returned of it.")
+        return LatexDocument(preamble + layer_document(results, use) + _END)
+    _checked(what, conventions)
     if isinstance(what, ForwardEquation):
         body = forward_latex(what, use)
         notation = _FORWARD_NOTATION + (_FORWARD_EDGES if r"\widehat{X}" in body else "")
         notation += "" if use.layers else _FORWARD_PRIME
-        notation = _prose(notation, use)
-        return LatexDocument(f"{preamble}{notation}\n{_display(body, use)}\n{_END}")
+        notation = prose(notation, use)
+        return LatexDocument(f"{preamble}{notation}\n{displayed(body, use)}\n{_END}")
+    assert isinstance(what, Recursion | RecursionSystem)
     recursions = _recursions(what)
     sections = [_section(recursion, use) for recursion in recursions]
     return LatexDocument(
-        "".join([preamble, _prose(_notation(recursions, use), use), "\n", *sections, _END])
+        "".join([preamble, prose(_notation(recursions, use), use), "\n", *sections, _END])
     )
 
 
-def _checked(what: Printable, conventions: Conventions | None) -> Conventions:
-    advice = "Give what `derive`, `derive_system` or `forward_equation` returned."
-    require(what, Printable, "a recursion, a system of them or a forward equation", advice)
+def _checked(what: object, conventions: Conventions | None) -> Conventions:
+    advice = (
+        "Give what `derive`, `derive_system`, `layer_equations` or `forward_equation` returned."
+    )
+    require(what, Printable, "a recursion, equations of a layer or a forward equation", advice)
     return _checked_conventions(conventions)
 
 
@@ -186,19 +178,6 @@ def _checked_conventions(conventions: Conventions | None) -> Conventions:
     if conventions is not None:
         require(conventions, Conventions, "a choice of notation", "Give `Conventions(...)`.")
     return conventions or Conventions()
-
-
-def _display(body: str, use: Conventions, label: str = "") -> str:
-    body = renamed(body, use)
-    if not label:
-        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
-    rows = body.replace(" \\\\\n", " \\nonumber \\\\\n")
-    return f"\\begin{{align}}\n{rows} \\label{{eq:{label}}}\n\\end{{align}}"
-
-
-def _prose(text: str, use: Conventions) -> str:
-    """A text with letters of the user in its formulas."""
-    return re.sub(r"\$[^$]+\$", lambda match: renamed(match[0], use), text)
 
 
 def _recursions(what: Recursion | RecursionSystem) -> tuple[Recursion, ...]:
@@ -211,18 +190,10 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     where = "the sample in their subscript" if many else "the one input"
     text = _RECURSION_NOTATION % (use.kernel, where, _layers(recursions))
     text += "" if use.layers else _PRIME
-    several = any(len(r.correlator.forest.components) > 1 for r in recursions)
-    inputs = rf"x_{{j;{use.samples((1,))}}}" if many else "x_j"
-    text += _DEFINITIONS % (inputs, _CONNECTED if several else "")
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]
-    if any(correlator.forest.edges for correlator, _ in tensors):
-        text += _NTK % (use.frozen_ntk, _MANY_INDICES if many else _ONE_INDEX)
-    if any(piece for _, piece in tensors):
-        text += _PIECES
-    if any(correlator.symbol == "X" for correlator, _ in tensors):
-        text += _EDGES if many else _EDGES + _AXES
+    text += definitions_told([r.correlator for r in recursions], tensors, use, many=many)
     if many and any(inserted):
         text += _INVERSE
     if max(inserted, default=0) > 2:
@@ -250,13 +221,14 @@ def _layers(recursions: tuple[Recursion, ...]) -> str:
 
 def _section(recursion: Recursion, use: Conventions) -> str:
     title = tensor_name(recursion.correlator, recursion.piece, replace(use, layers=False))
+    defined = Defined(recursion.correlator, recursion.piece, recursion.single_input)
     symbol = renamed(head_of(recursion, "1", use), use)
     start = f"It vanishes in the first layer, ${symbol}=0$."
     if recursion.first_layer:
-        start = f"In the first layer\n{_display(first_layer_latex(recursion, use), use)}"
+        start = f"In the first layer\n{displayed(first_layer_latex(recursion, use), use)}"
     return (
         f"\\subsection*{{The tensor ${title}$}}\nIt is defined by\n"
-        f"{_display(definition_latex(recursion, use), use)}\nand has the recursion\n"
+        f"{displayed(definition_latex(defined, use), use)}\nand has the recursion\n"
         f"{to_latex(recursion, conventions=use)}\n{start}\n\n"
     )
 

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import partial
 
 from symdlt.derivation import ForwardEquation, Recursion, RecursionSystem
-from symdlt.derivation.stacks import StackRecursion, StepRecursion
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
+from symdlt.derivation.stacks import StackRecursion
 from symdlt.formats.latex.forward import forward_latex
+from symdlt.formats.latex.layers import layer_equation_latex
 from symdlt.formats.latex.notation import Conventions
 from symdlt.formats.latex.recursions import recursion_latex
 from symdlt.formats.latex.stacks import step_latex
 
-Equation = Recursion | ForwardEquation | StepRecursion
+Shown = Recursion | RecursionSystem | ForwardEquation | StackRecursion | LayerEquations
 
 # By convention: what fits on a screen, and the tensors of the book.
 MOST_TERMS = 12
 MOST_RECURSIONS = 13  # those of the book; more of them nobody reads in a cell
 
 
-def notebook_latex(what: Recursion | RecursionSystem | ForwardEquation | StackRecursion) -> str:
+def notebook_latex(what: Shown) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
-    equations: Sequence[Equation] = (what,) if isinstance(what, Recursion | ForwardEquation) else ()
-    if isinstance(what, RecursionSystem):
-        equations = what.recursions
-    elif isinstance(what, StackRecursion):
-        equations = what.equations
-    shown = equations[:MOST_RECURSIONS]
-    bodies = map(_body, shown)
-    parts = [f"\\begin{{aligned}}{body}\\end{{aligned}}" for body in bodies]
-    if len(shown) < len(equations):
-        parts.append(rf"\cdots\ \text{{({len(equations) - len(shown)} more recursions)}}")
+    bodies = _bodies(what)
+    parts = [f"\\begin{{aligned}}{body()}\\end{{aligned}}" for body in bodies[:MOST_RECURSIONS]]
+    if len(parts) < len(bodies):
+        parts.append(rf"\cdots\ \text{{({len(bodies) - len(parts)} more recursions)}}")
     body = parts[0] if len(parts) == 1 else _column(parts)
     return f"$\\displaystyle {body}$"
 
 
-def _body(equation: Equation) -> str:
-    if isinstance(equation, Recursion):
-        return recursion_latex(equation, Conventions(), MOST_TERMS)
-    if isinstance(equation, StepRecursion):
-        return step_latex(equation, Conventions(), MOST_TERMS)
-    return forward_latex(equation, Conventions(), MOST_TERMS)
+def _bodies(what: Shown) -> list[Callable[[], str]]:
+    """What prints the equations, one after the other."""
+    use = Conventions()
+    if isinstance(what, LayerEquations):
+        return [partial(layer_equation_latex, one, what, use, MOST_TERMS) for one in what.equations]
+    if isinstance(what, StackRecursion):
+        return [partial(step_latex, one, use, MOST_TERMS) for one in what.equations]
+    if isinstance(what, ForwardEquation):
+        return [partial(forward_latex, what, use, MOST_TERMS)]
+    recursions = what.recursions if isinstance(what, RecursionSystem) else (what,)
+    return [partial(recursion_latex, one, use, MOST_TERMS) for one in recursions]
 
 
 def _column(parts: list[str]) -> str:

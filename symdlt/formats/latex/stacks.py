@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symdlt.definitions import BELOW, ascii_name, primes
+from symdlt.definitions import BELOW, primes
 from symdlt.derivation.stacks import (
     FieldMean,
     FieldSlot,
@@ -12,6 +12,7 @@ from symdlt.derivation.stacks import (
     StepTerm,
 )
 from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.layer_symbols import field_latex
 from symdlt.formats.latex.lines import equation_lines, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
 
@@ -59,7 +60,9 @@ def _summand(term: StepTerm, recursion: StepRecursion, use: Conventions) -> Summ
 
 def _ratio(recursion: StepRecursion) -> str:
     """The ratio of widths that a step brings."""
-    below = r"n_{\ell-1}" if recursion.step.first else f"n_{{{_field(recursion.step.below[0])}}}"
+    below = (
+        r"n_{\ell-1}" if recursion.step.first else f"n_{{{field_latex(recursion.step.below[0])}}}"
+    )
     return rf"\left(\frac{{n_{{\ell}}}}{{{below}}}\right)"
 
 
@@ -75,7 +78,7 @@ def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
     name = recursion.step.below[mean.slots[0].field]
     inside = "".join(_slot(slot, name, recursion.single_input, use) for slot in mean.slots)
     layer = BELOW_LAYER if recursion.step.first else ABOVE_LAYER
-    marks = "" if name == BELOW else _field(name)
+    marks = "" if name == BELOW else field_latex(name)
     kernel = use.kernel + use.layer(layer)
     if marks:
         kernel = f"{use.kernel}^{{{marks}{f'({use.number(layer)})' if use.layers else ''}}}"
@@ -85,7 +88,7 @@ def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
 def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
     """A function of a field."""
     below = "" if single else use.samples((slot.sample,))
-    at = _field(name) + (f"_{{{below}}}" if below else "")
+    at = field_latex(name) + (f"_{{{below}}}" if below else "")
     if not slot.function:
         return at
     if slot.function == "s":
@@ -95,12 +98,5 @@ def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
 
 def _listed(fields: tuple[int, ...], names: tuple[str, ...]) -> str:
     """The fields of the axes; of several that are the same, one."""
-    own = [_field(names[field]) for field in fields]
+    own = [field_latex(names[field]) for field in fields]
     return own[0] if len(set(own)) == 1 else "".join(own)
-
-
-def _field(name: str) -> str:
-    """A field as a symbol."""
-    stem, mark, below = ascii_name(name).partition("_")
-    head = stem if len(stem) == 1 else rf"\mathrm{{{stem}}}"
-    return head + (f"_{{{below}}}" if mark else "")

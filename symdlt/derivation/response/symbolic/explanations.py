@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.derivation.response.symbolic.accounts import Way
+from symdlt.derivation.response.symbolic.glossary import plain
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
 from symdlt.derivation.response.symbolic.reason_texts import number_text
 from symdlt.derivation.response.symbolic.response_equations import layer_equations
@@ -28,11 +29,10 @@ def explain_equations(equations: LayerEquations, term: int | None = None) -> Exp
         OrderError: if there is no term of that number.
         SchemaError: for equations that are not those of their layer.
     """
-    glossary, recorded = equations.glossary, equations
-    if glossary is None:
-        what = equations.name if equations.piece else equations.correlator
-        recorded = layer_equations(what, equations.layer, recorded=True)
-        glossary = recorded.glossary
+    recorded = equations
+    if any(one.account is None for one in equations.equations):
+        recorded = layer_equations(equations.asked, equations.layer, recorded=True)
+    glossary = recorded.glossary
     assert glossary is not None
     if recorded != equations:
         raise SchemaError(
@@ -50,12 +50,13 @@ def explain_equations(equations: LayerEquations, term: int | None = None) -> Exp
             )
         chosen = range(term, term + 1)
     known: set[str] = set()
-    parts = ["\n".join(wrapped(line, "") for line in glossary.introduction)]
+    parts = ["\n".join(wrapped(plain(line), "") for line in glossary.introduction)]
     for number in chosen:
         name, text, ways = told[number - 1]
         head = f"{name}, term {number} of {len(told)}: {text}"
         symbols = [one for way in ways for step in way for one in symbols_in(step.factor)]
-        new = [wrapped(f"{line}.", "  ") for line in glossary.of([name, *symbols], known)]
+        told_now = glossary.of([name, *symbols], known)
+        new = [wrapped(plain(f"{symbol}: {meaning}."), "  ") for symbol, meaning in told_now]
         parts.append("\n".join([head, *new, *_lines(ways)]))
     return Explanation("\n\n".join(parts))
 

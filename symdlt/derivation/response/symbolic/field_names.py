@@ -32,6 +32,17 @@ def names_of(definition: Layer | Stack, later: LaterLayer) -> list[str]:
     return names
 
 
+def mark_between(name: str = "") -> str:
+    """The mark of a kernel of z of layer m with a field of layer l, or with z of that layer.
+
+    Names of nothing but l have one more, as l alone says that it is z.
+
+    >>> [mark_between(name) for name in ("", "u", "l")]
+    ['lm', 'um', 'llm']
+    """
+    return f"{name}{'l' * (set(name) <= {'l'})}m"
+
+
 def reads_z_alone(definition: Layer | Stack) -> bool:
     """Whether weights read one function of z each, so that s(z) can be written s."""
     if isinstance(definition, Layer):
@@ -58,7 +69,7 @@ def letters_of(
     """The letters of what normalised fields are multiplied with, by what is normalised."""
     fields = later.program.fields
     normalised = {one.kept[0][1][0][0] for one in fields[: later.later] if one.norm}
-    taken = {ascii_name(symbol).partition("_")[0] for symbol in definition.symbols}
+    taken = {ascii_name(symbol).partition("_")[0] for symbol in definition.symbols} | {*names}
     letter = next((one for one in SCALES if one not in taken), "scale")
     letters: dict[int, str] = {}
     for field in sorted(normalised):

@@ -20,6 +20,25 @@ _HEAD = re.compile(
 PRINTED = {"<": "<F>", "Y_": "Y", "sum_": "sum_q"}
 
 
+# What the linear response is made of.
+AVERAGES = (
+    "`M(F)` is the average of `F` over neurons, which are alike and independent given all before. "
+    "It fluctuates by the noise of its neurons, and with the law that they share.",
+    "`Q(z'_1 z'_2)` is the covariance of `z'_1` and `z'_2` at one neuron given all before: it is "
+    "made of such averages.",
+)
+
+
+def marked(text: str) -> str:
+    """A formula between the marks of mathematics."""
+    return f"`{text}`"
+
+
+def plain(text: str) -> str:
+    """A text without the marks of its mathematics."""
+    return text.replace("`", "")
+
+
 def head_of(symbol: str) -> str:
     """What is defined of a symbol: the letter of a tensor, < for means, or the symbol itself.
 
@@ -52,13 +71,16 @@ class Glossary:
     others: tuple[tuple[str, str], ...] = ()
     piece: int = 0
 
-    def of(self, symbols: Iterable[str], known: set[str]) -> list[str]:
-        """The definitions of those symbols that are not known, which then are."""
+    def of(self, symbols: Iterable[str], known: set[str]) -> list[tuple[str, str]]:
+        """The definitions of those symbols that are not known, which then are.
+
+        What is mathematics stands between back quotes, which `plain` takes out.
+        """
         entries = dict(self._entries())
         every = dict.fromkeys(one if one in entries else head_of(one) for one in symbols)
         heads = [head for head in every if head not in known]
         known.update(heads)
-        return [f"{PRINTED.get(head, head)}: {entries[head]}" for head in heads]
+        return [(PRINTED.get(head, head), entries[head]) for head in heads]
 
     @property
     def introduction(self) -> list[str]:
@@ -74,20 +96,17 @@ class Glossary:
                 "width, times the width of the layer below, to leading order."
             )
         edges = (
-            "A tree is a sum over all parameters of derivatives of z, one at each vertex, times "
-            "their learning rates: an edge is a parameter by which z at both its ends is "
+            "A tree is a sum over all parameters of derivatives of `z`, one at each vertex, times "
+            "their learning rates: an edge is a parameter by which `z` at both its ends is "
             "differentiated."
         )
         return [
             f"{named} of the layer {self.layer}, by the linear response of neuron averages.",
             told,
-            "z is the preactivation of layer l and z' that of layer l+1; the numbers below them "
-            f"are vertices, each with a sample of its own{', at a position' * self._placed}.",
+            "`z` is the preactivation of layer `l` and `z'` that of layer `l+1`; the numbers below "
+            f"them are vertices, each with a sample of its own{', at a position' * self._placed}.",
             *[edges] * bool(one.forest.edges),
-            "M(F) is the average of F over neurons, which are alike and independent given all "
-            "before. It fluctuates by the noise of its neurons, and with the law that they share.",
-            "Q(z'_1 z'_2) is the covariance of z'_1 and z'_2 at one neuron given all before: it is "
-            "made of such averages.",
+            *AVERAGES,
             "The factor of a step that takes a mean has the derivatives, and lacks the fields, "
             "that later steps take out of it.",
         ]
@@ -97,35 +116,42 @@ class Glossary:
         return any(one.window for stream in self.layer.streams for one in stream.drawn)
 
     def _entries(self) -> Iterator[tuple[str, str]]:
-        yield "n", "the width of layer l, the number of its neurons"
-        yield "n'", "the width of layer l-1"
+        yield "n", "the width of layer `l`, the number of its neurons"
+        yield "n'", "the width of layer `l-1`"
         yield from self.inside
         fields = "".join(f"; {one}" for one in self.covariances)
         yield (
             "<",
-            "the mean of F over Gaussian fields of one neuron, at infinite width; s', s'', … are "
-            f"the derivatives of s{fields}",
+            "the mean of `F` over Gaussian fields of one neuron, at infinite width; `s'`, `s''`, … "
+            f"are the derivatives of `s`{fields}",
         )
-        yield "G", "G_12 is the kernel of layer l, the covariance of z_1 and z_2 at infinite width"
-        yield "H", "H_12 is the NTK of layer l at infinite width"
-        yield "G.1", "of layer l, n' times the mean of Q(z_1 z_2), less its limit: the correction"
-        yield "H.1", "of layer l, n' times the correction of order 1/n of the NTK, likewise"
-        block = "of layer l, n' times what fourth cumulants of weights join at one neuron"
-        yield "X", f"{block}: the part of these in the cumulant of z_1 z_2 z_3 z_4"
+        kernel = "`G_12` is the kernel of layer `l`, the covariance of `z_1` and `z_2`"
+        yield "G", f"{kernel} at infinite width"
+        yield "H", "`H_12` is the NTK of layer `l` at infinite width"
+        yield (
+            "G.1",
+            "of layer `l`, `n'` times the mean of `Q(z_1 z_2)`, less its limit: the correction",
+        )
+        yield "H.1", "of layer `l`, `n'` times the correction of order `1/n` of the NTK, likewise"
+        block = "of layer `l`, `n'` times what fourth cumulants of weights join at one neuron"
+        yield "X", f"{block}: the part of these in the cumulant of `z_1 z_2 z_3 z_4`"
         yield "XH", f"{block}, with an edge between the first two vertices"
         for letter, named in (("G", "kernel"), ("H", "NTK")):
-            yield f"{letter}^m", f"the {named} of layer m >= l"
-            yield f"{letter}^lm", f"the {named} of z of layer m, the first index, and of layer l"
+            yield f"{letter}^m", f"the {named} of layer `m >= l`"
+            yield (
+                f"{letter}^lm",
+                f"the {named} of `z` of layer `m`, the first index, and of layer `l`",
+            )
         for name in BOOK:
             told = definition_text(tensor(name))[:-1]
             if name not in ("G", "H"):
-                yield name, f"of layer l, n' times {told}"
-                yield f"Q{name}", f"the part of {name} in which both Q fluctuate together"
+                yield name, f"of layer `l`, `n'` times {told}"
+                yield f"Q{name}", f"the part of `{name}` in which both `Q` fluctuate together"
         yield (
             "Y_",
-            "Y_12[F] is n' times the covariance of Q(z_1 z_2) of layer l with the noise of M(F) at "
-            "the neurons of layer l, of an F that layer m >= l reads: s^m is s of its z^m; edges "
-            "stand behind a semicolon",
+            "`Y_12[F]` is `n'` times the covariance of `Q(z_1 z_2)` of layer `l` with the noise of "
+            "`M(F)` at the neurons of layer `l`, of an `F` that layer `m >= l` reads: `s^m` is `s` "
+            "of its `z^m`; edges stand behind a semicolon",
         )
         yield from self.others
         yield from self._constants()
@@ -147,5 +173,5 @@ def _random(one: Drawn) -> str:
     """Biases or weights in words."""
     letter = ascii_name(one.tensor.name)
     if one.function is None:
-        return f"the biases {letter}"
-    return f"the weights {letter}, times the number of neurons that they sum over"
+        return f"the biases {marked(letter)}"
+    return f"the weights {marked(letter)}, times the number of neurons that they sum over"

@@ -74,15 +74,15 @@ class Labels:
         """What the sum over the positions that are read is, in words."""
         window = self.windows[weights]
         if window.whole:
-            return f"over all {POSITIONS} positions: 1+q is sample 1 at position q"
-        told = f"over the {prod(window.kernel)} offsets of the window of {weights}"
+            return f"over all `{POSITIONS}` positions: `1+q` is sample 1 at position `q`"
+        told = f"over the {prod(window.kernel)} offsets of the window of `{weights}`"
         low = 0 if window.padding == "valid" else -((min(window.kernel, default=1) - 1) // 2)
         at = "that of 1"
         if window.stride > 1:
             at = f"{window.stride} times {at}"
         beyond = {"zero": "; what lies beyond the edge is zero", "valid": ""}
         closed = beyond.get(window.padding, ", on a grid that closes upon itself")
-        return f"{told}, from {low} on: 1+q is sample 1, q positions on from {at}{closed}"
+        return f"{told}, from `{low}` on: `1+q` is sample 1, `q` positions on from {at}{closed}"
 
 
 def joined(labels: Iterable[str]) -> str:

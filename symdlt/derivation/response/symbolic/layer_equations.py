@@ -21,9 +21,8 @@ from symdlt.definitions import (
     tensor,
 )
 from symdlt.derivation.response.symbolic.accounts import Account
-from symdlt.derivation.response.symbolic.equation_latex import ROW, symbol_latex, term_latex
 from symdlt.derivation.response.symbolic.glossary import Glossary
-from symdlt.display import Explanation
+from symdlt.display import Explanation, full_latex, latex_for_display
 from symdlt.errors import SchemaError, require
 
 if TYPE_CHECKING:
@@ -82,22 +81,6 @@ class LayerEquation:
             )
         )
 
-    @property
-    def latex_rows(self) -> tuple[str, ...]:
-        """The rows of the equation in LaTeX."""
-        rows, room = [""], ROW
-        for text in self.terms or ("0",):
-            latex = term_latex(text)
-            signed = latex if latex[0] == "-" or rows == [""] else f"+ {latex}"
-            if rows[-1] and room < len(text):
-                rows, room = [*rows, signed], ROW
-            else:
-                rows[-1] = f"{rows[-1]} {signed}".strip()
-            room -= len(text)
-        name, mark, _ = self.name.partition("[l+1]")
-        left = symbol_latex(name) + (r"\Big|_{\ell+1}" if mark else "")
-        return (f"{left} ={{}}& {rows[0]}", *(rf"& \quad {row}" for row in rows[1:]))
-
     def __str__(self) -> str:
         lines = [f"  {'-' if t[0] == '-' else '+'} {t.removeprefix('-')}" for t in self.terms]
         return "\n".join([f"{self.name} =", *(lines if self.polynomial else ["  0"])])
@@ -112,7 +95,7 @@ class LayerEquations:
         layer: the layer.
         equations: of a layer that closes, its recursion; with a skip those of the covariance of
             conditional covariances, of the noise that later functions meet, and of the tensor.
-        glossary: what the symbols are, if accounts were recorded.
+        glossary: what the symbols are; None if they were read from a document.
         piece: 1 for the correction of order 1/n of the kernel or the NTK, else 0.
     """
 
@@ -126,6 +109,11 @@ class LayerEquations:
     def name(self) -> str:
         """What the equations are of, such as V or G.1."""
         return self.correlator.name + f".{self.piece}" * bool(self.piece)
+
+    @property
+    def asked(self) -> str | Correlator:
+        """What `layer_equations` derives them again from."""
+        return self.name if self.piece else self.correlator
 
     def explain(self, term: int | None = None) -> Explanation:
         """Where one term comes from, or all terms: each step with the factor that it brings.
@@ -159,12 +147,11 @@ class LayerEquations:
         return f"LayerEquations({self.name}, {str(self.layer)!r})"
 
     def _repr_latex_(self) -> str:
-        return self.to_latex()
+        return latex_for_display(self)
 
     def to_latex(self) -> str:
-        """All equations as one `align*` environment."""
-        rows = [row for equation in self.equations for row in equation.latex_rows]
-        return "\n".join([r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
+        """All equations in LaTeX; `symdlt.to_latex` takes choices of notation as well."""
+        return full_latex(self)
 
     def to_json(self, indent: int | None = 1) -> str:
         """The equations as JSON text, which `from_json` reads.

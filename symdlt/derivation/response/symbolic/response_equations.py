@@ -26,8 +26,13 @@ from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, 
 from symdlt.derivation.response.site_functions import Edge, Vertex
 from symdlt.derivation.response.site_means import LEGS
 from symdlt.derivation.response.symbolic.accounts import Account
-from symdlt.derivation.response.symbolic.field_names import letters_of, names_of, reads_z_alone
-from symdlt.derivation.response.symbolic.glossary import Glossary
+from symdlt.derivation.response.symbolic.field_names import (
+    letters_of,
+    mark_between,
+    names_of,
+    reads_z_alone,
+)
+from symdlt.derivation.response.symbolic.glossary import Glossary, marked
 from symdlt.derivation.response.symbolic.labels import Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, with_later_layer
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
@@ -103,8 +108,7 @@ def layer_equations(
     definition = readable_layer(layer)
     derived = LayerDerivation(correlator, definition, recorded)
     equations = tuple(derived.corrections() if piece else derived.equations())
-    glossary = derived.glossary(piece) if recorded else None
-    return LayerEquations(correlator, definition, equations, glossary, piece)
+    return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
 
 
 class LayerDerivation:
@@ -294,7 +298,9 @@ class LayerDerivation:
         for field in self.inside:
             if fields[field].site != fields[BASE].site and not fields[field].mask:
                 held.setdefault(number_text(fields[field].width), []).append(names[field])
-        widths = tuple((one, f"the width of {' and '.join(of)}") for one, of in held.items())
+        widths = tuple(
+            (one, f"the width of {' and '.join(map(marked, of))}") for one, of in held.items()
+        )
         told = (*self._covariances(), *self._masks())
         others = tuple(self._others())
         return Glossary(self.correlator, self.layer, widths, told, others, piece)
@@ -304,11 +310,13 @@ class LayerDerivation:
         for field in self.inside:
             if mask := self.program.fields[field].mask:
                 draws = "one draw for all samples" if mask.shared else "a draw for each sample"
-                power = "(1-k)" if mask.shared else "(d-k) of k factors at d different samples"
+                power = (
+                    "(1-k)`" if mask.shared else "(d-k)` of `k` factors at `d` different samples"
+                )
                 yield (
-                    f"{self.texts.names[field]} is a factor at each neuron, {1 / mask.kept} with "
-                    f"the probability {mask.kept} and else zero, {draws}: means of k factors are "
-                    f"({mask.kept})^{power}"
+                    f"`{self.texts.names[field]}` is a factor at each neuron, `{1 / mask.kept}` "
+                    f"with the probability `{mask.kept}` and else zero, {draws}: means of `k` "
+                    f"factors are `({mask.kept})^{power}"
                 )
 
     def _others(self) -> Iterator[tuple[str, str]]:
@@ -320,23 +328,26 @@ class LayerDerivation:
             terms = " + ".join(number_text(Polynomial((term,))) for term in told.terms)
             yield (
                 letter,
-                f"{letter}_1 = r_1^(-1/2) is what {of} is multiplied with where it is normalised; "
-                f"r_1 is the mean of its square over the neurons, M({of} {of}), at infinite width "
-                f"{terms}",
+                f"`{letter}_1 = r_1^(-1/2)` is what `{of}` is multiplied with where it is "
+                f"normalised; `r_1` is the mean of its square over the neurons, `M({of} {of})`, at "
+                f"infinite width `{terms}`",
             )
         for name in self.texts.labels.windows:
-            yield "sum_", f"sum_q goes {self.texts.labels.meaning(name)}; and alike r, t and u"
+            yield (
+                "sum_",
+                f"`sum_q` goes {self.texts.labels.meaning(name)}; and alike `r`, `t` and `u`",
+            )
             yield "P", "the number of positions"
         for stream in self.layer.streams:
             for one in stream.drawn:
                 letter = ascii_name(one.tensor.name)
                 if one.orthogonal:
                     sizes = "the larger of the numbers of rows and of columns"
-                    yield f"n_{letter}", f"{sizes} of the orthogonal weights {letter}"
+                    yield f"n_{letter}", f"{sizes} of the orthogonal weights `{letter}`"
         for field in self.inside:
             for letter, kind in (("G", "covariance"), ("H", "NTK")):
-                of = f"the {kind} of z of layer m, the first index, with {names[field]}"
-                yield f"{letter}^{names[field]}m", of
+                of = f"the {kind} of `z` of layer `m`, the first index, with `{names[field]}`"
+                yield f"{letter}^{mark_between(names[field])}", of
 
     def _covariances(self) -> Iterator[str]:
         """The covariances of the fields inside the layer."""
@@ -345,9 +356,10 @@ class LayerDerivation:
             if BASE < f < self.top and self.entry(known):
                 joint = self.entry(known)
                 joint = joint.value if self.means.recorded else joint
-                ends = " and ".join(map(self.texts.leg, ((f, first), (g, second))))
+                legs = map(self.texts.leg, ((f, first), (g, second)))
+                ends = " and ".join(map(marked, legs))
                 terms = " + ".join(number_text(Polynomial((term,))) for term in joint.terms)
-                yield f"{ends} have the covariance {terms}"
+                yield f"{ends} have the covariance `{terms}`"
 
     def entry(self, matrix: Symbols) -> Any:
         """The entry of a matrix at the first two legs."""

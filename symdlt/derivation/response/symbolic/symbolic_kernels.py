@@ -27,6 +27,7 @@ from symdlt.derivation.response.site_functions import (
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ZERO
 from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.field_names import mark_between
 from symdlt.derivation.response.symbolic.labels import Ends, Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 from symdlt.derivation.response.symbolic.symbolic_means import (
@@ -51,7 +52,7 @@ class SymbolicKernels(SiteKernels):
         beyond = later.later
         for name, known in self._both():
             known[BASE, BASE] = self.matrix(name, BASE)
-            known[beyond, BASE] = self.matrix(f"{name}^lm")
+            known[beyond, BASE] = self.matrix(f"{name}^{mark_between()}")
             known[beyond, beyond] = self.matrix(f"{name}^m", beyond)
         fields = later.program.fields
         for field in range(1, beyond):
@@ -70,7 +71,7 @@ class SymbolicKernels(SiteKernels):
     ) -> Symbols:
         """The covariance, or the NTK, of z of layer m with a field of the layer."""
         if not self.program.fields[field].norm:
-            return self.matrix(f"{name}^{self.means.texts.names[field]}m")
+            return self.matrix(f"{name}^{mark_between(self.means.texts.names[field])}")
         ((_, below),) = self.kept[field]
         covariance: Symbols = known[beyond, below] * self.scales[field]
         return covariance

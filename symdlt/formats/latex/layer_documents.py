@@ -1,0 +1,168 @@
+"""Documents of layers of any kind: what they compute, what symbols are, and the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from symdlt.definitions import BELOW, BOOK, Correlator, ascii_name, tensor
+from symdlt.derivation.response.symbolic.glossary import AVERAGES, Glossary, head_of, marked
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
+from symdlt.derivation.stacks import StackRecursion
+from symdlt.errors import LayerError
+from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
+from symdlt.formats.latex.layers import layer_equation_latex
+from symdlt.formats.latex.marked_text import marked_latex
+from symdlt.formats.latex.notation import Conventions, tensor_name
+from symdlt.formats.latex.pages import displayed, prose
+from symdlt.formats.latex.stacks import stack_latex
+from symdlt.formats.latex.streams import layer_latex
+
+LayerResult = LayerEquations | StackRecursion
+Entries = Iterable[tuple[str, str]]
+
+_LAYER = r"""\subsection*{Notation}
+The preactivations of layer~$\ell$ are $z$, those of layer~$\ell+1$ are $z'$, with
+%s
+where weights and biases are drawn afresh in each layer, and $\sigma$ is the activation. Tensors of
+layer~$\ell+1$ are given in those of layer~$\ell$. """
+
+_FIELDS = r"""Angle brackets are expectations over the Gaussian fields of one neuron, with the
+covariance that stands below them. A tensor with fields in front of its layer is that of these
+fields in place of $z$, with $n_\ell$ in place of $n_{\ell-1}$. """
+
+_POSITIONS = "Each sample below a symbol stands at a position of its own. "
+
+_PRIME = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
+layer~$\ell$. """
+
+
+def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
+    """The body of a document with results of one layer, all of one kind.
+
+    Raises:
+        LayerError: for results of several layers.
+    """
+    layers = list(dict.fromkeys(result.layer for result in results))
+    if len(layers) > 1:
+        raise LayerError(
+            f"Results of the layers {' and '.join(map(repr, layers))} are no document. It says "
+            "once what the layer computes. Give those of one layer."
+        )
+    many = not all(_is_single(result) for result in results)
+    own = [(result.correlator, result.piece) for result in results]
+    read = dict.fromkeys(need for result in results for need in _read(result))
+    others = [need for need in read if need not in own and need[0].name not in ("G", "H")]
+    text = _LAYER % displayed(layer_latex(layers[0]), use)
+    text += "" if use.layers else _PRIME
+    text += _POSITIONS * any(one.window for stream in layers[0].streams for one in stream.drawn)
+    text += _FIELDS * any(isinstance(result, StackRecursion) for result in results)
+    text += definitions_told([one for one, _ in own], [*own, *read], use, many=many)
+    items = [*_items(results, use)]
+    body = prose(text, use) + "\n" + _list(items)
+    if others:
+        shown = "\n".join(displayed(_defined(*one, use, many=many), use) for one in others)
+        body += f"Other tensors of layer~$\\ell$ that are read are defined by\n{shown}\n"
+    return body + "\n" + "".join(_section(result, use) for result in results)
+
+
+def equations_latex(result: LayerResult, use: Conventions) -> Iterator[tuple[str, str]]:
+    """The equations as lines of `align` bodies, each with its label."""
+    if isinstance(result, StackRecursion):
+        yield from zip(
+            (one.name for one in result.equations), stack_latex(result, use), strict=True
+        )
+        return
+    for number, one in enumerate(result.equations):
+        last = one is result.equations[-1]
+        label = result.name if last else f"{result.name}-{number + 1}"
+        yield label, layer_equation_latex(one, result, use)
+
+
+def _is_single(result: LayerResult) -> bool:
+    return isinstance(result, StackRecursion) and result.single_input
+
+
+def _read(result: LayerResult) -> Iterator[tuple[Correlator, int]]:
+    """The tensors of layer ℓ that are read, with their pieces."""
+    if isinstance(result, StackRecursion):
+        yield from result.dependencies
+        return
+    for head in map(head_of, _symbols(result)):
+        letter, correction, _ = head.partition(".1")
+        one = letter if letter in BOOK else letter.removeprefix("Q")
+        if one in BOOK:
+            yield tensor(one), int(bool(correction))
+
+
+def _symbols(result: LayerEquations) -> list[str]:
+    """The symbols of all equations, those of the left sides among them."""
+    heads = [one.name.partition("[l+1]")[0] for one in result.equations]
+    inside = (one.polynomial.terms for one in result.equations)
+    names = [name for terms in inside for monomial, _ in terms for name, _ in monomial]
+    kernel = ["G_12"] * any(name[0] == "<" for name in names)  # below means
+    return list(dict.fromkeys([*heads, *names, *kernel]))
+
+
+def _items(results: Sequence[LayerResult], use: Conventions) -> Iterator[tuple[str, str]]:
+    """What symbols are, in LaTeX, each once."""
+    known = {name for name in BOOK if name not in ("G", "H")} | {"G.1", "H.1"}
+    constants = {ascii_name(symbol) for symbol in results[0].layer.symbols}
+    told_averages = False
+    for result in results:
+        new = [*_meanings(result, known)]
+        if not told_averages and any("M(" in text or "Q(" in text for _, text in new):
+            told_averages = True
+            for text in AVERAGES:
+                symbol, _, meaning = text.partition(" is ")
+                yield marked_latex(symbol, constants, use), marked_latex(meaning, constants, use)
+        for symbol, meaning in new:
+            yield (
+                marked_latex(marked(symbol), constants, use),
+                marked_latex(f"{meaning}.", constants, use),
+            )
+
+
+def _meanings(result: LayerResult, known: set[str]) -> Entries:
+    if isinstance(result, LayerEquations):
+        glossary = result.glossary
+        if glossary is None:  # of a saved result; what derives takes long to import
+            from symdlt.derivation.response.symbolic.response_equations import layer_equations
+
+            glossary = layer_equations(result.asked, result.layer).glossary
+        assert glossary is not None
+        return glossary.of(_symbols(result), known)
+    widths = tuple(
+        (f"n_{ascii_name(site[0])}", f"the width of {' and '.join(map(marked, site))}")
+        for site in result.layer.sites
+        if site[0] not in (BELOW, result.layer.streams[-1].name)
+    )
+    glossary = Glossary(result.correlator, result.layer, widths)
+    used = [
+        ascii_name(symbol)
+        for term in result.terms
+        for symbol, power in zip(
+            term.hyperparameters.symbols, term.hyperparameters.powers, strict=True
+        )
+        if power
+    ]
+    return glossary.of(["n", "n'", *(name for name, _ in widths), *used], known)
+
+
+def _list(items: Sequence[tuple[str, str]]) -> str:
+    rows = "\n".join(rf"\item[{symbol}] {meaning}" for symbol, meaning in items)
+    return f"\\begin{{description}}\n{rows}\n\\end{{description}}\n"
+
+
+def _defined(correlator: Correlator, piece: int, use: Conventions, *, many: bool) -> str:
+    return definition_latex(Defined(correlator, piece, not many), use)
+
+
+def _section(result: LayerResult, use: Conventions) -> str:
+    title = tensor_name(result.correlator, result.piece, replace(use, layers=False))
+    definition = _defined(result.correlator, result.piece, use, many=not _is_single(result))
+    shown = "\n".join(displayed(body, use) for _, body in equations_latex(result, use))
+    return (
+        f"\\subsection*{{The tensor ${title}$}}\nIt is defined by\n{displayed(definition, use)}\n"
+        f"and follows from\n{shown}\n\n"
+    )

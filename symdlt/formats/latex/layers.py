@@ -1,0 +1,89 @@
+"""Equations of layers of any kind in the notation of PDLT."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+from symdlt.algebra import Polynomial
+from symdlt.algebra.polynomial import Monomial
+from symdlt.definitions import ascii_name
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.layer_symbols import (
+    ABOVE,
+    LAYER,
+    constant_latex,
+    symbol_latex,
+    width_latex,
+)
+from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
+from symdlt.formats.latex.notation import Conventions, power
+
+_WIDTH = re.compile(r"P|n(?:'|_.+)?")
+
+
+def layer_equation_latex(
+    equation: LayerEquation, of: LayerEquations, use: Conventions, most: int | None = None
+) -> str:
+    r"""One equation of a layer as lines of an `align` body.
+
+    What a letter with a Q is the part of, in which both averages fluctuate together, has Q above.
+
+    Args:
+        equation: what to print.
+        of: the equations that it is one of, whose layer says which symbols are constants.
+        use: choices of notation.
+        most: how many terms are printed at most; the others are counted.
+    """
+    name, above, _ = equation.name.partition("[l+1]")
+    head = symbol_latex(name, ABOVE if above else LAYER, use)
+    constants = {ascii_name(symbol) for symbol in of.layer.symbols}
+    summands = [_summand(term, constants, use) for term in equation.products[:most]]
+    # brackets with nothing in front of them say nothing
+    summands = [one if one.prefix else replace(one, family=k) for k, one in enumerate(summands)]
+    body = equation_lines(head, grouped(summands), use.points)
+    return body if most is None else body + remaining_terms(len(equation.products) - most)
+
+
+def _summand(term: Polynomial, constants: set[str], use: Conventions) -> Summand:
+    ((monomial, number),) = term.terms
+    widths = [each for each in monomial if each[0] not in constants and _WIDTH.fullmatch(each[0])]
+    own = [each for each in monomial if each[0] in constants]
+    sums = [each for each in monomial if each[0].startswith("sum_")]
+    others = [each for each in monomial if each not in (*widths, *own, *sums)]
+    prefix = [_ratio(widths)] if widths else []
+    prefix += [power(constant_latex(name, use.layer(ABOVE)), exponent) for name, exponent in own]
+    prefix += [rf"\sum_{{{name.removeprefix('sum_')}}}" for name, _ in sums]
+    means = [each for each in others if each[0][0] == "<"]
+    tensors = [each for each in others if each[0][0] != "<"]
+    return Summand(
+        Fraction(number),
+        (*widths, *own, *sums),
+        tuple(prefix),
+        (),
+        _factors(means, use),
+        _factors(tensors, use),
+    )
+
+
+def _factors(monomial: list[tuple[str, int]], use: Conventions) -> tuple[str, ...]:
+    """Each factor as often as its power says; printing collects them again."""
+    ordered = sorted(monomial, key=lambda each: (each[0].islower(), _samples(each[0]), each[0]))
+    return tuple(
+        symbol_latex(name, LAYER, use) for name, exponent in ordered for _ in range(exponent)
+    )
+
+
+def _samples(name: str) -> list[str]:
+    """The samples of a symbol in their order."""
+    return re.findall(r"_(\w+)", name)
+
+
+def _ratio(widths: Monomial | list[tuple[str, int]]) -> str:
+    """A ratio of widths."""
+    over = [power(width_latex(name), exponent) for name, exponent in widths if exponent > 0]
+    under = [power(width_latex(name), -exponent) for name, exponent in widths if exponent < 0]
+    above, below = product_text(over) or "1", product_text(under)
+    return rf"\left(\frac{{{above}}}{{{below}}}\right)" if under else above
