@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from direct.stacks import StackValues
+from sympy import Rational
 
 from symdlt import (
     BOOK,
@@ -92,6 +93,24 @@ def ratio_of(text):
 def test_the_order_one_is_that_of_the_linear_response(name, layer):
     (equation,) = layer_equations(name, layer).equations
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [RESIDUAL, MIXED])
+def test_sympy_has_the_terms_that_are_printed(layer, inputs):
+    for equation in derive("V", layer=layer, inputs=inputs).equations:
+        right = equation.to_sympy().rhs
+        numbers = {symbol: k + 2 for k, symbol in enumerate(sorted(right.free_symbols, key=str))}
+        named = {str(symbol): number for symbol, number in numbers.items()}
+        named[equation.ratio] = Rational(named.get("n", 1), named.get(equation.width_below, 1))
+        total = Rational(0)
+        for term in equation.terms:
+            factors = term.factors(equation.ratio, equation.step.below, equation.single_input)
+            product = Rational(term.coefficient.numerator, term.coefficient.denominator)
+            for name, power in factors:
+                product *= named[name if name in named else name.strip("()")] ** power
+            total += product
+        assert right.subs(numbers) == total
 
 
 def test_two_weights_are_two_dense_layers():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from symdlt.definitions import BELOW, BOOK, Correlator, SiteStep, Stack, ascii_name, steps_of
 from symdlt.derivation.expansion import WidthExpansion, expand_in_width
@@ -15,6 +16,9 @@ from symdlt.derivation.stacks.terms import FieldMean, StepTerm, field_tensor_nam
 from symdlt.derivation.symmetry import generators
 from symdlt.derivation.terms import equation_text, tensor_at
 from symdlt.errors import DerivationError, LayerError, OrderError
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 Need = tuple[Correlator, int, Fields]
 
@@ -60,7 +64,12 @@ class StepRecursion:
     @property
     def ratio(self) -> str:
         """The ratio of widths that terms have powers of."""
-        return "(n/n')" if self.step.first else f"(n/n_{ascii_name(self.step.below[0])})"
+        return f"(n/{self.width_below})"
+
+    @property
+    def width_below(self) -> str:
+        """The width of the layer below, or of the fields that the step reads."""
+        return "n'" if self.step.first else f"n_{ascii_name(self.step.below[0])}"
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -77,6 +86,20 @@ class StepRecursion:
     def term_text(self, term: StepTerm) -> str:
         """One of its terms as it is printed."""
         return term.text(self.ratio, self.step.below, self.single_input)
+
+    def to_sympy(self) -> sp.Eq:
+        """The equation in SymPy; see `Recursion.to_sympy`.
+
+        >>> from symdlt import derive
+        >>> block = derive("G", layer="h = U z; z' = xi z + W s(h)", inputs="one")
+        >>> [equation.to_sympy().rhs for equation in block.equations]
+        [<s(h) s(h)>*C_W + G^z*xi**2, C_U*G, G]
+        """
+        import sympy as sp
+
+        below = self.step.below
+        terms = (term.to_sympy(self.width_below, below, self.single_input) for term in self.terms)
+        return sp.Eq(sp.Symbol(self.head, real=True), sp.Add(*terms), evaluate=False)
 
     def __repr__(self) -> str:
         return f"StepRecursion({self.name}, terms={len(self.terms)})"

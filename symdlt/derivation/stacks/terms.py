@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from symdlt.definitions import BELOW, Correlator, primes
 from symdlt.derivation.expansion import Diagram
@@ -19,6 +20,9 @@ from symdlt.derivation.terms import (
     reading_order,
     tensor_at,
 )
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 Names = tuple[str, ...]
 
@@ -142,6 +146,22 @@ class StepTerm:
 
     def __hash__(self) -> int:
         return hash((self.coefficient, self.key))
+
+    def to_sympy(self, width_below: str, names: Names, single: bool) -> sp.Expr:
+        """The term in SymPy; see `StepRecursion.to_sympy`."""
+        import sympy as sp
+
+        from symdlt.symbols import n, n_below, named
+
+        below = n_below if width_below == n_below.name else sp.Symbol(width_below, positive=True)
+        inside = [mean.text(names, single) for mean in self.means]
+        inside += [tensor.text(names, single) for tensor in self.tensors]
+        return sp.Mul(
+            sp.Rational(*self.coefficient.as_integer_ratio()),
+            (n / below) ** self.width_power,
+            *(named(name) ** power for name, power in self.hyperparameters.named),
+            *(sp.Symbol(name, real=True) for name in inside),
+        )
 
     def factors(self, ratio: str, names: Names, single: bool) -> tuple[tuple[str, int], ...]:
         """The factors as they are printed, with their powers."""
