@@ -35,6 +35,7 @@ def register(commands: Commands) -> None:
     command = add_command(commands, "propagate", _propagate, summary, ("data",))
     _network_options(command)
     _data_options(command)
+    _tolerance_option(command)
     add_format(command, "text", "json")
     command = add_command(commands, "check", _check, "theory against sampled networks", ("data",))
     _network_options(command)
@@ -115,7 +116,13 @@ def _predict_options(command: argparse.ArgumentParser) -> None:
     add("--time", type=float, help="flow: how long; to the end of training if left out")
     add("--ridge", type=number, default=0.0, metavar="X", help="added to the NTK (default 0)")
     add("--infinite", action="store_true", help="at infinite width; the widths only count layers")
+    _tolerance_option(command)
     add("--no-covariance", action="store_true", help="the mean only, which takes less time")
+
+
+def _tolerance_option(command: argparse.ArgumentParser) -> None:
+    what = "of Gaussian means, relative to their size; needed for softmax over many positions"
+    command.add_argument("--tolerance", type=number, metavar="X", help=what)
 
 
 def _values(text: str) -> tuple[str, float | list[float]]:
@@ -210,7 +217,8 @@ def _propagate(options: argparse.Namespace) -> str | bytes:
     names = tensor_names(options.tensors or ["all"])
     archive = (options.output or "").endswith(ARCHIVE)
     refuse_other_archives(options)
-    propagation = propagate(_network(options, 1), read_data(options.data), names)
+    network, data = _network(options, 1), read_data(options.data)
+    propagation = propagate(network, data, names, tolerance=_tolerance(options))
     if archive:
         return pack(propagation.arrays())
     if options.format == "json":
@@ -218,6 +226,13 @@ def _propagate(options: argparse.Namespace) -> str | bytes:
             {name: array.tolist() for name, array in propagation.tensors.items()}, indent=1
         )
     return str(propagation)
+
+
+def _tolerance(options: argparse.Namespace) -> float:
+    """The tolerance that was given, or the usual one."""
+    from symdlt.precision import TOLERANCE
+
+    return TOLERANCE if options.tolerance is None else float(options.tolerance)
 
 
 def _fixed_point(options: argparse.Namespace) -> str:
@@ -245,8 +260,12 @@ def _predict(options: argparse.Namespace) -> str | bytes:
     net = _network(options, y.shape[1] if y.ndim > 1 else 1)
     prediction: GaussianPrediction | Prediction
     if options.infinite:
-        prediction = predict_infinite(net, x, y, x_test, algorithm, ridge=options.ridge)
+        prediction = predict_infinite(
+            net, x, y, x_test, algorithm, ridge=options.ridge, tolerance=_tolerance(options)
+        )
     else:
+        if options.tolerance is not None:
+            options.complain("--tolerance belongs to --infinite; leave it out, or give that")
         asked = {"ridge": options.ridge, "covariance": not options.no_covariance}
         prediction = predict(net, x, y, x_test, algorithm, **asked)
     if archive:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from symdlt.definitions import Network
 from symdlt.errors import ActivationError, TrainingError, require
 from symdlt.networks import propagate
+from symdlt.precision import TOLERANCE
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.chains import Array
 from symdlt.training.data import (
@@ -30,6 +31,7 @@ def predict_infinite(
     algorithm: Algorithm | None = None,
     *,
     ridge: float = 0.0,
+    tolerance: float = TOLERANCE,
 ) -> GaussianPrediction:
     r"""Outputs of an infinitely wide network in the course of training (PDLT 10.39–10.41).
 
@@ -46,8 +48,10 @@ def predict_infinite(
         x_test: test data of shape (N_B, n_0).
         algorithm: gradient flow to the end if left out.
         ridge: ρ; with the last layer alone learning, it is the variance of noise in the targets.
+        tolerance: of means of softmax over many positions, as for `propagate`.
 
     Raises:
+        KernelError: if the kernels cannot be had; see `propagate`.
         TrainingError: for shapes that do not fit, a training NTK without inverse when training
             goes to the end, or step sizes that are too large; for an activation that jumps, whose
             NTK is infinite for a sample with itself, unless only the last layer is trained.
@@ -61,7 +65,7 @@ def predict_infinite(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     try:
-        kernels = propagate(net, data, ["G", "H"])
+        kernels = propagate(net, data, ["G", "H"], tolerance=tolerance)
     except ActivationError as reason:
         raise TrainingError(
             f"Training at infinite width cannot be predicted. {reason} For the kernel of features "

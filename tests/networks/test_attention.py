@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from symdlt import Network, Stack, check, layer_equations, layer_phase, predict_infinite, propagate
+from symdlt.cli import main
 from symdlt.errors import KernelError, LayerError, SamplingError
 from symdlt.means import SmoothMeans, softmax
+from symdlt.training import predict_kernel
 
 HEADS = "q = Q z; k = K z; v = V z; "
 VALUES = {"C_b": 0.1, "C_W": 1.3, "C_Q": 1.1, "C_K": 0.9, "C_V": 1.2}
@@ -273,6 +275,28 @@ def test_softmax_of_several_positions_says_how_well_it_can_be_had():
         propagate(net, X, "G")
     found, better = (propagate(net, X, "H", tolerance=t)["H"][-1] for t in (1e-3, 2e-5))
     np.testing.assert_allclose(found, better, rtol=3e-3)
+
+
+def test_a_tolerance_is_handed_on(tmp_path, capsys):
+    definition = HEADS + "z' = b + W softmax(q.k) v"
+    net = network(["z' = b + W z", definition, MEAN], outputs=1)
+    data = tmp_path / "x.npy"
+    np.save(data, X)
+    command = ["propagate", "--activation", "tanh", "--widths", "8,8", "--data", str(data)]
+    command += ["--layer", definition, "--first", "z' = b + W z", "--last", MEAN]
+    for name, value in (VALUES | RATES).items():
+        command += ["--value", f"{name}={value}"]
+    command += ["--tensors", "G"]
+    assert main([*command, "--tolerance", "1e-3"]) == 0
+    assert capsys.readouterr().out == f"{propagate(net, X, 'G', tolerance=1e-3)}\n"
+    assert main(command) == 1
+    assert "could be had to about" in capsys.readouterr().err
+    with pytest.raises(KernelError, match="could be had to about"):
+        predict_infinite(net, X[:1], [1.0], X[1:])
+    kernels = propagate(net, X, ("G", "H"), tolerance=1e-3)
+    found = predict_infinite(net, X[:1], [1.0], X[1:], tolerance=1e-3)
+    expected = predict_kernel(kernels["H"][-1], [1.0], kernels["G"][-1])
+    np.testing.assert_array_equal(found.mean, expected.mean)
 
 
 CASES = {
