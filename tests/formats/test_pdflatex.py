@@ -45,6 +45,10 @@ LONG = {
     "a gate": lambda: layer_equations("A", "u = U z; v = V z; z' = b + W s(u) v"),
     "a norm": lambda: layer_equations("F", "z' = z + W s(U layernorm(z))"),
     "a convolution": lambda: layer_equations("D", "z' = b + W[3x3, stride 2, zero] s(z)"),
+    "names with indices": lambda: layer_equations(
+        "D", "h_a = U_2 s'''(z); z' = xi_1 z + b_1 + W tanh''(h_a)"
+    ),
+    "a block with indices": lambda: derive("H", layer="h_a = U_2 z; z' = xi_1 z + W s(h_a)"),
     "masks": lambda: layer_equations("G.1", "z' = b + W s(z) dropout(0.1)"),
     "fourth cumulants": lambda: layer_equations(
         "H.1", Stack("z' = b + W s(z)", laws={"W": uniform})

@@ -151,7 +151,7 @@ def _meanings(result: LayerResult, known: set[str]) -> Entries:
 
 def _list(items: Sequence[tuple[str, str]]) -> str:
     rows = "\n".join(rf"\item[{symbol}] {meaning}" for symbol, meaning in items)
-    return f"\\begin{{description}}\n{rows}\n\\end{{description}}\n"
+    return f"\\begin{{description}}\\sloppy\n{rows}\n\\end{{description}}\n"
 
 
 def _defined(correlator: Correlator, piece: int, use: Conventions, *, many: bool) -> str:

@@ -121,18 +121,18 @@ def _factor(word: str, use: Conventions) -> str:
     match = _FACTOR.fullmatch(base)
     if match is None:
         return power(constant_latex(base, ""), exponent)
-    below = f"_{{{samples_latex(match['at'], use)}}}"
-    later = "^{(m)}" if "^m" in base else ""
+    below = samples_latex(match["at"], use)
+    later = "(m)" if "^m" in base else ""
     name, order = match["name"], match["order"]
     letter = r"\sigma" if name == "s" else field_latex(name)
     count = int(order[2:-1]) if order[:1] == "^" else len(order)
     letter = sigma(count, "").replace(r"\sigma", letter)
     if match["norm"]:
-        inside = rf"\mathrm{{{match['norm']}}}({field_latex(match['inner'])}{later}{below})"
-        return power(f"{letter}({inside})", exponent)
+        inside = indexed(field_latex(match["inner"]), below, later)
+        return power(rf"{letter}(\mathrm{{{match['norm']}}}({inside}))", exponent)
     if match["field"]:
-        return power(f"{letter}({field_latex(match['field'])}{later}{below})", exponent)
-    return power(f"{letter}{later}{below}", exponent)
+        return power(f"{letter}({indexed(field_latex(match['field']), below, later)})", exponent)
+    return power(indexed(letter, below, later), exponent)
 
 
 def samples_latex(text: str, use: Conventions) -> str:
@@ -165,6 +165,17 @@ def width_latex(name: str) -> str:
     known = {"n": rf"n_{{{LAYER}}}", "n'": r"n_{\ell-1}"}
     stem, mark, field = name.partition("_")
     return known.get(name) or stem + (f"_{{{field_latex(field)}}}" if mark else "")
+
+
+def indexed(symbol: str, below: str, later: str = "") -> str:
+    r"""A symbol with an index and a layer, also where it has an index or primes already.
+
+    >>> indexed("h", "i"), indexed("h_{a}", "i"), indexed(r"\sigma'", "1", "(m)")
+    ('h_{i}', '{h_{a}}_{i}', "{\\sigma'}_{1}^{(m)}")
+    """
+    taken = "_" in symbol or (later and ("'" in symbol or "^" in symbol))
+    own = f"{{{symbol}}}" if taken else symbol
+    return own + (f"_{{{below}}}" if below else "") + (f"^{{{later}}}" if later else "")
 
 
 def field_latex(name: str) -> str:

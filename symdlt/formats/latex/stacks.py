@@ -12,7 +12,7 @@ from symdlt.derivation.stacks import (
     StepTerm,
 )
 from symdlt.formats.latex.grouping import Summand, grouped
-from symdlt.formats.latex.layer_symbols import field_latex
+from symdlt.formats.latex.layer_symbols import field_latex, indexed
 from symdlt.formats.latex.lines import equation_lines, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
 
@@ -87,8 +87,7 @@ def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
 
 def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
     """A function of a field."""
-    below = "" if single else use.samples((slot.sample,))
-    at = field_latex(name) + (f"_{{{below}}}" if below else "")
+    at = indexed(field_latex(name), "" if single else use.samples((slot.sample,)))
     if not slot.function:
         return at
     if slot.function == "s":

@@ -8,7 +8,7 @@ from symdlt.algebra import Polynomial, as_expression
 from symdlt.definitions import Layer, Stack
 from symdlt.definitions.streams import LAYER_NORM, NORMS, Drawn, Factor, Stream
 from symdlt.definitions.windows import ALL, Window
-from symdlt.formats.latex.layer_symbols import field_latex
+from symdlt.formats.latex.layer_symbols import field_latex, indexed
 from symdlt.formats.latex.lines import product_text
 from symdlt.formats.latex.notation import sigma, symbol_text
 
@@ -49,7 +49,7 @@ def _normalised(own: str, each: str, norm: str) -> str:
 
 
 def _biases(one: Drawn) -> str:
-    return product_text([*_constant(one.coefficient), f"{symbol_text(one.tensor.name)}_i"])
+    return product_text([*_constant(one.coefficient), indexed(symbol_text(one.tensor.name), "i")])
 
 
 def _weights(one: Drawn) -> str:
@@ -63,9 +63,9 @@ def _weights(one: Drawn) -> str:
     inside = rf"\bigl({read}\bigr)" if len(products) > 1 else read
     weights, sums = symbol_text(one.tensor.name), "j"
     if window is not None and (window.kernel or window.whole == ALL):
-        weights, sums = f"{weights}_{{ij;q}}", "{j,q}"
+        weights, sums = indexed(weights, "ij;q"), "{j,q}"
     else:
-        weights = f"{weights}_{{ij}}"
+        weights = indexed(weights, "ij")
     mean = rf"\,{_MEAN}_r" if window is not None and window.pools else ""
     return rf"\sum_{sums} {weights}{mean}\,{inside}"
 
@@ -87,7 +87,7 @@ def _at(name: str, index: str, window: Window | None = None) -> str:
     head, _, inside = name.partition("(")
     if head in NORMS:
         return rf"\mathrm{{{head}}}({field_latex(inside[:-1])})_{{{below}}}"
-    return f"{field_latex(head)}_{{{below}}}"
+    return indexed(field_latex(head), below)
 
 
 def _position(window: Window) -> str:
