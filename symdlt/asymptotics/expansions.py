@@ -14,7 +14,6 @@ from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics.classes import KINKED, Universality
 from symdlt.asymptotics.equations import (
     Equation,
-    Laurent,
     assembled,
     derivatives_needed,
     expand,
@@ -31,6 +30,7 @@ from symdlt.asymptotics.parameters import (
 from symdlt.asymptotics.series import FieldElement
 from symdlt.derivation import RecursionSystem
 from symdlt.fixed_points.kernel_map import Orders
+from symdlt.fixed_points.laurent import Laurent
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
 
@@ -176,7 +176,10 @@ def _stationary(
 
 
 def _assembled(
-    system: RecursionSystem, means: Callable[[Orders], Laurent], one: Laurent, into: Into
+    system: RecursionSystem,
+    means: Callable[[Orders], Laurent[FieldElement]],
+    one: Laurent[FieldElement],
+    into: Into,
 ) -> tuple[Equation, ...]:
     return tuple(
         assembled(recursion, lambda b: means(orders_of(b)), one, into) for recursion in system

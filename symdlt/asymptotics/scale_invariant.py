@@ -17,13 +17,13 @@ from sympy.polys.orthopolys import hermite_prob_poly
 from symdlt.activations import activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
-from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.exact_layers import ConstantKernel, exact_solution, solve_exactly
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
 from symdlt.derivation.terms import bracket_text
 from symdlt.errors import DerivationError, SolutionError
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.symbols import K as KERNEL
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W

@@ -20,7 +20,6 @@ from dataclasses import replace
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import FIELD, Layer, ascii_name
 from symdlt.derivation import Bracket, RecursionTerm, derive
@@ -28,6 +27,7 @@ from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_W as LAMBDA_W
 

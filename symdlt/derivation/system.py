@@ -28,7 +28,7 @@ Wanted = tuple[str | Correlator, int | None]
 # Tensors that a worker takes at once: neighbours share cumulants, and one pickle.
 AT_ONCE = 16
 
-R = TypeVar("R", Recursion, StackRecursion)
+R = TypeVar("R", bound=Recursion | StackRecursion)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, Stack, read_layer_definition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, maps_of
 from symdlt.fixed_points.critical_points import (
@@ -27,6 +27,7 @@ from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
+from symdlt.fixed_points.stack_criticality import stack_criticality
 from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
@@ -39,7 +40,7 @@ ONE = sp.Integer(1)
 def criticality(
     activation: ActivationLike,
     *,
-    layer: Layer | str = DENSE,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
     search: Sequence[float] | None = None,
@@ -80,7 +81,10 @@ def criticality(
     check_digits(digits)
     _check_search(search)
     read = read_activation(activation)
-    maps = maps_of(layer, values)
+    written = read_layer_definition(layer)
+    if isinstance(written, Stack):
+        return stack_criticality(read, written, values, digits)
+    maps = maps_of(written, values)
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:

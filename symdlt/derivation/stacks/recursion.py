@@ -187,7 +187,7 @@ def derive_stack(correlator: Correlator, piece: int, inputs: str, layer: Stack) 
         LayerError: for a layer that is none, or laws of weights that the order does not know.
         OrderError: for a negative piece, or if the result would not fit into memory.
     """
-    steps = steps_of(layer)
+    steps = steps_of(layer, kernels=correlator.pairs == 1 and not piece)
     if piece:
         _refuse_laws(layer)
     waiting: list[Need] = [(correlator, piece, (0,) * correlator.axes)]
