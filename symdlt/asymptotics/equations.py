@@ -25,7 +25,8 @@ class Source:
     """The terms of a recursion that share hyperparameters and lower tensors.
 
     Attributes:
-        hyperparameters: powers of C_b, C_W, λ_b, λ_W.
+        hyperparameters: powers of C_b, C_W, λ_b, λ_W; or of the learning rates of a layer whose
+            variances are numbers in the series.
         tensors: names of the tensors of layer ℓ.
         series: the sum of their brackets, its coefficients of K^0, K^1, …; or of the powers of
             another variable that is small.
@@ -191,14 +192,16 @@ def check_dense(recursion: Recursion) -> None:
         )
 
 
-def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
+def check_degree(equation: Equation, edges: Mapping[str, int], variances: int) -> None:
     """Check that every source has as many learning rates and edges as the tensor.
 
     Raises:
         SolutionError: if not; then the powers of ℓ in the learning rates do not factor out.
     """
     for source in equation.sources:
-        degree = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
+        degree = sum(source.hyperparameters[variances:]) + sum(
+            edges[name] for name in source.tensors
+        )
         if degree != equation.edges:
             raise SolutionError(
                 f"A source of {equation.name} has degree {degree} in the learning rates, "

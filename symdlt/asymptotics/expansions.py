@@ -49,11 +49,13 @@ class ExpandedSystem:
         parameters: the field, and what the variable of the expansions is.
         equations: in dependency order.
         infinite: names of tensors whose recursions contain infinite brackets.
+        rates: the names of the learning rates.
     """
 
     parameters: Parameters
     equations: tuple[Equation, ...]
     infinite: tuple[str, ...] = ()
+    rates: tuple[str, ...] = ("lambda_b", "lambda_W")
 
     @property
     def finite(self) -> tuple[Equation, ...]:
@@ -128,9 +130,9 @@ def _kinked(
     marks = [sp.Symbol("infinite_" + "".join(map(str, orders))) for orders in endless]
     names, height = system.names if orders > 1 else (), sp.sqrt(2 / sp.pi)
     if inexact:
-        taylor = [[_rational(c) for c in side] for side in taylor]
+        taylor = [[rational(c) for c in side] for side in taylor]
         constants = replace(_named(ring, marks, names, live), root=2, inexact=True)
-        domain, root = constants.field, constants.field.from_expr(_rational(height))
+        domain, root = constants.field, constants.field.from_expr(rational(height))
     else:
         values = ((ROOT, height),)
         constants = replace(_named(field, [ROOT, *marks], names, live), root=2, values=values)
@@ -148,7 +150,7 @@ def _kinked(
     return ExpandedSystem(constants, equations, tuple(bad))
 
 
-def _rational(number: sp.Expr) -> sp.Expr:
+def rational(number: sp.Expr) -> sp.Expr:
     """A number itself, or a rational that agrees with it to many digits."""
     return number if number.is_Rational else sp.Rational(number.evalf(WORKING))
 
@@ -200,7 +202,6 @@ def _named(
         (),
         domain.zero,
         domain.one,
-        lambda_b if live[0] else domain.zero,
-        lambda_W if live[1] else domain.zero,
+        (lambda_b if live[0] else domain.zero, lambda_W if live[1] else domain.zero),
         tuple(zip(names, others[len(letters) :], strict=True)),
     )

@@ -1,0 +1,86 @@
+"""Critical exponents of layers that are chains of steps: blocks of two weights, gates, mixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import sympy as sp
+
+from symdlt.activations import Activation
+from symdlt.asymptotics.classes import Universality
+from symdlt.asymptotics.power_laws import Solved, solve_expansion, solve_in_rounds
+from symdlt.asymptotics.solution import AsymptoticSolution
+from symdlt.asymptotics.stack_expansions import stack_expansion
+from symdlt.definitions import Correlator, Stack
+from symdlt.derivation import derive_stack_system
+from symdlt.errors import SolutionError
+from symdlt.fixed_points import criticality
+from symdlt.fixed_points.critical_points import CriticalPoint
+from symdlt.fixed_points.stack_maps import StackMap, stack_map
+from symdlt.precision import NumberLike
+from symdlt.symbols import named
+
+STEPS = "steps"
+
+
+def stack_exponents(
+    own: Activation,
+    wanted: Sequence[str | Correlator],
+    layer: Stack,
+    values: Mapping[str, NumberLike] | None,
+    rates: Mapping[str, sp.Expr | None],
+) -> AsymptoticSolution:
+    """Solve the single-input recursions of a layer of several fields at criticality.
+
+    Args:
+        own: the activation.
+        wanted: tensors besides G and H.
+        layer: the layer.
+        values: numbers for all its symbols but learning rates and one variance of weights.
+        rates: values of learning rates by their names, None for those that are left open.
+
+    Raises:
+        LayerError: if the layer is no chain of steps.
+        SolutionError: if it has no critical point at K* = 0, or kernels come to it in a way that is
+            not solved.
+    """
+    maps = stack_map(own, layer, values)
+    (point,) = criticality(own, layer=layer, values=values).points
+    if not maps.smooth or point.kernel_power != 2:
+        raise SolutionError("not yet")
+    names = tuple(one.name for one in derive_stack_system(["G", "H", *wanted], layer))
+    return _falling(own, maps, point, names, rates)
+
+
+def _falling(
+    own: Activation,
+    maps: StackMap,
+    point: CriticalPoint,
+    names: tuple[str, ...],
+    rates: Mapping[str, sp.Expr | None],
+) -> AsymptoticSolution:
+    """A kernel that falls to zero as 1/ℓ."""
+    live = [rates.get(name) != 0 for name in maps.rates]
+    given = {named(name): rate for name, rate in rates.items() if rate}
+
+    def solved(some: tuple[str, ...], orders: int) -> Solved:
+        return solve_expansion(stack_expansion(maps, some, live, orders), orders)
+
+    def closed(some: Sequence[str]) -> tuple[str, ...]:
+        return tuple(one.name for one in derive_stack_system(some, maps.layer))
+
+    universality = Universality("K*=0", own.name, False, own, kind=STEPS)
+    solution = solve_in_rounds(universality, names, solved, closed, given)
+    return replace(
+        solution,
+        values=(*solution.values, *maps.values),
+        hyperparameters=(*point.variances, *solution.hyperparameters),
+        assumptions=(_sentence(maps), *solution.assumptions),
+        layer=maps.layer,
+    )
+
+
+def _sentence(maps: StackMap) -> str:
+    widths = "".join(f", n_{site} neurons of {site}" for site in maps.sites)
+    return f"layers {maps.layer}{widths}"
