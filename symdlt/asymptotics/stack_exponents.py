@@ -9,19 +9,24 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.asymptotics.classes import Universality
+from symdlt.asymptotics.exact_layers import exact_solution
 from symdlt.asymptotics.power_laws import Solved, solve_expansion, solve_in_rounds
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_expansions import stack_expansion
+from symdlt.asymptotics.stack_kept import solve_kept
 from symdlt.definitions import Correlator, Stack
-from symdlt.derivation import derive_stack_system
+from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
-from symdlt.fixed_points.critical_points import CriticalPoint
+from symdlt.fixed_points.critical_points import SCALE_INVARIANT, CriticalPoint
+from symdlt.fixed_points.number_text import power_text
 from symdlt.fixed_points.stack_maps import StackMap, stack_map
 from symdlt.precision import NumberLike
 from symdlt.symbols import named
 
 STEPS = "steps"
+# The power of K by which the kernels that are solved move.
+QUADRATIC = 2
 
 
 def stack_exponents(
@@ -47,10 +52,45 @@ def stack_exponents(
     """
     maps = stack_map(own, layer, values)
     (point,) = criticality(own, layer=layer, values=values).points
-    if not maps.smooth or point.kernel_power != 2:
-        raise SolutionError("not yet")
-    names = tuple(one.name for one in derive_stack_system(["G", "H", *wanted], layer))
-    return _falling(own, maps, point, names, rates)
+    system = derive_stack_system(["G", "H", *wanted], layer)
+    slopes = maps.straight
+    if slopes is not None and point.K is None:
+        return _staying(own, maps, slopes, point, system, rates)
+    if not maps.smooth or point.kernel_power != QUADRATIC:
+        raise SolutionError(
+            f"Near K* = 0 the kernel of the layer {layer} moves as "
+            f"{power_text('K', point.kernel_power)}. Of layers of several fields exponents are "
+            "those of a kernel that moves as K^2, or not at all. Give an activation that is smooth "
+            "at zero, with a_1 < 0, or one that is straight on both sides of it."
+        )
+    return _falling(own, maps, point, tuple(one.name for one in system), rates)
+
+
+def _staying(
+    own: Activation,
+    maps: StackMap,
+    slopes: Mapping[str, tuple[sp.Expr, sp.Expr]],
+    point: CriticalPoint,
+    system: tuple[StackRecursion, ...],
+    rates: Mapping[str, sp.Expr | None],
+) -> AsymptoticSolution:
+    """A kernel that stays."""
+    given = {named(name): rates.get(name) for name in maps.rates}
+    known = {symbol: rate for symbol, rate in given.items() if rate is not None}
+    solution = exact_solution(
+        own.name,
+        SCALE_INVARIANT,
+        solve_kept(maps, slopes, system, known),
+        maps.values,
+        point.variances,
+        given,
+    )
+    start = "layer 1 reads the input, Theta_1 is L times its NTK"
+    return replace(
+        solution,
+        assumptions=(_sentence(maps), *solution.assumptions, start),
+        layer=maps.layer,
+    )
 
 
 def _falling(

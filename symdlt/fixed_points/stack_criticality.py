@@ -81,7 +81,7 @@ def origin_of_stack(maps: StackMap) -> Origin:
     kernel, _ = _series(maps, free, 1)
     if not is_zero(kernel[0]):
         raise _nowhere(maps, "a kernel of 0 does not stay there: some function is not zero at zero")
-    line = sp.Poly(kernel[-1], free)
+    line = sp.Poly(kernel[1 if maps.smooth else 2], free)
     drawn, kept = line.coeff_monomial(free), line.coeff_monomial(1)
     if is_zero(drawn):
         raise _nowhere(
@@ -138,7 +138,7 @@ def _series(maps: StackMap, weight: sp.Expr, order: int) -> tuple[list[sp.Expr],
         kernel = [0, 1, *[0] * (length - 2)]
     else:
         # each step takes a root, and with it one order of the root of K
-        length = 2 * order + 1 + 2 * len(maps.sites)
+        length = 2 * order + 1 + len(maps.sites) + 1
         taylor = {
             name: [
                 [factorial(p) * c for p, c in enumerate(side.series(length + 2))]
