@@ -41,7 +41,7 @@ class Parameters:
     r"""Elements of one field of rational functions.
 
     Attributes:
-        field: the field; if numbers are inexact, a ring, in which only numbers are divided by.
+        field: the field; or a ring, if only numbers are divided by, as where they are inexact.
         taylor: σ_0, σ_1, …, as elements of its ring; σ_3 is expressed by a_1 and σ_2.
         ratio: σ_2/σ_1, zero if σ_2 is.
         a_1: the coefficient of K^2 in the recursion of the kernel, a symbol of the field.
@@ -83,7 +83,8 @@ class Parameters:
 
     def is_number(self, element: FieldElement) -> bool:
         """Whether an element contains no symbols."""
-        parts = (element,) if self.inexact else (element.numer, element.denom)
+        whole = isinstance(self.field, PolyRing)
+        parts = (element,) if whole else (element.numer, element.denom)
         return all(part.is_ground for part in parts)
 
     def constant(self, name: str) -> FieldElement:

@@ -108,10 +108,9 @@ def equation_of(recursion: StackRecursion, value: Graded[FieldElement]) -> Equat
         len(correlator.forest.edges),
         correlator.pairs,
         correlator.pairs - 1 + recursion.piece,
+        # one that is zero as far as it is known stays: learning rates may grow as powers of 1/K
         tuple(
-            Source(*key, series.coefficients, series.lowest)
-            for key, series in value.parts.items()
-            if any(coefficient != 0 for coefficient in series.coefficients)
+            Source(*key, series.coefficients, series.lowest) for key, series in value.parts.items()
         ),
     )
 
@@ -143,7 +142,7 @@ def _numbers(
     widths = [(sp.Symbol(f"r_{site}"), n / width_symbol(site)) for site in maps.sites]
     replaced = dict(roots) if exact else {}
     parameters = _field(
-        field if exact else ring, maps, [*replaced, *(r for r, _ in widths)], constants, live
+        field if replaced else ring, maps, [*replaced, *(r for r, _ in widths)], constants, live
     )
     domain = parameters.field
     known = {value: symbol for symbol, value in replaced.items()}

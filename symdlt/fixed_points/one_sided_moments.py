@@ -36,7 +36,7 @@ class OneSidedMoments:
         """
         if any(order > 1 for _, order in functions):
             raise SolutionError(
-                "The kernel contains second derivatives of a function whose slope jumps, as of a "
+                "the kernel contains second derivatives of a function whose slope jumps, as of a "
                 "product with the field itself. Give a smooth activation."
             )
         root = _square_root(kernel)
@@ -60,7 +60,7 @@ def _square_root(kernel: Laurent[sp.Expr]) -> Laurent[sp.Expr]:
     """The root of a series that starts with the second power."""
     if kernel.coefficients[0] != 0 or kernel.coefficients[1] != 0 or kernel.coefficients[2] == 0:
         raise SolutionError(
-            "A field inside the layer has a kernel that is not in proportion to that of z where "
+            "a field inside the layer has a kernel that is not in proportion to that of z where "
             "both are small. Functions with a kink are expanded in its root. Give smooth ones."
         )
     first, *others = kernel.coefficients[2:]

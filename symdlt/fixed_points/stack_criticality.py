@@ -78,9 +78,12 @@ def origin_of_stack(maps: StackMap) -> Origin:
         SolutionError: if K* = 0 is no fixed point, or one that kernels leave.
     """
     free = sp.Symbol(maps.weight, positive=True)
-    kernel, _ = _series(maps, free, 1)
+    try:
+        kernel, _ = _series(maps, free, 1)
+    except SolutionError as reason:
+        raise _nowhere(maps, str(reason).partition(". ")[0]) from reason
     if not is_zero(kernel[0]):
-        raise _nowhere(maps, "a kernel of 0 does not stay there: some function is not zero at zero")
+        raise _nowhere(maps, "z' has a kernel where z has none, by a function not zero at zero")
     line = sp.Poly(kernel[1 if maps.smooth else 2], free)
     drawn, kept = line.coeff_monomial(free), line.coeff_monomial(1)
     if is_zero(drawn):

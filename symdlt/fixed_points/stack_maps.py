@@ -92,7 +92,7 @@ def stack_map(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | 
     symbols = [*map(ascii_name, layer.symbols)]
     biases = [*_variances(layer, of_weights=False)]
     weights = [*_variances(layer, of_weights=True)]
-    rates = [*_rates(layer)]
+    rates = rates_of(layer)
     for name in given:
         if name not in symbols or name in rates:
             raise SolutionError(
@@ -114,9 +114,7 @@ def stack_map(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | 
             f"Give values for all but one of {', '.join(weights)}."
         )
     functions = {name: own if name == OWN else activation(name) for name in layer.functions}
-    return StackMap(
-        layer, functions, left[0], tuple(biases), tuple(rates), tuple(sorted(exact.items()))
-    )
+    return StackMap(layer, functions, left[0], tuple(biases), rates, tuple(sorted(exact.items())))
 
 
 def _variances(layer: Stack, of_weights: bool) -> Iterator[str]:
@@ -125,9 +123,14 @@ def _variances(layer: Stack, of_weights: bool) -> Iterator[str]:
             yield from map(ascii_name, names_in(one.variance))
 
 
-def _rates(layer: Stack) -> Iterator[str]:
-    for one in layer.drawn:
-        yield from map(ascii_name, names_in(one.rate))
+def rates_of(layer: Stack) -> tuple[str, ...]:
+    """The symbols of its learning rates.
+
+    >>> rates_of(Stack("h = U z; z' = b + W s(h)"))
+    ('lambda_U', 'lambda_b', 'lambda_W')
+    """
+    names = (name for one in layer.drawn for name in names_in(one.rate))
+    return tuple(dict.fromkeys(map(ascii_name, names)))
 
 
 def _check_biases(layer: Stack, given: Mapping[str, sp.Expr]) -> None:

@@ -131,8 +131,9 @@ class SmallKernelMeans(Generic[E]):
         constant = kernel.coefficients[0]
         if constant != 0 * constant:
             raise SolutionError(
-                "A field inside the layer has a kernel that does not vanish with that of z. Small "
-                "kernels are those of all fields at once. Give biases inside the variance zero."
+                "a field inside the layer has a kernel where z has none, by a function that is not "
+                "zero at zero. Means of small kernels are of fields that all have one. Subtract "
+                "the value at zero."
             )
         place = functions, len(kernel.coefficients)
         if place not in self._known:
