@@ -33,11 +33,12 @@ from symdlt.activations.activation import ActivationLike
 from symdlt.asymptotics.critical_exponents import exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, Stack
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import HALF_STABLE
+from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.products import polynomial_product
 from symdlt.precision import NumberLike
 
@@ -57,7 +58,7 @@ class AspectRatio(ShownAsText):
     """
 
     activation: str
-    layer: Layer
+    layer: Layer | Stack
     values: tuple[tuple[str, sp.Expr], ...]
     outputs: int
     growth: sp.Expr
@@ -78,11 +79,11 @@ class AspectRatio(ShownAsText):
         numbers = "".join(f", {name} = {float(value):.10g}" for name, value in self.values)
         lines = [
             f"{self.activation}, {self.layer}{numbers}, {self.outputs} outputs",
-            f"  V/(n K^2) -> {float(self.growth):.6g} L/n, and is to be {self.spread}",
-            f"  r* = L/n = {float(self.ratio):.6g}",
+            f"  V/(n K^2) -> {_shown(self.growth)} L/n, and is to be {self.spread}",
+            f"  r* = L/n = {_shown(self.ratio)}",
         ]
         if self.last_layer != self.growth:
-            lines.append(f"  of the last layer alone {float(self.truncated_ratio):.6g}")
+            lines.append(f"  of the last layer alone {_shown(self.truncated_ratio)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,11 +98,16 @@ class AspectRatio(ShownAsText):
         }
 
 
+def _shown(number: sp.Expr) -> str:
+    """A number to six digits, or a formula in the widths of a block."""
+    return text(number) if number.free_symbols else f"{float(number):.6g}"
+
+
 def optimal_aspect_ratio(
     activation: ActivationLike,
     outputs: int = 2,
     *,
-    layer: Layer | str = DENSE,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
 ) -> AspectRatio:
     r"""The r* = L/n at which the mutual information of outputs is largest, to order $(L/n)^3$.
@@ -113,7 +119,8 @@ def optimal_aspect_ratio(
     Args:
         activation: a name, or an expression in z as text or from SymPy.
         outputs: how many, at least 2. How they are divided into two groups does not matter.
-        layer: the dense one, or one of one weight with a skip.
+        layer: the dense one, one of one weight with a skip, or a chain of steps, of which r* has
+            the widths n and, of the field h, n_h.
         values: numbers for its other symbols, such as {"xi": 0.8}.
 
     Raises:
@@ -127,6 +134,8 @@ def optimal_aspect_ratio(
     >>> skip = optimal_aspect_ratio("relu", layer="z' = xi z + b + W s(z)", values={"xi": 0.9})
     >>> round(float(skip.ratio), 4), round(float(skip.truncated_ratio), 4)
     (0.0607, 0.1932)
+    >>> optimal_aspect_ratio("tanh", layer="h = U s(z); z' = W s(h)", values={"C_U": 1}).ratio
+    3*n_h/(13*(n + n_h))
     """
     if isinstance(outputs, bool) or not isinstance(outputs, Integral) or outputs < 2:
         raise SolutionError(
@@ -145,7 +154,7 @@ def optimal_aspect_ratio(
     if solution.layer != DENSE:
         names = {str(name) for name in values or {}}
         known = tuple((name, x) for name, x in solution.values if name in names)
-        if solution["G"].exponent == 0:
+        if solution["G"].exponent == 0 and isinstance(solution.layer, Layer):
             last = skip_growth(activation, solution.layer, values).last_layer
     second, third = mutual_information(1, int(outputs) - 1)
     best = -2 * second / (3 * third)
@@ -161,7 +170,7 @@ def optimal_aspect_ratio(
 
 
 def _solution(
-    activation: ActivationLike, layer: Layer | str, values: Mapping[str, NumberLike] | None
+    activation: ActivationLike, layer: Layer | Stack | str, values: Mapping[str, NumberLike] | None
 ) -> AsymptoticSolution:
     """The asymptotics of V where `recipe` starts: at K* > 0 if there is such a point."""
     starts = criticality(activation, layer=layer, values=values).universality == HALF_STABLE
