@@ -128,6 +128,19 @@ def slowed(
     )
 
 
+def only_gathered(solution: AsymptoticSolution) -> AsymptoticSolution:
+    """The solution of layers with a skip without what noise of many layers does not feed.
+
+    Args:
+        solution: of recursions that read the last layer alone, at K* = 0.
+    """
+    told = tuple(a for a in solution.tensors if a.order == 0 or _is_told(a))
+    others = tuple((a.name, _reason(a)) for a in solution.tensors if a not in told)
+    assumptions = (*solution.assumptions, "noise of all depths counted")
+    unsolved = (*solution.unsolved, *others)
+    return replace(solution, tensors=told, assumptions=assumptions, unsolved=unsolved)
+
+
 def inserted(
     solution: AsymptoticSolution, given: Mapping[sp.Symbol, sp.Expr]
 ) -> AsymptoticSolution:

@@ -16,7 +16,7 @@ from symdlt.asymptotics.equations import Equation, Source
 from symdlt.asymptotics.expansions import ExpandedSystem, powers_of_kernel, rational
 from symdlt.asymptotics.parameters import Parameters, constant_symbol
 from symdlt.asymptotics.series import FieldElement
-from symdlt.derivation import StackRecursion, derive_stack_system
+from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
@@ -40,17 +40,20 @@ class StackNumbers:
 
 
 def stack_expansion(
-    maps: StackMap, names: tuple[str, ...], live: Sequence[bool], orders: int
+    maps: StackMap,
+    recursions: tuple[StackRecursion, ...],
+    live: Sequence[bool],
+    orders: int,
 ) -> ExpandedSystem:
     """Expand a closed system about K* = 0, at the weight that keeps a small kernel.
 
     Args:
         maps: the layer, whose functions are smooth at zero.
-        names: the tensors.
+        recursions: for one input, G first.
         live: of each learning rate whether it is not zero.
         orders: how many orders of the depth are to be found.
     """
-    recursions = derive_stack_system(names, maps.layer)
+    names = tuple(one.name for one in recursions)
     length = powers_of_kernel(orders) + 1
     highest = max(
         (slot.order for one in recursions for t in one.terms for m in t.means for slot in m.slots),
@@ -58,7 +61,7 @@ def stack_expansion(
     )
     taylor = {name: _taylor(f, highest + 2 * length) for name, f in maps.functions.items()}
     numbers = _numbers(maps, taylor, names if orders > 1 else (), live)
-    weight = critical_weight(maps, numbers)
+    weight = critical_weight(maps, numbers, recursions[0])
     symbols = {**numbers.symbols, maps.weight: weight}
     values = composition(maps, replace(numbers, symbols=symbols), length)
     equations = tuple(equation_of(one, values(one)) for one in recursions)
@@ -85,9 +88,8 @@ def composition(
     return Composition(reading, nothing)
 
 
-def critical_weight(maps: StackMap, numbers: StackNumbers) -> FieldElement:
+def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursion) -> FieldElement:
     """The weight at which a small kernel keeps its size, in which its next one is linear."""
-    (metric,) = derive_stack_system(["G"], maps.layer)
 
     def slope(weight: FieldElement) -> FieldElement:
         symbols = {**numbers.symbols, maps.weight: weight}

@@ -1,4 +1,9 @@
-"""Critical exponents of layers that are chains of steps: blocks of two weights, gates, mixtures."""
+"""Critical exponents of layers that are chains of steps: blocks of two weights, gates, mixtures.
+
+A layer that keeps z and reads a function of it, h = U σ(z), z' = ξ z + W σ(h), is no such
+chain: noise of a neuron meets that at all later depths. Near K* = 0 it is one again, as `skips`
+says, to leading order in K, of tensors that noise of many layers feeds.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,11 @@ from symdlt.activations import Activation
 from symdlt.asymptotics.classes import Universality
 from symdlt.asymptotics.exact_layers import exact_solution
 from symdlt.asymptotics.power_laws import Solved, solve_expansion, solve_in_rounds
+from symdlt.asymptotics.skips import only_gathered
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_expansions import stack_expansion
 from symdlt.asymptotics.stack_kept import solve_kept
-from symdlt.definitions import Correlator, Stack
+from symdlt.definitions import Correlator, Stack, canonical_name, is_chain
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
@@ -27,6 +33,11 @@ from symdlt.symbols import named
 STEPS = "steps"
 # The power of K by which the kernels that are solved move.
 QUADRATIC = 2
+UNSOLVED = (
+    "The growth of {} takes sums over pairs of depths, as the layer keeps neurons and reads "
+    "functions of them. `propagate` counts all depths of a network, and a block that reads z "
+    "itself, such as h = U z; z' = xi z + W s(h), is solved."
+)
 
 
 def stack_exponents(
@@ -52,10 +63,9 @@ def stack_exponents(
     """
     maps = stack_map(own, layer, values)
     (point,) = criticality(own, layer=layer, values=values).points
-    system = derive_stack_system(["G", "H", *wanted], layer)
-    slopes = maps.straight
+    slopes, closed = maps.straight, is_chain(layer)
     if slopes is not None and point.K is None:
-        return _staying(own, maps, slopes, point, system, rates)
+        return _staying(own, maps, slopes, point, wanted, rates)
     if not maps.smooth or point.kernel_power != QUADRATIC:
         raise SolutionError(
             f"Near K* = 0 the kernel of the layer {layer} moves as "
@@ -63,7 +73,8 @@ def stack_exponents(
             "those of a kernel that moves as K^2, or not at all. Give an activation that is smooth "
             "at zero, with a_1 < 0, or one that is straight on both sides of it."
         )
-    return _falling(own, maps, point, tuple(one.name for one in system), rates)
+    solution = _falling(own, maps, point, wanted, rates, closed)
+    return solution if closed else only_gathered(solution)
 
 
 def _staying(
@@ -71,10 +82,14 @@ def _staying(
     maps: StackMap,
     slopes: Mapping[str, tuple[sp.Expr, sp.Expr]],
     point: CriticalPoint,
-    system: tuple[StackRecursion, ...],
+    wanted: Sequence[str | Correlator],
     rates: Mapping[str, sp.Expr | None],
 ) -> AsymptoticSolution:
-    """A kernel that stays."""
+    """A kernel that stays; of layers that are no chain of steps only the kernel and the NTK."""
+    names = [canonical_name(one if isinstance(one, str) else one.name) for one in wanted]
+    left = () if is_chain(maps.layer) else tuple(x for x in names if x not in ("G", "H"))
+    solved = [name for name in names if name not in left]
+    system = derive_stack_system(["G", "H", *solved], maps.layer)
     given = {named(name): rates.get(name) for name in maps.rates}
     known = {symbol: rate for symbol, rate in given.items() if rate is not None}
     solution = exact_solution(
@@ -89,6 +104,7 @@ def _staying(
     return replace(
         solution,
         assumptions=(_sentence(maps), *solution.assumptions, start),
+        unsolved=(*solution.unsolved, *((name, UNSOLVED.format(name)) for name in left)),
         layer=maps.layer,
     )
 
@@ -97,21 +113,24 @@ def _falling(
     own: Activation,
     maps: StackMap,
     point: CriticalPoint,
-    names: tuple[str, ...],
+    wanted: Sequence[str | Correlator],
     rates: Mapping[str, sp.Expr | None],
+    closed: bool,
 ) -> AsymptoticSolution:
     """A kernel that falls to zero as 1/ℓ."""
+    names = tuple(one.name for one in _system(["G", "H", *wanted], maps, closed))
     live = [rates.get(name) != 0 for name in maps.rates]
     given = {named(name): rate for name, rate in rates.items() if rate}
 
     def solved(some: tuple[str, ...], orders: int) -> Solved:
-        return solve_expansion(stack_expansion(maps, some, live, orders), orders)
+        system = _system(some, maps, closed)
+        return solve_expansion(stack_expansion(maps, system, live, orders), orders)
 
-    def closed(some: Sequence[str]) -> tuple[str, ...]:
-        return tuple(one.name for one in derive_stack_system(some, maps.layer))
+    def whole(some: Sequence[str]) -> tuple[str, ...]:
+        return tuple(one.name for one in _system(some, maps, closed))
 
     universality = Universality("K*=0", own.name, False, own, kind=STEPS)
-    solution = solve_in_rounds(universality, names, solved, closed, given)
+    solution = solve_in_rounds(universality, names, solved, whole, given)
     return replace(
         solution,
         values=(*solution.values, *maps.values),
@@ -119,6 +138,12 @@ def _falling(
         assumptions=(_sentence(maps), *solution.assumptions),
         layer=maps.layer,
     )
+
+
+def _system(
+    names: Sequence[str | Correlator], maps: StackMap, closed: bool
+) -> tuple[StackRecursion, ...]:
+    return derive_stack_system(names, maps.layer, truncated=not closed)
 
 
 def _sentence(maps: StackMap) -> str:

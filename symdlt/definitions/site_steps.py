@@ -239,7 +239,7 @@ def is_chain(layer: Layer | Stack) -> bool:
         return False
 
 
-def steps_of(stack: Stack, *, kernels: bool = False) -> tuple[SiteStep, ...]:
+def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
     """The steps from the fields of the layer below to those of the layer above.
 
     A layer may keep z, once, if weights read nothing but z itself of these neurons: then all that
@@ -247,13 +247,14 @@ def steps_of(stack: Stack, *, kernels: bool = False) -> tuple[SiteStep, ...]:
 
     Args:
         stack: the layer.
-        kernels: whether they are for kernel and NTK at infinite width alone, where neurons are
-            independent, so that weights may read any function of a z that is kept.
+        truncated: whether weights may read any function of a z that is kept. The steps then read
+            the last layer alone, which is all of it for kernel and NTK at infinite width, where
+            neurons are independent, and not for fluctuations.
 
     Raises:
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
-    for why in _obstacles(stack, kernels):
+    for why in _obstacles(stack, truncated):
         raise _refused(stack, why)
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
@@ -261,7 +262,7 @@ def steps_of(stack: Stack, *, kernels: bool = False) -> tuple[SiteStep, ...]:
     return steps
 
 
-def _obstacles(stack: Stack, kernels: bool) -> Iterator[str]:
+def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
     """Why a layer is no chain of steps."""
     levels = levels_of(stack)
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
@@ -271,7 +272,8 @@ def _obstacles(stack: Stack, kernels: bool) -> Iterator[str]:
                 f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
                 "of a Gaussian field"
             )
-        if stream.kept and not (_keeps_below(stream) if kernels else _hides_neurons(stack, stream)):
+        hidden = _keeps_below(stream) and (truncated or _hides_neurons(stack))
+        if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
                 f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
@@ -292,12 +294,12 @@ def _obstacles(stack: Stack, kernels: bool) -> Iterator[str]:
                     )
 
 
-def _hides_neurons(stack: Stack, stream: Stream) -> bool:
-    """Whether z' keeps z once, and fields inside the layer read z itself and no function of it."""
+def _hides_neurons(stack: Stack) -> bool:
+    """Whether fields inside the layer read z itself and no function of it."""
     functions = [one.function for one in stack.drawn if one.function]
     read = [p for f in functions if BELOW in f.fields for _, p in f.terms]
     linear = all(product == (Factor(BELOW),) for product in read)
-    return _keeps_below(stream) and linear and len(stack.streams) > 1
+    return linear and len(stack.streams) > 1
 
 
 def _keeps_below(stream: Stream) -> bool:

@@ -17,9 +17,11 @@ from symdlt.definitions import (
     Stack,
     canonical_name,
     layer_of_one_stream,
+    split_subleading,
+    tensor,
 )
 from symdlt.derivation.recursion import Recursion, derive
-from symdlt.derivation.stacks.recursion import StackRecursion
+from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.errors import DerivationError, LayerError, SymdltError, UnknownTensorError, require
 
 Need = tuple[Correlator, int]
@@ -136,13 +138,15 @@ def derive_system(
 
 
 def derive_stack_system(
-    tensors: Iterable[str | Correlator], layer: Stack
+    tensors: Iterable[str | Correlator], layer: Stack, *, truncated: bool = False
 ) -> tuple[StackRecursion, ...]:
     """The same for one input of a layer that is a chain of steps, in dependency order.
 
     Args:
         tensors: names or correlators.
         layer: the layer.
+        truncated: whether it may keep a z of which functions are read. Its fluctuations are then
+            those that the last layer alone gives.
 
     Raises:
         UnknownTensorError: for a name that is none.
@@ -155,7 +159,12 @@ def derive_stack_system(
 
     def derived(needs: Sequence[Wanted]) -> Iterator[StackRecursion]:
         for what, piece in needs:
-            yield derive(what, piece=piece, inputs="one", layer=layer)
+            if not truncated:
+                yield derive(what, piece=piece, inputs="one", layer=layer)
+            else:
+                name, own = split_subleading(what) if isinstance(what, str) else (what, 0)
+                correlator = tensor(name) if isinstance(name, str) else name
+                yield derive_stack(correlator, piece or own, "one", layer, truncated=True)
 
     return _closed(tensors, derived)
 

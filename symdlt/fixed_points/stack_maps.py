@@ -55,7 +55,7 @@ class StackMap:
     @property
     def sites(self) -> tuple[str, ...]:
         """The first field of each site inside the layer, by which its width is named."""
-        steps = steps_of(self.layer, kernels=True)
+        steps = steps_of(self.layer, truncated=True)
         return tuple(ascii_name(step.below[0]) for step in steps if not step.first)
 
     @property

@@ -19,6 +19,8 @@ from symdlt.networks.exponent_check import extrapolated
 
 TWO = "h = a + U s(z); z' = b + W s(h)"
 BLOCK = "h = U z; z' = xi z + b + W s(h)"
+# Neurons that are kept, of which the next block reads a function.
+READING = "h = U s(z); z' = xi z + b + W s(h)"
 GATE = "u = U z; v = V z; z' = b + W cos(u) v"
 FINITE = ["G", "H", "V", "B", "D", "A", "F", "P", "Q"]
 n, n_h, n_u = sp.symbols("n n_h n_u", positive=True)
@@ -141,12 +143,18 @@ def errors_of(solution, found, depths):
         yield a.name, [abs(end / expected - 1) for end in ends]
 
 
-def test_tensors_of_residual_blocks_come_to_their_asymptotes():
+@pytest.mark.parametrize("layer", [BLOCK, READING])
+def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
     """By linear response, which knows no steps; the errors fall with the depth."""
-    solution = exponents("tanh", layer=BLOCK, values={"C_U": "3/2", "xi": "4/5"})
+    solution = exponents("tanh", layer=layer, values={"C_U": "3/2", "xi": "4/5"})
+    if layer == READING:
+        assert [name for name, _ in solution.unsolved] == ["U"]
+        with pytest.raises(SolutionError, match="`propagate` counts them"):
+            solution["U"]
     found = propagated(solution, 240, [a.name for a in solution.tensors])
     for name, (less, more) in errors_of(solution, found, (120, 240)):
-        assert more < min(2e-2, less), (name, less, more)
+        # an error that changes its sign can be small too early
+        assert more < min(2e-2, max(less, 5e-3)), (name, less, more)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +188,29 @@ def test_where_the_kernel_stays_every_layer_is_exact(activation, layer, values):
         exact = [number(a.exact, l=layer, **start) for layer in range(1, depth + 1)]
         scaled = found[name] * depth**a.edges
         assert scaled == pytest.approx(exact, rel=1e-9, abs=1e-12), name
+
+
+def test_a_mixture_with_a_skip_is_that_of_the_sum():
+    """Of one field, exponents come from those of dense layers; of a mixture from its own steps."""
+    values = {"xi": "3/5"}
+    mixture = exponents("tanh", layer="z' = xi z + b + W (s(z) + 1/2 z)", values=values)
+    whole = exponents("tanh(z) + z/2", layer="z' = xi z + b + W s(z)", values=values)
+    assert [name for name, _ in mixture.unsolved] == [name for name, _ in whole.unsolved] == ["U"]
+    for a, b in zip(whole.tensors, mixture.tensors, strict=True):
+        assert a.name == b.name
+        assert sp.expand(a.coefficient - b.coefficient) == 0
+        assert sp.expand(a.ratio_coefficient - b.ratio_coefficient) == 0
+
+
+def test_where_kernels_stay_and_neurons_are_read_again_v_is_left_open():
+    solution = exponents("relu", ["V", "A"], layer=READING, values={"C_U": 1, "xi": "4/5"})
+    found = propagated(solution, 5, ["G", "H"])
+    start = {"K": found["G"][0], "Theta_1": found["H"][0] * 5}
+    exact = [number(solution["H"].exact, l=layer, **start) for layer in range(1, 6)]
+    assert found["H"] * 5 == pytest.approx(exact, rel=1e-12)
+    assert found["G"] == pytest.approx([start["K"]] * 5, rel=1e-12)
+    with pytest.raises(SolutionError, match=r"sums over pairs of depths.*is solved"):
+        solution["V"]
 
 
 def test_growth_of_v_in_linear_residual_blocks():
