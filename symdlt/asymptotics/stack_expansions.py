@@ -20,7 +20,13 @@ from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
-from symdlt.fixed_points.step_series import Graded, Means, SmallKernelMeans, StepSeries
+from symdlt.fixed_points.step_series import (
+    Graded,
+    Means,
+    SmallKernelMeans,
+    StepSeries,
+    highest_derivative,
+)
 from symdlt.symbols import n, named
 
 
@@ -55,11 +61,8 @@ def stack_expansion(
     """
     names = tuple(one.name for one in recursions)
     length = powers_of_kernel(orders) + 1
-    highest = max(
-        (slot.order for one in recursions for t in one.terms for m in t.means for slot in m.slots),
-        default=0,
-    )
-    taylor = {name: _taylor(f, highest + 2 * length) for name, f in maps.functions.items()}
+    highest = highest_derivative(recursions) + 2 * length
+    taylor = {name: _taylor(function, highest) for name, function in maps.functions.items()}
     numbers = _numbers(maps, taylor, names if orders > 1 else (), live)
     weight = critical_weight(maps, numbers, recursions[0])
     symbols = {**numbers.symbols, maps.weight: weight}

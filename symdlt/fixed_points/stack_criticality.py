@@ -24,7 +24,13 @@ from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.one_sided_moments import OneSidedMoments
 from symdlt.fixed_points.origin import Origin
 from symdlt.fixed_points.stack_maps import ELSEWHERE, StackMap, stack_map
-from symdlt.fixed_points.step_series import Graded, Means, SmallKernelMeans, StepSeries
+from symdlt.fixed_points.step_series import (
+    Graded,
+    Means,
+    SmallKernelMeans,
+    StepSeries,
+    highest_derivative,
+)
 from symdlt.precision import NumberLike
 
 # Powers of K that are expanded: to K^2, which moves most kernels, and if it does not to K^5.
@@ -124,7 +130,23 @@ def _first(series: Sequence[sp.Expr], start: int, root: int) -> tuple[sp.Rationa
 
 
 def _series(maps: StackMap, weight: sp.Expr, order: int) -> tuple[list[sp.Expr], list[sp.Expr]]:
-    """The next kernel and what multiplies H in its recursion, as series in K or its root.
+    """The next kernel and what multiplies H in its recursion, as series in K or its root."""
+    metric, ntk = kernel_series(maps, weight, order)
+    plain = (0,) * len(maps.rates)
+    parts = metric.parts[plain, ()], ntk.parts[plain, ("H",)]
+    kernels, slopes = ([*map(sp.expand, part.coefficients)] for part in parts)
+    return kernels, slopes
+
+
+def kernel_series(
+    maps: StackMap, weight: sp.Expr, order: int
+) -> tuple[Graded[sp.Expr], Graded[sp.Expr]]:
+    """The next kernel and the next NTK as series in K, or its root where functions have kinks.
+
+    Args:
+        maps: the layer.
+        weight: the value of the weight that is solved for.
+        order: the highest power of K.
 
     Raises:
         LayerError: for a layer that is no chain of steps.
@@ -136,8 +158,8 @@ def _series(maps: StackMap, weight: sp.Expr, order: int) -> tuple[list[sp.Expr],
     length = order + 1
     means: Means[sp.Expr]
     if maps.smooth:
-        derivatives = {name: one.taylor(2 * length) for name, one in maps.functions.items()}
-        means = SmallKernelMeans(derivatives)
+        highest = highest_derivative(system) + 2 * length
+        means = SmallKernelMeans({name: f.taylor(highest) for name, f in maps.functions.items()})
         kernel = [0, 1, *[0] * (length - 2)]
     else:
         # each step takes a root, and with it one order of the root of K
@@ -157,9 +179,7 @@ def _series(maps: StackMap, weight: sp.Expr, order: int) -> tuple[list[sp.Expr],
     reading = StepSeries(symbols, maps.rates, means, given, one)
     nothing: Graded[sp.Expr] = Graded({})
     metric, ntk = map(Composition(reading, nothing), system)
-    parts = metric.parts[reading.plain], ntk.parts[reading.plain[0], ("H",)]
-    kernels, slopes = ([*map(sp.expand, part.coefficients)] for part in parts)
-    return kernels, slopes
+    return metric, ntk
 
 
 def _nowhere(maps: StackMap, why: str) -> SolutionError:

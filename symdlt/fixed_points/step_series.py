@@ -7,7 +7,7 @@ are, and so are Gaussian means over these fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import factorial
@@ -16,7 +16,7 @@ from typing import Generic
 
 from symdlt.activations.rings import E
 from symdlt.definitions import BOOK, SiteStep, ascii_name
-from symdlt.derivation.stacks import FieldMean, FieldTensor, StepTerm
+from symdlt.derivation.stacks import FieldMean, FieldTensor, StackRecursion, StepTerm
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.laurent import Laurent, composed
 from symdlt.fixed_points.moments import gaussian_moments
@@ -106,6 +106,18 @@ class StepSeries(Generic[E]):
             return Graded({self.plain: self.kernel})
         powers, _ = self.plain
         return Graded({(powers, (tensor.text(step.below, True),)): self.one})
+
+
+def highest_derivative(recursions: Iterable[StackRecursion]) -> int:
+    """The highest derivative of a function in a mean; a field beside them brings one more."""
+    means = (mean for one in recursions for term in one.terms for mean in term.means)
+    return max(
+        (
+            max(slot.order for slot in mean.slots) + sum(not slot.function for slot in mean.slots)
+            for mean in means
+        ),
+        default=0,
+    )
 
 
 class SmallKernelMeans(Generic[E]):

@@ -87,10 +87,16 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
 
 
 @pytest.mark.parametrize(
-    ("activation", "sum_of_both"), [("tanh", "tanh(z) + z/2"), ("relu", "max(0, z) + z/2")]
+    ("activation", "mixed", "sum_of_both"),
+    [
+        ("tanh", "s(z) + 1/2 z", "tanh(z) + z/2"),
+        ("relu", "s(z) + 1/2 z", "max(0, z) + z/2"),
+        # a field beside a function differentiates it
+        ("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
+    ],
 )
-def test_a_mixture_is_the_dense_network_of_the_sum(activation, sum_of_both):
-    mixture = exponents(activation, layer="z' = b + W (s(z) + 1/2 z)")
+def test_a_mixture_is_the_dense_network_of_the_sum(activation, mixed, sum_of_both):
+    mixture = exponents(activation, layer=f"z' = b + W ({mixed})")
     whole = exponents(sum_of_both)
     assert mixture["V"].ratio_coefficient.is_Rational
     for a, b in zip(whole.tensors, mixture.tensors, strict=True):
