@@ -29,10 +29,12 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.asymptotics.critical_exponents import exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
+from symdlt.asymptotics.stack_skips import v_of_last_layer
 from symdlt.definitions import DENSE, Layer, Stack
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
@@ -40,6 +42,7 @@ from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.products import polynomial_product
+from symdlt.fixed_points.stack_maps import stack_map
 from symdlt.precision import NumberLike
 
 
@@ -154,8 +157,8 @@ def optimal_aspect_ratio(
     if solution.layer != DENSE:
         names = {str(name) for name in values or {}}
         known = tuple((name, x) for name, x in solution.values if name in names)
-        if solution["G"].exponent == 0 and isinstance(solution.layer, Layer):
-            last = skip_growth(activation, solution.layer, values).last_layer
+        if solution["G"].exponent == 0:
+            last = _of_last_layer(activation, solution.layer, values)
     second, third = mutual_information(1, int(outputs) - 1)
     best = -2 * second / (3 * third)
     return AspectRatio(
@@ -175,6 +178,17 @@ def _solution(
     """The asymptotics of V where `recipe` starts: at K* > 0 if there is such a point."""
     starts = criticality(activation, layer=layer, values=values).universality == HALF_STABLE
     return exponents(activation, ["V"], layer=layer, values=values, at_fixed_point=starts)
+
+
+def _of_last_layer(
+    activation: ActivationLike, layer: Layer | Stack, values: Mapping[str, NumberLike] | None
+) -> sp.Expr:
+    """The growth of V where the kernel stays, if each layer met that of the layer below alone."""
+    if isinstance(layer, Layer):
+        return skip_growth(activation, layer, values).last_layer
+    maps = stack_map(read_activation(activation), layer, values)
+    assert maps.straight is not None  # as every kernel stays
+    return v_of_last_layer(maps, maps.straight).ratio_coefficient
 
 
 def mutual_information(first: int, second: int) -> tuple[Fraction, Fraction]:

@@ -20,6 +20,7 @@ from symdlt.asymptotics.skips import only_gathered
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_expansions import stack_expansion
 from symdlt.asymptotics.stack_kept import solve_kept
+from symdlt.asymptotics.stack_skips import growth_of_v
 from symdlt.definitions import Correlator, Stack, canonical_name, is_chain
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
@@ -85,7 +86,7 @@ def _staying(
     wanted: Sequence[str | Correlator],
     rates: Mapping[str, sp.Expr | None],
 ) -> AsymptoticSolution:
-    """A kernel that stays; of layers that are no chain of steps only the kernel and the NTK."""
+    """A kernel that stays; of layers that are no chain of steps the kernel, the NTK, and V."""
     names = [canonical_name(one if isinstance(one, str) else one.name) for one in wanted]
     left = () if is_chain(maps.layer) else tuple(x for x in names if x not in ("G", "H"))
     solved = [name for name in names if name not in left]
@@ -100,10 +101,15 @@ def _staying(
         point.variances,
         given,
     )
-    start = "layer 1 reads the input, Theta_1 is L times its NTK"
+    told = ["layer 1 reads the input, Theta_1 is L times its NTK"]
+    V = growth_of_v(maps, slopes, solution.tensors) if "V" in left else None
+    if V is not None:
+        left = tuple(name for name in left if name != "V")
+        told.append("V at large depth, with noise of all depths counted")
     return replace(
         solution,
-        assumptions=(_sentence(maps), *solution.assumptions, start),
+        tensors=(*solution.tensors, *([] if V is None else [V])),
+        assumptions=(_sentence(maps), *solution.assumptions, *told),
         unsolved=(*solution.unsolved, *((name, UNSOLVED.format(name)) for name in left)),
         layer=maps.layer,
     )

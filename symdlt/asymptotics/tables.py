@@ -46,7 +46,9 @@ def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
         return a.name, "", "0", a.ratio if a.order else "", "-> 0" if a.order else ""
     logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
     scale = _scale(a)
-    ratio = short_text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
+    number = short_text(a.ratio_coefficient)
+    number = f"({number})" if sp.sympify(a.ratio_coefficient).is_Add else number
+    ratio = number + (f" * {scale}" if scale else "") + logs
     ratios = (a.ratio, f"-> {ratio}") if a.order else ("", "")
     return a.name, short_text(a.exponent), short_text(a.coefficient) + logs, *ratios
 

@@ -125,3 +125,14 @@ def test_of_blocks_r_has_both_widths():
     assert of_relu.truncated_ratio == of_relu.ratio
     assert "(n + n_h)" in str(of_relu)
     assert of_relu.to_dict()["layer"] == block["layer"]
+
+
+def test_residual_blocks_meet_noise_of_all_depths():
+    """Without the inner site, n_h to infinity, r* is that of a layer of one weight."""
+    block = {"layer": "h = U s(z); z' = xi z + W s(h)", "values": {"C_U": 1, "xi": 0.9}}
+    found, one = (optimal_aspect_ratio("relu", **layer) for layer in (block, SKIP))
+    wide = {x: 1 if x.name == "n" else 10**15 for x in found.ratio.free_symbols}
+    assert float(found.ratio.subs(wide)) == pytest.approx(float(one.ratio), rel=1e-12)
+    expected = float(one.truncated_ratio)
+    assert float(found.truncated_ratio.subs(wide)) == pytest.approx(expected, rel=1e-12)
+    assert "of the last layer alone" in str(found)

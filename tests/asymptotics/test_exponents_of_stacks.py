@@ -208,15 +208,37 @@ def test_a_mixture_with_a_skip_is_that_of_the_sum():
         assert sp.expand(a.ratio_coefficient - b.ratio_coefficient) == 0
 
 
-def test_where_kernels_stay_and_neurons_are_read_again_v_is_left_open():
-    solution = exponents("relu", ["V", "A"], layer=READING, values={"C_U": 1, "xi": "4/5"})
+@pytest.mark.parametrize(
+    ("activation", "values"),
+    [
+        ("relu", {"C_U": "3/2", "xi": "3/5"}),
+        ("relu", {"C_U": 1, "xi": "-3/5"}),
+        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}),
+        ("linear", {"C_U": 1, "xi": "1/2"}),
+    ],
+)
+def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values):
+    """By linear response over all pairs of depths; far from the first layer it has settled."""
+    solution = exponents(activation, ["V"], layer=READING, values=values)
+    V = propagated(solution, 70, ["V"])["V"]
+    K = propagated(solution, 2, ["G"])["G"][1]
+    assert (V[-1] - V[-2]) / K**2 == pytest.approx(
+        number(solution["V"].ratio_coefficient), rel=1e-9
+    )
+    assert solution["V"].exact is None
+    assert solution["V"].ratio_power == 1
+    assert "V at large depth, with noise of all depths counted" in solution.assumptions
+
+
+def test_where_kernels_stay_and_neurons_are_read_again_others_are_left_open():
+    solution = exponents("relu", ["A"], layer=READING, values={"C_U": 1, "xi": "4/5"})
     found = propagated(solution, 5, ["G", "H"])
     start = {"K": found["G"][0], "Theta_1": found["H"][0] * 5}
     exact = [number(solution["H"].exact, l=layer, **start) for layer in range(1, 6)]
     assert found["H"] * 5 == pytest.approx(exact, rel=1e-12)
     assert found["G"] == pytest.approx([start["K"]] * 5, rel=1e-12)
     with pytest.raises(SolutionError, match=r"sums over pairs of depths.*is solved"):
-        solution["V"]
+        solution["A"]
 
 
 def test_growth_of_v_in_linear_residual_blocks():
