@@ -28,6 +28,7 @@ from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
 from symdlt.fixed_points.stack_criticality import stack_criticality
+from symdlt.fixed_points.stack_maps import ELSEWHERE
 from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
@@ -53,9 +54,10 @@ def criticality(
 
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
-        layer: how a layer is made of the one below, as a `Layer` or in its short form. What is
-            solved for are the symbol of the constant in its kernel map and that of the weights
-            that read the activation.
+        layer: how a layer is made of the one below, as a `Layer`, a `Stack` that is a chain of
+            steps, or in its short form. What is solved for are the symbol of the constant in its
+            kernel map and that of the weights that read the activation; of a chain of steps, at
+            K* = 0, one variance of weights.
         values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
@@ -77,12 +79,20 @@ def criticality(
     -2
     >>> criticality("tanh", layer="z' = W s(z) + U z", values={"C_U": 0.25}).points[0].C_W
     3/4
+    >>> block = "h = U s(z); z' = xi z + W s(h)"
+    >>> criticality("tanh", layer=block, values={"xi": 0.5, "C_U": 3}).points[0].C_W
+    1/4
     """
     check_digits(digits)
     _check_search(search)
     read = read_activation(activation)
     written = read_layer_definition(layer)
     if isinstance(written, Stack):
+        if search is not None:
+            raise SolutionError(
+                f"Points with K* > 0 are not sought for layers of several fields, such as {written}"
+                f", and search stands in the call. {ELSEWHERE}"
+            )
         return stack_criticality(read, written, values, digits)
     maps = maps_of(written, values)
     pieces = finite_pieces(read)

@@ -85,6 +85,8 @@ def test_numbers_of_no_use():
         criticality("tanh", layer=BLOCK, values={"C_W": -1})
     with pytest.raises(SolutionError, match=r"lambda_U.*is no symbol .* that can have a value"):
         criticality("tanh", layer=BLOCK, values={"C_U": 1, "lambda_U": 1})
+    with pytest.raises(SolutionError, match=r"search stands in the call.*`layer_phase`"):
+        criticality("tanh", layer=BLOCK, values={"C_U": 1}, search=(0.1, 1))
     with pytest.raises(SolutionError, match="second derivatives of a function whose slope jumps"):
         criticality("relu", layer="z' = W (s(z) + s(z) z)")
 
