@@ -145,7 +145,7 @@ def _kinked(
     bad: list[str] = []
     for equation in equations:
         lower = {name for source in equation.sources for name in source.tensors}
-        if _contains(equation, set(marks)) or lower & set(bad):
+        if contains(equation, set(marks)) or lower & set(bad):
             bad.append(equation.name)
     return ExpandedSystem(constants, equations, tuple(bad))
 
@@ -155,7 +155,8 @@ def rational(number: sp.Expr) -> sp.Expr:
     return number if number.is_Rational else sp.Rational(number.evalf(WORKING))
 
 
-def _contains(equation: Equation, marks: set[sp.Symbol]) -> bool:
+def contains(equation: Equation, marks: set[sp.Symbol]) -> bool:
+    """Whether an equation has one of some symbols, those of infinite brackets, in its series."""
     used = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
     return bool(marks) and any(marks & symbols for symbols in used)
 

@@ -21,6 +21,7 @@ from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
 from symdlt.fixed_points.step_series import (
+    Functions,
     Graded,
     Means,
     SmallKernelMeans,
@@ -146,7 +147,7 @@ def _numbers(
     roots += [(sp.Symbol(name), x) for name, x in given.items() if not x.is_Rational]
     widths = [(sp.Symbol(f"r_{site}"), n / width_symbol(site)) for site in maps.sites]
     replaced = dict(roots) if exact else {}
-    parameters = _field(
+    parameters = field_of(
         field if replaced else ring, maps, [*replaced, *(r for r, _ in widths)], constants, live
     )
     domain = parameters.field
@@ -180,13 +181,14 @@ def _scale(derivatives: Iterable[sp.Expr]) -> sp.Expr:
     return next((x for x in derivatives if x != 0), sp.Integer(1))
 
 
-def _field(
+def field_of(
     make: Callable[..., Any],
     maps: StackMap,
     letters: Sequence[sp.Symbol],
     names: Sequence[str],
     live: Sequence[bool],
 ) -> Parameters:
+    """The field, or the ring, of learning rates, other letters and constants of integration."""
     rates = [named(name) for name in maps.rates]
     domain, *generators = make([*rates, *letters, *map(constant_symbol, names)], sp.QQ)
     own = generators[: len(rates)]
@@ -199,3 +201,22 @@ def _field(
         tuple(zip(names, generators[len(rates) + len(letters) :], strict=True)),
         variances=0,
     )
+
+
+def products_of(maps: StackMap, recursions: Sequence[StackRecursion]) -> set[Functions]:
+    """The products of functions whose means the recursions contain."""
+    found: set[Functions] = set()
+    unit: Laurent[sp.Expr] = Laurent(0, (sp.Integer(1),))
+
+    def recorded(functions: Functions, kernel: Laurent[sp.Expr]) -> Laurent[sp.Expr]:
+        del kernel
+        found.add(functions)
+        return unit
+
+    names = (*maps.numbers, maps.weight, *maps.sites)
+    symbols = dict.fromkeys(names, sp.Integer(1))
+    nothing: Graded[sp.Expr] = Graded({})
+    composed = Composition(StepSeries(symbols, maps.rates, recorded, unit, unit), nothing)
+    for recursion in recursions:
+        composed(recursion)
+    return found

@@ -14,26 +14,27 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.asymptotics.classes import Universality
-from symdlt.asymptotics.exact_layers import exact_solution
+from symdlt.asymptotics.exact_layers import DIGITS, exact_solution
 from symdlt.asymptotics.power_laws import Solved, solve_expansion, solve_in_rounds
 from symdlt.asymptotics.skips import only_gathered
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_expansions import stack_expansion
 from symdlt.asymptotics.stack_kept import solve_kept
+from symdlt.asymptotics.stack_kinks import jumps_of, kinked_expansion
 from symdlt.asymptotics.stack_skips import growth_of_v
 from symdlt.definitions import Correlator, Stack, canonical_name, is_chain
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import SCALE_INVARIANT, CriticalPoint
-from symdlt.fixed_points.number_text import power_text
+from symdlt.fixed_points.number_text import LONGEST, power_text
 from symdlt.fixed_points.stack_maps import StackMap, stack_map
 from symdlt.precision import NumberLike
 from symdlt.symbols import named
 
 STEPS = "steps"
-# The power of K by which the kernels that are solved move.
-QUADRATIC = 2
+# Whether a kink is solved in which that derivative is the first to jump.
+KINKS = (False, True, True)
 UNSOLVED = (
     "The growth of {} takes sums over pairs of depths, as the layer keeps neurons and reads "
     "functions of them. `propagate` counts all depths of a network, and a block that reads z "
@@ -67,12 +68,16 @@ def stack_exponents(
     slopes, closed = maps.straight, is_chain(layer)
     if slopes is not None and point.K is None:
         return _staying(own, maps, slopes, point, wanted, rates)
-    if not maps.smooth or point.kernel_power != QUADRATIC:
+    jumps = jumps_of(maps)
+    kinked = all(jump < len(KINKS) and KINKS[jump] for jump in jumps.values())
+    line = closed or 1 not in jumps.values()
+    if point.kernel_power != (sp.Rational(3, 2) if jumps else 2) or not kinked or not line:
         raise SolutionError(
             f"Near K* = 0 the kernel of the layer {layer} moves as "
             f"{power_text('K', point.kernel_power)}. Of layers of several fields exponents are "
-            "those of a kernel that moves as K^2, or not at all. Give an activation that is smooth "
-            "at zero, with a_1 < 0, or one that is straight on both sides of it."
+            "those of a kernel that moves as K^2, or as K^(3/2) by a jump of a first or second "
+            "derivative, or not at all; where neurons are kept and functions of them are read, of "
+            "an activation without a jump of its slope. Give one of these, with a_1 < 0."
         )
     solution = _falling(own, maps, point, wanted, rates, closed)
     return solution if closed else only_gathered(solution)
@@ -125,11 +130,13 @@ def _falling(
 ) -> AsymptoticSolution:
     """A kernel that falls to zero as 1/ℓ."""
     names = tuple(one.name for one in _system(["G", "H", *wanted], maps, closed))
-    live = [rates.get(name) != 0 for name in maps.rates]
+    live, jumps = [rates.get(name) != 0 for name in maps.rates], jumps_of(maps)
     given = {named(name): rate for name, rate in rates.items() if rate}
 
     def solved(some: tuple[str, ...], orders: int) -> Solved:
         system = _system(some, maps, closed)
+        if jumps:
+            return solve_expansion(kinked_expansion(maps, system, live, orders, jumps), orders)
         return solve_expansion(stack_expansion(maps, system, live, orders), orders)
 
     def whole(some: Sequence[str]) -> tuple[str, ...]:
@@ -139,8 +146,11 @@ def _falling(
     solution = solve_in_rounds(universality, names, solved, whole, given)
     return replace(
         solution,
-        values=(*solution.values, *maps.values),
-        hyperparameters=(*point.variances, *solution.hyperparameters),
+        values=(*solution.values, *((name, _readable(x)) for name, x in maps.values)),
+        hyperparameters=(
+            *((name, _readable(x)) for name, x in point.variances),
+            *solution.hyperparameters,
+        ),
         assumptions=(_sentence(maps), *solution.assumptions),
         layer=maps.layer,
     )
@@ -150,6 +160,11 @@ def _system(
     names: Sequence[str | Correlator], maps: StackMap, closed: bool
 ) -> tuple[StackRecursion, ...]:
     return derive_stack_system(names, maps.layer, truncated=not closed)
+
+
+def _readable(number: sp.Expr) -> sp.Expr:
+    """An exact number, or its digits if it is long."""
+    return number if len(str(number)) <= LONGEST else number.evalf(DIGITS)
 
 
 def _sentence(maps: StackMap) -> str:

@@ -15,14 +15,14 @@ from sympy.polys.fields import field
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.series import FieldElement
-from symdlt.asymptotics.stack_expansions import width_symbol
-from symdlt.asymptotics.straight_means import StraightMeans, infinite_means
+from symdlt.asymptotics.stack_expansions import products_of, width_symbol
+from symdlt.asymptotics.straight_means import SLOPE, StraightMeans, infinite_means
 from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
-from symdlt.fixed_points.step_series import Functions, Graded, StepSeries
+from symdlt.fixed_points.step_series import Graded, StepSeries
 from symdlt.symbols import K as KERNEL
 from symdlt.symbols import n, named
 
@@ -48,9 +48,9 @@ def solve_kept(
         recursions: for one input, G and H first.
         rates: values of learning rates.
     """
-    products = _products(maps, recursions)
+    products = products_of(maps, recursions)
     kinked = [name for name, (left, right) in slopes.items() if left != right]
-    marks = infinite_means(products, kinked)
+    marks = infinite_means(products, dict.fromkeys(kinked, SLOPE))
     letters = dict(_letters(maps, slopes))
     of_rates = [named(name) for name in maps.rates]
     domain = field([*of_rates, KERNEL, FIRST_NTK, *letters, *marks.values()], sp.QQ)[0]
@@ -120,22 +120,3 @@ def _letters(
     numbers = [*maps.numbers.values(), *(x for two in slopes.values() for x in two)]
     roots = sorted({x for x in numbers if not x.is_Rational}, key=sp.default_sort_key)
     return letters + [(sp.Symbol(f"x_{k}"), number) for k, number in enumerate(roots)]
-
-
-def _products(maps: StackMap, recursions: Sequence[StackRecursion]) -> set[Functions]:
-    """The products of functions whose means the recursions contain."""
-    found: set[Functions] = set()
-    unit: Laurent[sp.Expr] = Laurent(0, (sp.Integer(1),))
-
-    def recorded(functions: Functions, kernel: Laurent[sp.Expr]) -> Laurent[sp.Expr]:
-        del kernel
-        found.add(functions)
-        return unit
-
-    names = (*maps.numbers, maps.weight, *maps.sites)
-    symbols = dict.fromkeys(names, sp.Integer(1))
-    nothing: Graded[sp.Expr] = Graded({})
-    composed = Composition(StepSeries(symbols, maps.rates, recorded, unit, unit), nothing)
-    for recursion in recursions:
-        composed(recursion)
-    return found

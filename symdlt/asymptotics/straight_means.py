@@ -94,22 +94,22 @@ class StraightMeans:
 
 
 def infinite_means(
-    products: Iterable[Functions], kinked: Iterable[str]
+    products: Iterable[Functions], jumps: Mapping[str, int]
 ) -> dict[tuple[str, Orders], sp.Symbol]:
     """A symbol for each infinite mean that comes up in those of some products.
 
     Args:
         products: of functions, by their names, and derivatives.
-        kinked: the names of those whose slope jumps.
+        jumps: of each function with a kink, which of its derivatives is the first to jump.
     """
     marks: dict[tuple[str, Orders], sp.Symbol] = {}
-    for name in kinked:
+    for name, jump in jumps.items():
         own = {
             tuple(sorted(order for _, order in one))
             for one in products
             if {other for other, _ in one} == {name}
         }
-        for orders in sorted({*needed(sorted(own), SLOPE)}):
+        for orders in sorted({*needed(sorted(own), jump)}):
             marks[name, orders] = sp.Symbol(f"infinite_{name}_{''.join(map(str, orders))}")
     return marks
 

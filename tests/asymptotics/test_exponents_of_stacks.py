@@ -53,6 +53,8 @@ def of_names(formula, known):
         "z + z**2/4 - z**3",
         # its Taylor series is of numbers that are no multiples of one another
         "tanh(z) + sin(sqrt(2)*z)",
+        "elu",
+        "selu",
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
@@ -300,7 +302,8 @@ def test_a_gate_learns_the_slower_the_smaller_its_field():
         ("tanh", BLOCK, {"C_U": 1, "xi": 0, "C_Q": 1}, SolutionError, "no symbol of the layer"),
         ("tanh", "h = U s(z); z' = W s(h)", {"C_U": 1, "lambda_U": 0, "lambda_W": 0},
          SolutionError, "All learning rates"),
-        ("elu", BLOCK, {"C_U": 1, "xi": "1/2"}, SolutionError, r"moves as K\^\(3/2\)"),
+        ("tanh(z) - tanh(2*z)/8", TWO, {"C_U": "16/9"}, SolutionError, r"moves as K\^3"),
+        ("selu", READING, {"C_U": 1, "xi": "1/2"}, SolutionError, "without a jump of its slope"),
         ("K*=0, odd", BLOCK, {"C_U": 1, "xi": "1/2"}, SolutionError, "whole class"),
         ("tanh", "z' = z + W s(U rmsnorm(z))", {"C_U": 1}, LayerError, "norm.*`layer_phase`"),
     ],
