@@ -181,6 +181,17 @@ def test_tensors_come_to_their_asymptotes(activation, layer, values):
         assert more < min(1e-3, max(0.5 * less, 1e-5)), (name, less, more)
 
 
+@pytest.mark.slow
+def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
+    """SELU, whose kernel falls as 1/ℓ², and whose slope jumps; by linear response."""
+    solution = exponents("selu", FINITE, layer=BLOCK, values={"C_U": "3/2", "xi": "3/5"})
+    assert solution["G"].exponent == 2
+    assert not solution.unsolved
+    found = propagated(solution, 480, FINITE)
+    for name, (less, more) in errors_of(solution, found, (120, 480)):
+        assert more < min(3e-2, 0.05 * less), (name, less, more)
+
+
 @pytest.mark.parametrize("activation", ["relu", "linear"])
 @pytest.mark.parametrize(
     ("layer", "values"),
