@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.definitions import tensor
+from symdlt.definitions import split_subleading, tensor
 from symdlt.formats.latex import Conventions, renamed, tensor_name
 
 # Digits of a table, a convention.
@@ -168,7 +168,9 @@ class _LatexRow:
         digits: int,
         deep: sp.Expr,
     ) -> _LatexRow:
-        letter = tensor_name(tensor(a.name), 0, use)
+        name, piece = split_subleading(a.name)
+        letter = tensor_name(tensor(name), piece or 0, use)
+        letter = f"{{{letter}}}" if piece else letter  # before another superscript
         if a.coefficient == 0:
             return cls(letter, "", "0", (), "", ())
         logs = (_latex_power(r"\log", a.log_power) + r" \ell",) if a.log_power else ()

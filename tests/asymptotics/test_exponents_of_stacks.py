@@ -151,6 +151,15 @@ def errors_of(solution, found, depths):
         yield a.name, [abs(end / expected - 1) for end in ends]
 
 
+def test_corrections_of_residual_blocks_come_to_their_asymptotes():
+    """G.1 and H.1 of neurons that are kept, and read by functions in the next block."""
+    values = {"C_U": "3/2", "xi": "4/5"}
+    solution = exponents("tanh", ["G.1", "H.1"], layer=READING, values=values)
+    found = propagated(solution, 120, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (60, 120)):
+        assert more < min(0.1, 0.2 * less), (name, less, more)
+
+
 @pytest.mark.parametrize("layer", [BLOCK, READING])
 def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
     """By linear response, which knows no steps; the errors fall with the depth."""
@@ -343,3 +352,8 @@ def test_on_the_command_line(capsys):
     assert r"C_W &= \frac{3}{4}" in printed
     assert r"\lambda_U^{(\ell)} &= \widetilde{\lambda}_U" in printed
     assert r"n_{h}" in printed
+
+
+def test_pieces_in_latex():
+    found = exponents("tanh", ["G.1"], layer=BLOCK, values={"C_U": 1, "xi": "1/2"})
+    assert r"{G^{\{1\}}}^{(\ell)} &= - " in found.latex()
