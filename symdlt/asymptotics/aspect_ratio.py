@@ -29,16 +29,20 @@ from typing import Any
 
 import sympy as sp
 
+from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.asymptotics.critical_exponents import exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import DENSE, Layer
+from symdlt.asymptotics.stack_skips import v_of_last_layer
+from symdlt.definitions import DENSE, Layer, Stack
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import HALF_STABLE
+from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.products import polynomial_product
+from symdlt.fixed_points.stack_maps import stack_map
 from symdlt.precision import NumberLike
 
 
@@ -57,7 +61,7 @@ class AspectRatio(ShownAsText):
     """
 
     activation: str
-    layer: Layer
+    layer: Layer | Stack
     values: tuple[tuple[str, sp.Expr], ...]
     outputs: int
     growth: sp.Expr
@@ -78,11 +82,11 @@ class AspectRatio(ShownAsText):
         numbers = "".join(f", {name} = {float(value):.10g}" for name, value in self.values)
         lines = [
             f"{self.activation}, {self.layer}{numbers}, {self.outputs} outputs",
-            f"  V/(n K^2) -> {float(self.growth):.6g} L/n, and is to be {self.spread}",
-            f"  r* = L/n = {float(self.ratio):.6g}",
+            f"  V/(n K^2) -> {_shown(self.growth)} L/n, and is to be {self.spread}",
+            f"  r* = L/n = {_shown(self.ratio)}",
         ]
         if self.last_layer != self.growth:
-            lines.append(f"  of the last layer alone {float(self.truncated_ratio):.6g}")
+            lines.append(f"  of the last layer alone {_shown(self.truncated_ratio)}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,11 +101,16 @@ class AspectRatio(ShownAsText):
         }
 
 
+def _shown(number: sp.Expr) -> str:
+    """A number to six digits, or a formula in the widths of a block."""
+    return text(number) if number.free_symbols else f"{float(number):.6g}"
+
+
 def optimal_aspect_ratio(
     activation: ActivationLike,
     outputs: int = 2,
     *,
-    layer: Layer | str = DENSE,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
 ) -> AspectRatio:
     r"""The r* = L/n at which the mutual information of outputs is largest, to order $(L/n)^3$.
@@ -113,7 +122,8 @@ def optimal_aspect_ratio(
     Args:
         activation: a name, or an expression in z as text or from SymPy.
         outputs: how many, at least 2. How they are divided into two groups does not matter.
-        layer: the dense one, or one of one weight with a skip.
+        layer: the dense one, one of one weight with a skip, or a chain of steps, of which r* has
+            the widths n and, of the field h, n_h.
         values: numbers for its other symbols, such as {"xi": 0.8}.
 
     Raises:
@@ -127,6 +137,8 @@ def optimal_aspect_ratio(
     >>> skip = optimal_aspect_ratio("relu", layer="z' = xi z + b + W s(z)", values={"xi": 0.9})
     >>> round(float(skip.ratio), 4), round(float(skip.truncated_ratio), 4)
     (0.0607, 0.1932)
+    >>> optimal_aspect_ratio("tanh", layer="h = U s(z); z' = W s(h)", values={"C_U": 1}).ratio
+    3*n_h/(13*(n + n_h))
     """
     if isinstance(outputs, bool) or not isinstance(outputs, Integral) or outputs < 2:
         raise SolutionError(
@@ -146,7 +158,7 @@ def optimal_aspect_ratio(
         names = {str(name) for name in values or {}}
         known = tuple((name, x) for name, x in solution.values if name in names)
         if solution["G"].exponent == 0:
-            last = skip_growth(activation, solution.layer, values).last_layer
+            last = _of_last_layer(activation, solution.layer, values)
     second, third = mutual_information(1, int(outputs) - 1)
     best = -2 * second / (3 * third)
     return AspectRatio(
@@ -161,11 +173,22 @@ def optimal_aspect_ratio(
 
 
 def _solution(
-    activation: ActivationLike, layer: Layer | str, values: Mapping[str, NumberLike] | None
+    activation: ActivationLike, layer: Layer | Stack | str, values: Mapping[str, NumberLike] | None
 ) -> AsymptoticSolution:
     """The asymptotics of V where `recipe` starts: at K* > 0 if there is such a point."""
     starts = criticality(activation, layer=layer, values=values).universality == HALF_STABLE
     return exponents(activation, ["V"], layer=layer, values=values, at_fixed_point=starts)
+
+
+def _of_last_layer(
+    activation: ActivationLike, layer: Layer | Stack, values: Mapping[str, NumberLike] | None
+) -> sp.Expr:
+    """The growth of V where the kernel stays, if each layer met that of the layer below alone."""
+    if isinstance(layer, Layer):
+        return skip_growth(activation, layer, values).last_layer
+    maps = stack_map(read_activation(activation), layer, values)
+    assert maps.straight is not None  # as every kernel stays
+    return v_of_last_layer(maps, maps.straight).ratio_coefficient
 
 
 def mutual_information(first: int, second: int) -> tuple[Fraction, Fraction]:

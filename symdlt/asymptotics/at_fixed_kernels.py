@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.asymptotics.classes import Universality, shown
 from symdlt.asymptotics.equations import orders_in, orders_of
-from symdlt.asymptotics.exact_layers import DIGITS, ConstantKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.exact_layers import (
+    DIGITS,
+    ConstantKernel,
+    dense_equation,
+    exact_solution,
+    solve_exactly,
+)
 from symdlt.asymptotics.half_stable import StationaryMeans
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import RecursionSystem
@@ -52,15 +59,16 @@ def solve_at_fixed_kernel(
         star,
         (bias, variance, lambda_b, lambda_W),
         lambda bracket: domain(means.numbers[orders_of(bracket)]),
-        inexact=True,
     )
     values = {symbol: value for symbol, value in rates.items() if value is not None}
     C_b, C_W = (number.as_expr().evalf(DIGITS) for number in (bias, variance))
     return exact_solution(
         universality.given,
         f"{universality.name}, at K*",
-        solve_exactly(tuple(system), numbers, values),
+        solve_exactly(
+            tuple(system), partial(dense_equation, numbers=numbers), values, inexact=True
+        ),
         (("K*", star.as_expr().evalf(DIGITS)),),
-        (C_b, C_W),
+        (("C_b", C_b), ("C_W", C_W)),
         rates,
     )

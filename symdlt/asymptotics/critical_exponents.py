@@ -17,13 +17,19 @@ from symdlt.asymptotics.power_laws import dense_exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.skips import inserted, keeps_nothing, skip_of, slowed
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer, layer_of_one_stream
+from symdlt.asymptotics.stack_exponents import stack_exponents
+from symdlt.definitions import BOOK, DENSE, Correlator, Layer, Stack, read_layer_definition
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points import CriticalPoint, criticality
+from symdlt.fixed_points.critical_points import SCALE_INVARIANT
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.fixed_points.stack_maps import rates_of
 from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
+
+# How the names of whole classes of activations start.
+WHOLE = ("k*", SCALE_INVARIANT)
 
 
 def exponents(
@@ -33,7 +39,7 @@ def exponents(
     lambda_b: float | Fraction | sp.Expr | None = None,
     lambda_W: float | Fraction | sp.Expr | None = None,
     at_fixed_point: bool = False,
-    layer: Layer | str = DENSE,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
 ) -> AsymptoticSolution:
     r"""Solve the single-input recursions at criticality for large depth.
@@ -49,9 +55,12 @@ def exponents(
         lambda_W: $\widetilde\lambda_W$ in the same way.
         at_fixed_point: for K* > 0, the exact solution of a kernel that starts at K*, as `recipe`
             says, in place of one that comes to it.
-        layer: the dense one, or one of one weight with a skip, such as "z' = xi z + b + W s(z)".
-            Noise of all depths is counted; what that leaves unsolved stands in `unsolved`.
+        layer: the dense one; one of one weight with a skip, such as "z' = xi z + b + W s(z)"; or
+            a chain of steps, such as "h = U z; z' = xi z + W s(h)", with a width of its own
+            inside. Noise of all depths is counted; what that leaves unsolved stands in `unsolved`.
         values: numbers for its other symbols, such as {"xi": 0.8}; with ξ = 0 it is the dense one.
+            Of a chain of steps all but one variance of weights; and learning rates, if they are
+            known.
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
@@ -75,6 +84,8 @@ def exponents(
     >>> skip = exponents("tanh", ["V"], layer="z' = xi z + b + W s(z)", values={"xi": 0.5})
     >>> skip["V"].ratio_coefficient
     5/8
+    >>> exponents("relu", ["V"], layer="h = U z; z' = W s(h)", values={"C_U": 1})["V"].exact
+    K**2*(l - 1)*(5*n + 2*n_h)/n_h
     """
     rates = {LAMBDA_B: _rate(lambda_b, "lambda_b"), LAMBDA_W: _rate(lambda_W, "lambda_W")}
     if all(rate == 0 for rate in rates.values()):
@@ -84,7 +95,10 @@ def exponents(
         )
     require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
-    written = layer_of_one_stream(layer)
+    written = read_layer_definition(layer)
+    if isinstance(written, Stack):
+        of_stack = {symbol.name: rate for symbol, rate in rates.items() if rate is not None}
+        return _of_steps(activation, wanted, written, values, of_stack, at_fixed_point)
     if (written == DENSE and not values) or keeps_nothing(written, values):
         return dense_exponents(activation, wanted, rates, at_fixed_point=at_fixed_point)
     maps = skip_of(written, values)
@@ -102,6 +116,43 @@ def exponents(
         + ("" if point is None else "it comes to K* > 0.")
         + " Give at_fixed_point=True if K* > 0, or another activation."
     )
+
+
+def _of_steps(
+    activation: ActivationLike,
+    wanted: Sequence[str | Correlator],
+    layer: Stack,
+    values: Mapping[str, NumberLike] | None,
+    rates: Mapping[str, sp.Expr],
+    at_fixed_point: bool,
+) -> AsymptoticSolution:
+    """Of a layer of several fields; learning rates are those of all its weights and biases."""
+    require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 1}.')
+    if at_fixed_point:
+        raise SolutionError(
+            f"Of layers of several fields, such as {layer}, exponents are those at K* = 0, or "
+            "where every kernel stays. They were asked for with at_fixed_point. Leave that out."
+        )
+    if isinstance(activation, str) and activation.strip().lower().startswith(WHOLE):
+        raise SolutionError(
+            f"{activation.strip()[:40]!r} is a whole class. Of layers of several fields, such as "
+            f"{layer}, the solution is in numbers of one activation. Give one, such as 'tanh'."
+        )
+    names = rates_of(layer)
+    if unknown := sorted({*rates} - {*names}):
+        raise SolutionError(
+            f"{', '.join(unknown)} stands in the call, and the layer {layer} has the learning "
+            f"rates {', '.join(names)}. Give values to these, by their names in `values`."
+        )
+    numbers = {name: x for name, x in (values or {}).items() if name not in names}
+    given = {name: _rate(x, name) for name, x in (values or {}).items() if name in names}
+    known = {**rates, **{name: rate for name, rate in given.items() if rate is not None}}
+    if all(known.get(name) == 0 for name in names):
+        raise SolutionError(
+            f"All learning rates of the layer {layer} are zero, so there is no NTK and nothing to "
+            "scale it by. They stand in values. Leave one of them out."
+        )
+    return stack_exponents(read_activation(activation), wanted, layer, numbers, known)
 
 
 def _falling(

@@ -13,41 +13,11 @@ from symdlt.definitions import DENSE
 from symdlt.derivation import Bracket, Recursion, piece_name
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import Orders
-from symdlt.fixed_points.products import series_product
+from symdlt.fixed_points.laurent import Laurent
+from symdlt.fixed_points.moments import gaussian_moments
 
 Powers = tuple[int, ...]
 Polynomial = tuple[FieldElement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Laurent:
-    """A series in one variable, known as far as its coefficients go.
-
-    Attributes:
-        lowest: the power of the first coefficient.
-        coefficients: of that power and those after it.
-    """
-
-    lowest: int
-    coefficients: Polynomial
-
-    def __add__(self, other: Laurent) -> Laurent:
-        low, high = (self, other) if self.lowest <= other.lowest else (other, self)
-        shift = high.lowest - low.lowest
-        if not shift:
-            pairs = zip(low.coefficients, high.coefficients, strict=False)
-            return Laurent(low.lowest, tuple(a + b for a, b in pairs))
-        tail = Laurent(high.lowest, low.coefficients[shift:]) + high
-        return Laurent(low.lowest, (*low.coefficients[:shift], *tail.coefficients))
-
-    def __mul__(self, other: Laurent) -> Laurent:
-        return Laurent(
-            self.lowest + other.lowest, series_product(self.coefficients, other.coefficients)
-        )
-
-    def scaled(self, number: FieldElement) -> Laurent:
-        """The series times a number."""
-        return Laurent(self.lowest, tuple(number * c for c in self.coefficients))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +25,8 @@ class Source:
     """The terms of a recursion that share hyperparameters and lower tensors.
 
     Attributes:
-        hyperparameters: powers of C_b, C_W, λ_b, λ_W.
+        hyperparameters: powers of C_b, C_W, λ_b, λ_W; or of the learning rates of a layer whose
+            variances are numbers in the series.
         tensors: names of the tensors of layer ℓ.
         series: the sum of their brackets, its coefficients of K^0, K^1, …; or of the powers of
             another variable that is small.
@@ -111,21 +82,10 @@ def gaussian_series(bracket: Bracket, taylor: Sequence[FieldElement], order: int
             "A bracket with an inserted z has no expansion in the kernel alone. "
             "The recursion is in z form. Derive it with form='derivative'."
         )
-    length = 2 * order + 1
-    factors: Iterable[Sequence[FieldElement]] = (
-        [taylor[k + j] / factorial(j) for j in range(length)] for _, k in bracket.factors
+    factors = (
+        [taylor[k + j] / factorial(j) for j in range(2 * order + 1)] for _, k in bracket.factors
     )
-    product = reduce(series_product, factors)
-    return tuple(product[2 * k] * double_factorial(2 * k - 1) for k in range(order + 1))
-
-
-def double_factorial(n: int) -> int:
-    """The product n (n-2) (n-4) … for odd n, with (-1)!! = 1: the Gaussian moments.
-
-    >>> [double_factorial(n) for n in (-1, 1, 3, 5)]
-    [1, 1, 3, 15]
-    """
-    return 1 if n < 1 else n * double_factorial(n - 2)
+    return gaussian_moments(factors, order + 1)
 
 
 def derivatives_needed(recursions: Iterable[Recursion]) -> int:
@@ -163,21 +123,21 @@ def expand(
     Raises:
         SolutionError: if the recursion is for many inputs or in z form.
     """
-    known: dict[Bracket, Laurent] = {}
+    known: dict[Bracket, Laurent[FieldElement]] = {}
 
-    def mean(bracket: Bracket) -> Laurent:
+    def mean(bracket: Bracket) -> Laurent[FieldElement]:
         if bracket not in known:
             known[bracket] = Laurent(0, gaussian_series(bracket, taylor, order))
         return known[bracket]
 
-    one = Laurent(0, (0 * taylor[1] + 1,) + (0 * taylor[1],) * order)
+    one: Laurent[FieldElement] = Laurent(0, (0 * taylor[1] + 1,) + (0 * taylor[1],) * order)
     return assembled(recursion, mean, one, into)
 
 
 def assembled(
     recursion: Recursion,
-    mean: Callable[[Bracket], Laurent],
-    one: Laurent,
+    mean: Callable[[Bracket], Laurent[FieldElement]],
+    one: Laurent[FieldElement],
     into: Callable[[FieldElement], FieldElement] = lambda element: element,
 ) -> Equation:
     """Add up the terms of a single-input recursion that share their tensors.
@@ -197,7 +157,7 @@ def assembled(
             f"The recursion of {recursion.name} is for several inputs. "
             "Critical exponents are those of a single one. Derive it with inputs='one'."
         )
-    sums: dict[tuple[Powers, tuple[str, ...]], Laurent] = {}
+    sums: dict[tuple[Powers, tuple[str, ...]], Laurent[FieldElement]] = {}
     zero = 0 * one.coefficients[0]
     for term in recursion.terms:
         number = (zero + term.coefficient.numerator) / term.coefficient.denominator
@@ -232,14 +192,16 @@ def check_dense(recursion: Recursion) -> None:
         )
 
 
-def check_degree(equation: Equation, edges: Mapping[str, int]) -> None:
+def check_degree(equation: Equation, edges: Mapping[str, int], variances: int) -> None:
     """Check that every source has as many learning rates and edges as the tensor.
 
     Raises:
         SolutionError: if not; then the powers of ℓ in the learning rates do not factor out.
     """
     for source in equation.sources:
-        degree = sum(source.hyperparameters[2:]) + sum(edges[name] for name in source.tensors)
+        degree = sum(source.hyperparameters[variances:]) + sum(
+            edges[name] for name in source.tensors
+        )
         if degree != equation.edges:
             raise SolutionError(
                 f"A source of {equation.name} has degree {degree} in the learning rates, "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from typing import TypeVar
 
 import sympy as sp
 
@@ -19,17 +20,38 @@ from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY
-from symdlt.derivation import Bracket, Recursion, RecursionTerm, piece_name
+from symdlt.derivation import Bracket, Recursion, RecursionTerm, StackRecursion
 from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.products import polynomial_product
 from symdlt.progress import track
-from symdlt.symbols import lambda_b as LAMBDA_B
-from symdlt.symbols import lambda_W as LAMBDA_W
 
 # Shown of inexact numbers, of 64 that are worked with.
 DIGITS = 30
 # A convention: ratios of coefficients that agree so far are one ratio.
 ROUNDING = 1e-12
+
+R = TypeVar("R", bound=Recursion | StackRecursion)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactEquation:
+    """A recursion where the kernel stays, at equal widths of z.
+
+    Attributes:
+        name: the tensor.
+        edges: the number e of its edges.
+        pairs: the number m of its matched pairs.
+        order: the power of 1/n that multiplies it.
+        sources: numbers, each with the names of the tensors that it multiplies.
+        first: the tensor at layer 1.
+    """
+
+    name: str
+    edges: int
+    pairs: int
+    order: int
+    sources: tuple[tuple[FieldElement, tuple[str, ...]], ...]
+    first: FieldElement
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +62,11 @@ class ConstantKernel:
         kernel: K.
         hyperparameters: C_b, C_W, λ_b, λ_W; the latter without their factor 1/L.
         mean: the brackets at K.
-        inexact: whether the numbers are known to some digits only.
     """
 
     kernel: FieldElement
     hyperparameters: tuple[FieldElement, FieldElement, FieldElement, FieldElement]
     mean: Callable[[Bracket], FieldElement]
-    inexact: bool = False
     known: dict[object, FieldElement] = field(default_factory=dict, repr=False, compare=False)
 
     def rational(self, number: Fraction) -> FieldElement:
@@ -72,27 +92,59 @@ class ConstantKernel:
 
 
 def solve_exactly(
-    recursions: tuple[Recursion, ...], numbers: ConstantKernel, values: Mapping[sp.Symbol, sp.Expr]
+    recursions: tuple[R, ...],
+    equation_of: Callable[[R], ExactEquation],
+    values: Mapping[sp.Symbol, sp.Expr],
+    *,
+    inexact: bool = False,
 ) -> tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]]:
     """The tensors of a closed system at every layer, and those that are infinite.
 
     Args:
         recursions: for one input, G and H first.
-        numbers: those of the network.
+        equation_of: makes numbers of one, and refuses one that is infinite.
         values: what to insert for symbols of the field.
+        inexact: whether the numbers are known to some digits only.
     """
     known: dict[str, Polynomial] = {}
+    finite: list[ExactEquation] = []
     refused: dict[str, str] = {}
     shown = None if len(recursions) > MANY else False
     for recursion in track(recursions, "solving tensors", shown):
-        check_dense(recursion)
         try:
-            known[recursion.name] = _solved(recursion, numbers, known)
+            equation = equation_of(recursion)
+            known[recursion.name] = _solved(equation, known)
         except SolutionError as reason:
             refused[recursion.name] = f"{recursion.name} is not finite. {reason}"
-    exact = {name: _in_depth(p, values, numbers.inexact) for name, p in known.items()}
-    tensors = tuple(_asymptote(r, exact, numbers.inexact) for r in recursions if r.name in known)
-    return tensors, tuple(refused.items())
+        else:
+            finite.append(equation)
+    exact = {name: _in_depth(p, values, inexact) for name, p in known.items()}
+    return tuple(_asymptote(one, exact, inexact) for one in finite), tuple(refused.items())
+
+
+def dense_equation(recursion: Recursion, numbers: ConstantKernel) -> ExactEquation:
+    """A recursion of dense layers in numbers.
+
+    Args:
+        recursion: for one input.
+        numbers: those of the network.
+
+    Raises:
+        SolutionError: if it is of other layers, or infinite.
+    """
+    check_dense(recursion)
+    correlator = recursion.correlator
+    return ExactEquation(
+        recursion.name,
+        len(correlator.forest.edges),
+        correlator.pairs,
+        correlator.pairs - 1 + recursion.piece,
+        tuple(
+            (_number(term, numbers), tuple(one.name for one in term.tensors))
+            for term in recursion.terms
+        ),
+        sum((_first(term, numbers) for term in recursion.first_layer), 0 * numbers.kernel),
+    )
 
 
 def exact_solution(
@@ -100,21 +152,19 @@ def exact_solution(
     universality: str,
     solved: tuple[tuple[Asymptote, ...], tuple[tuple[str, str], ...]],
     values: tuple[tuple[str, sp.Expr], ...],
-    variances: tuple[sp.Expr, sp.Expr],
+    variances: tuple[tuple[str, sp.Expr], ...],
     rates: Mapping[sp.Symbol, sp.Expr | None],
 ) -> AsymptoticSolution:
     """The solution with learning rates that are alike at all layers (PDLT ∞.45)."""
     tensors, refused = solved
-    named = [(str(s), rates.get(s), s) for s in (LAMBDA_B, LAMBDA_W)]
     return AsymptoticSolution(
         given,
         universality,
         tensors,
         (*values, ("p_perp", sp.Integer(0))),
         (
-            ("C_b", variances[0]),
-            ("C_W", variances[1]),
-            *((f"{n}(l)", (s if v is None else v) / DEPTH) for n, v, s in named),
+            *variances,
+            *((f"{s.name}(l)", (s if v is None else v) / DEPTH) for s, v in rates.items()),
         ),
         (
             "one input, hidden layers of one width n, K the same at every layer",
@@ -124,16 +174,12 @@ def exact_solution(
     )
 
 
-def _solved(
-    recursion: Recursion, numbers: ConstantKernel, known: dict[str, Polynomial]
-) -> Polynomial:
+def _solved(equation: ExactEquation, known: dict[str, Polynomial]) -> Polynomial:
     """A tensor as a polynomial in ℓ - 1: its value at layer 1, and the sum of its sources."""
-    own = zero = 0 * numbers.kernel
+    own = 0 * equation.first
     source: Polynomial = ()
-    for term in recursion.terms:
-        names = [piece_name(t.correlator, t.piece) for t in term.tensors]
-        number = _number(term, numbers)
-        if recursion.name in names and recursion.name != "G":
+    for number, names in equation.sources:
+        if equation.name in names and equation.name != "G":
             own += number
             continue
         for name in names:
@@ -144,9 +190,8 @@ def _solved(
         if number != 0:
             factors = (known[name] for name in names)
             source = _added(source, reduce(polynomial_product, factors, (number,)))
-    start = sum((_first(term, numbers) for term in recursion.first_layer), zero)
-    if recursion.name == "G":
-        if source != (numbers.kernel,) or start != numbers.kernel:
+    if equation.name == "G":
+        if source != (equation.first,):
             raise DerivationError(
                 "The kernel does not stay where it is said to. It follows from the recursion of G. "
                 "This is a fault of symdlt; please report it."
@@ -154,10 +199,10 @@ def _solved(
         return source
     if own != 1:
         raise DerivationError(
-            f"{recursion.name} is multiplied by {own} from layer to layer, not by 1. "
+            f"{equation.name} is multiplied by {own} from layer to layer, not by 1. "
             "The network is critical. This is a fault of symdlt; please report it."
         )
-    return _added((start,), _summed(source))
+    return _added((equation.first,), _summed(source))
 
 
 def _number(term: RecursionTerm, numbers: ConstantKernel) -> FieldElement:
@@ -213,12 +258,10 @@ def _in_depth(
     return sp.expand(total).evalf(DIGITS) if inexact else sp.factor(total)
 
 
-def _asymptote(recursion: Recursion, exact: dict[str, sp.Expr], inexact: bool) -> Asymptote:
-    correlator = recursion.correlator
-    edges, pairs = len(correlator.forest.edges), correlator.pairs
-    order = pairs - 1 + recursion.piece
+def _asymptote(equation: ExactEquation, exact: dict[str, sp.Expr], inexact: bool) -> Asymptote:
+    edges, pairs = equation.edges, equation.pairs
     (power, coefficient), (ntk_power, ntk) = (
-        _leading(exact[name]) for name in (recursion.name, "H")
+        _leading(exact[name]) for name in (equation.name, "H")
     )
     ratio = coefficient * exact["G"] ** (edges - pairs) / ntk**edges
     number = _multiple(coefficient, ntk**edges) if inexact else None
@@ -227,16 +270,16 @@ def _asymptote(recursion: Recursion, exact: dict[str, sp.Expr], inexact: bool) -
         lead = sp.Poly(ntk).LC() if ntk.free_symbols else ntk
         coefficient = number * lead**edges * sp.expand(ntk / lead) ** edges
     return Asymptote(
-        name=recursion.name,
+        name=equation.name,
         edges=edges,
         pairs=pairs,
-        order=order,
+        order=equation.order,
         exponent=-power,
         log_power=0,
         coefficient=coefficient,
         ratio_power=power - edges * ntk_power,
         ratio_coefficient=ratio.evalf(DIGITS) if inexact else sp.factor(ratio),
-        exact=exact[recursion.name],
+        exact=exact[equation.name],
     )
 
 

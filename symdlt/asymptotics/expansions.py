@@ -14,7 +14,6 @@ from symdlt.activations.smooth_pieces import sides, smooth_pieces
 from symdlt.asymptotics.classes import KINKED, Universality
 from symdlt.asymptotics.equations import (
     Equation,
-    Laurent,
     assembled,
     derivatives_needed,
     expand,
@@ -31,6 +30,7 @@ from symdlt.asymptotics.parameters import (
 from symdlt.asymptotics.series import FieldElement
 from symdlt.derivation import RecursionSystem
 from symdlt.fixed_points.kernel_map import Orders
+from symdlt.fixed_points.laurent import Laurent
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
 
@@ -49,11 +49,13 @@ class ExpandedSystem:
         parameters: the field, and what the variable of the expansions is.
         equations: in dependency order.
         infinite: names of tensors whose recursions contain infinite brackets.
+        rates: the names of the learning rates.
     """
 
     parameters: Parameters
     equations: tuple[Equation, ...]
     infinite: tuple[str, ...] = ()
+    rates: tuple[str, ...] = ("lambda_b", "lambda_W")
 
     @property
     def finite(self) -> tuple[Equation, ...]:
@@ -128,9 +130,9 @@ def _kinked(
     marks = [sp.Symbol("infinite_" + "".join(map(str, orders))) for orders in endless]
     names, height = system.names if orders > 1 else (), sp.sqrt(2 / sp.pi)
     if inexact:
-        taylor = [[_rational(c) for c in side] for side in taylor]
+        taylor = [[rational(c) for c in side] for side in taylor]
         constants = replace(_named(ring, marks, names, live), root=2, inexact=True)
-        domain, root = constants.field, constants.field.from_expr(_rational(height))
+        domain, root = constants.field, constants.field.from_expr(rational(height))
     else:
         values = ((ROOT, height),)
         constants = replace(_named(field, [ROOT, *marks], names, live), root=2, values=values)
@@ -143,17 +145,18 @@ def _kinked(
     bad: list[str] = []
     for equation in equations:
         lower = {name for source in equation.sources for name in source.tensors}
-        if _contains(equation, set(marks)) or lower & set(bad):
+        if contains(equation, set(marks)) or lower & set(bad):
             bad.append(equation.name)
     return ExpandedSystem(constants, equations, tuple(bad))
 
 
-def _rational(number: sp.Expr) -> sp.Expr:
+def rational(number: sp.Expr) -> sp.Expr:
     """A number itself, or a rational that agrees with it to many digits."""
     return number if number.is_Rational else sp.Rational(number.evalf(WORKING))
 
 
-def _contains(equation: Equation, marks: set[sp.Symbol]) -> bool:
+def contains(equation: Equation, marks: set[sp.Symbol]) -> bool:
+    """Whether an equation has one of some symbols, those of infinite brackets, in its series."""
     used = (c.as_expr().free_symbols for source in equation.sources for c in source.series)
     return bool(marks) and any(marks & symbols for symbols in used)
 
@@ -176,7 +179,10 @@ def _stationary(
 
 
 def _assembled(
-    system: RecursionSystem, means: Callable[[Orders], Laurent], one: Laurent, into: Into
+    system: RecursionSystem,
+    means: Callable[[Orders], Laurent[FieldElement]],
+    one: Laurent[FieldElement],
+    into: Into,
 ) -> tuple[Equation, ...]:
     return tuple(
         assembled(recursion, lambda b: means(orders_of(b)), one, into) for recursion in system
@@ -197,7 +203,6 @@ def _named(
         (),
         domain.zero,
         domain.one,
-        lambda_b if live[0] else domain.zero,
-        lambda_W if live[1] else domain.zero,
+        (lambda_b if live[0] else domain.zero, lambda_W if live[1] else domain.zero),
         tuple(zip(names, others[len(letters) :], strict=True)),
     )

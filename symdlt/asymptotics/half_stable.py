@@ -11,12 +11,13 @@ from sympy import QQ
 
 from symdlt.activations import Activation
 from symdlt.activations.smooth_pieces import smooth_pieces
-from symdlt.asymptotics.equations import Laurent
 from symdlt.asymptotics.kinked_means import raised
+from symdlt.asymptotics.series import FieldElement
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE, CriticalPoint
 from symdlt.fixed_points.kernel_curve import solved
 from symdlt.fixed_points.kernel_map import Orders, kernel_map
+from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import GaussianMeans
 from symdlt.precision import Precise, mp, number
@@ -84,11 +85,11 @@ class StationaryMeans:
         self.star, self.numbers = _numbers(activation, rough, self.brackets, order)
 
     @property
-    def one(self) -> Laurent:
+    def one(self) -> Laurent[FieldElement]:
         """The expansion of an empty bracket."""
         return Laurent(0, (QQ(1),) + (QQ(0),) * (self.order + 1))
 
-    def __call__(self, orders: Orders) -> Laurent:
+    def __call__(self, orders: Orders) -> Laurent[FieldElement]:
         """The mean of a product of derivatives, sorted."""
         coefficients, sums = [], {orders: 1}
         last = self.order + (orders == kernel_map().kernel)

@@ -22,7 +22,6 @@ import sympy as sp
 from symdlt.activations import activation as read_activation
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.half_moments import half_moments
 from symdlt.asymptotics.scale_invariant import HomogeneousMeans
 from symdlt.asymptotics.skip_growth import SkipGrowth
@@ -30,6 +29,7 @@ from symdlt.asymptotics.skips import sign_of, skip_of, with_ratio
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import tensor
 from symdlt.derivation import derive, to_z_form
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.precision import mp, number, rounded
 from symdlt.symbols import named
 

@@ -8,9 +8,10 @@ from functools import reduce
 from itertools import combinations
 from math import factorial, prod
 
-from symdlt.asymptotics.equations import Laurent, double_factorial
 from symdlt.asymptotics.series import FieldElement
 from symdlt.fixed_points.kernel_map import Orders
+from symdlt.fixed_points.laurent import Laurent
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.fixed_points.products import series_product
 
 
@@ -90,23 +91,23 @@ class OneSidedMeans:
         self.infinite = infinite
         self.jump = jump_order(left, right)
         self.zero = 0 * root
-        self.known: dict[tuple[Orders, int], Laurent] = {}
+        self.known: dict[tuple[Orders, int], Laurent[FieldElement]] = {}
 
     @property
-    def one(self) -> Laurent:
+    def one(self) -> Laurent[FieldElement]:
         """The expansion of an empty bracket."""
         return Laurent(0, (self.zero + 1,) + (self.zero,) * (self.order + 2))
 
-    def __call__(self, orders: Orders) -> Laurent:
+    def __call__(self, orders: Orders) -> Laurent[FieldElement]:
         """The mean of a product of derivatives, sorted."""
         return self._mean(orders, self.order)
 
-    def _mean(self, orders: Orders, order: int) -> Laurent:
+    def _mean(self, orders: Orders, order: int) -> Laurent[FieldElement]:
         if (orders, order) not in self.known:
             self.known[orders, order] = self._computed(orders, order)
         return self.known[orders, order]
 
-    def _computed(self, orders: Orders, order: int) -> Laurent:
+    def _computed(self, orders: Orders, order: int) -> Laurent[FieldElement]:
         if orders in self.infinite:
             return Laurent(0, (self.infinite[orders],) + (self.zero,) * order)
         if max(orders) == self.jump + 2:
@@ -117,7 +118,7 @@ class OneSidedMeans:
         spike = self._spike(orders) * self.root / 2
         return Laurent(-1, (spike,) + (self.zero,) * (order + 1)) + regular
 
-    def _by_parts(self, orders: Orders, order: int) -> Laurent:
+    def _by_parts(self, orders: Orders, order: int) -> Laurent[FieldElement]:
         base = _lowered(orders)
         slopes = self._mean(base, order + 2)
         total = Laurent(

@@ -41,12 +41,11 @@ class Parameters:
     r"""Elements of one field of rational functions.
 
     Attributes:
-        field: the field; if numbers are inexact, a ring, in which only numbers are divided by.
+        field: the field; or a ring, if only numbers are divided by, as where they are inexact.
         taylor: σ_0, σ_1, …, as elements of its ring; σ_3 is expressed by a_1 and σ_2.
         ratio: σ_2/σ_1, zero if σ_2 is.
         a_1: the coefficient of K^2 in the recursion of the kernel, a symbol of the field.
-        lambda_b: λ̃_b, or zero.
-        lambda_W: λ̃_W, or zero.
+        rates: the learning rates λ̃, each a symbol of the field or zero.
         constants: for each tensor, the symbol of a constant that depends on the input.
         star: K*.
         root: the power of the variable x of the expansions in $K = K^* + x^{root}$.
@@ -54,14 +53,15 @@ class Parameters:
         first: k in $x = k \ell^{-1/d}$, if it is a symbol of the field.
         values: symbols of the field and the numbers they stand for.
         inexact: whether numbers of the field are known to so many digits only.
+        variances: how many of them stand before the learning rates in a source, C_b and C_W; none
+            if they are numbers in its series.
     """
 
     field: FracField | PolyRing
     taylor: tuple[FieldElement, ...]
     ratio: FieldElement
     a_1: FieldElement
-    lambda_b: FieldElement
-    lambda_W: FieldElement
+    rates: tuple[FieldElement, ...]
     constants: tuple[tuple[str, FieldElement], ...]
     star: FieldElement | int = 0
     root: int = 1
@@ -69,6 +69,12 @@ class Parameters:
     first: FieldElement | None = None
     values: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
     inexact: bool = False
+    variances: int = 2
+
+    @property
+    def weighed(self) -> tuple[int, ...]:
+        """The powers of the hyperparameters in what the weights add to the kernel."""
+        return (0, 1)[: self.variances] + (0,) * len(self.rates)
 
     @property
     def zero(self) -> FieldElement:
@@ -77,7 +83,8 @@ class Parameters:
 
     def is_number(self, element: FieldElement) -> bool:
         """Whether an element contains no symbols."""
-        parts = (element,) if self.inexact else (element.numer, element.denom)
+        whole = isinstance(self.field, PolyRing)
+        parts = (element,) if whole else (element.numer, element.denom)
         return all(part.is_ground for part in parts)
 
     def constant(self, name: str) -> FieldElement:
@@ -156,8 +163,7 @@ def parameters(
         tuple(_polynomial(sigma_1 * ratios.get(p, domain.zero)) for p in range(length)),
         ratios.get(2, domain.zero),
         a_1,
-        lambda_b if rates[0] else domain.zero,
-        lambda_W if rates[1] else domain.zero,
+        (lambda_b if rates[0] else domain.zero, lambda_W if rates[1] else domain.zero),
         tuple(zip(names, others[len(higher) :], strict=True)),
         denominator=rate,
         first=None if rate == 1 else 1 / moving,

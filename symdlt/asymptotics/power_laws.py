@@ -28,7 +28,7 @@ from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.solver import MANY, Schedule, critical_point, solve
 from symdlt.asymptotics.translation import Leading, Translation, leading, translation
 from symdlt.definitions import Correlator
-from symdlt.derivation import RecursionSystem, derive_system
+from symdlt.derivation import derive_system
 from symdlt.errors import SolutionError
 from symdlt.progress import track
 from symdlt.symbols import lambda_b as LAMBDA_B
@@ -74,24 +74,40 @@ def dense_exponents(
         return solve_at_fixed_kernel(universality, system, dict(rates))
     given = {symbol: rate for symbol, rate in rates.items() if rate is not None and rate != 0}
     live = (rates[LAMBDA_B] != 0, rates[LAMBDA_W] != 0)
-    return _solution(universality, system, live, given)
+
+    def solved(names: tuple[str, ...], orders: int) -> Solved:
+        return _solved(universality, names, live, orders)
+
+    def closed(names: Sequence[str]) -> tuple[str, ...]:
+        return derive_system(names, inputs="one").names
+
+    return solve_in_rounds(universality, system.names, solved, closed, given)
 
 
-def _solution(
+def solve_in_rounds(
     universality: Universality,
-    system: RecursionSystem,
-    live: tuple[bool, bool],
-    given: dict[sp.Symbol, sp.Expr],
+    all_names: tuple[str, ...],
+    solve_at: Callable[[tuple[str, ...], int], Solved],
+    closed: Callable[[Sequence[str]], tuple[str, ...]],
+    given: Mapping[sp.Symbol, sp.Expr],
 ) -> AsymptoticSolution:
-    """Solve with one order of the depth, and again with more what cancels at that order."""
+    """Solve with one order of the depth, and again with more what cancels at that order.
+
+    Args:
+        universality: the class, with the activation.
+        all_names: the tensors of a closed system.
+        solve_at: solves for some of them, to so many orders of the depth.
+        closed: the names of a closed system with some tensors in it.
+        given: values of learning rates.
+    """
     rounds = []
     solved_asymptotes: dict[str, Asymptote] = {}
     refused: dict[str, str] = {}
-    names = system.names
+    names = all_names
     again = list(names)
     for orders in range(1, MOST_ORDERS * universality.rate + 1):
         try:
-            solved = _solved(universality, names, live, orders)
+            solved = solve_at(names, orders)
         except UndeterminedError:
             continue
         translate = translation(
@@ -108,7 +124,7 @@ def _solution(
         again = [name for name in names if name not in solved_asymptotes and name not in refused]
         if not again:
             break
-        names = derive_system(["G", "H", *again], inputs="one").names
+        names = closed(["G", "H", *again])
     if not rounds:
         raise SolutionError(
             f"The kernel of {universality.given[:60]!r} or its NTK does not change in the first "
@@ -121,7 +137,7 @@ def _solution(
             f"The activation is {universality.given[:60]}. "
             "Give other learning rates, or ask for the other tensors only."
         )
-    tensors = tuple(solved_asymptotes[name] for name in system.names if name in solved_asymptotes)
+    tensors = tuple(solved_asymptotes[name] for name in all_names if name in solved_asymptotes)
     return _collected(universality, *rounds[0], tensors, tuple(refused.items()))
 
 
@@ -135,7 +151,8 @@ class Solved:
         unsolved: the others, and why.
         schedule: how the learning rates go with the layer.
         variable: the variable in which the brackets are expanded.
-        point: the critical C_b and C_W.
+        point: the critical C_b and C_W, or nothing if they are not what was solved for.
+        rates: the names of the learning rates.
     """
 
     parameters: Parameters
@@ -143,7 +160,8 @@ class Solved:
     unsolved: tuple[tuple[str, SolutionError], ...]
     schedule: Schedule
     variable: Solution
-    point: tuple[FieldElement, FieldElement]
+    point: tuple[FieldElement, ...]
+    rates: tuple[str, ...] = ("lambda_b", "lambda_W")
 
 
 def _solved(
@@ -180,7 +198,7 @@ def solve_class(
     flat = () if curved else (2,)
     zeros = tuple(sorted({*vanishing, *flat}))
     system = derive_system(names, inputs="one")
-    return _solved_expansion(smooth_expansion(system, zeros, live, orders, rate), orders)
+    return solve_expansion(smooth_expansion(system, zeros, live, orders, rate), orders)
 
 
 @lru_cache(maxsize=32)
@@ -196,18 +214,25 @@ def solve_named(
         orders: how many orders of the depth to keep.
     """
     system = derive_system(names, inputs="one")
-    return _solved_expansion(named_expansion(universality, system, live, orders), orders)
+    return solve_expansion(named_expansion(universality, system, live, orders), orders)
 
 
-def _solved_expansion(expanded: ExpandedSystem, orders: int) -> Solved:
+def solve_expansion(expanded: ExpandedSystem, orders: int) -> Solved:
+    """Solve recursions that have been expanded about a critical point.
+
+    Args:
+        expanded: the recursions.
+        orders: how many orders of the depth to keep.
+    """
     constants, equations = expanded.parameters, expanded.finite
     edges = {equation.name: equation.edges for equation in equations}
     for equation in equations:
-        check_degree(equation, edges)
+        check_degree(equation, edges, constants.variances)
     solutions, unsolved, schedule, variable = solve(equations, constants, orders)
     point = critical_point(equations[0], constants)
     endless = tuple((name, SolutionError(INFINITE.format(name))) for name in expanded.infinite)
-    return Solved(constants, solutions, (*unsolved, *endless), schedule, variable, point)
+    unsolved = (*unsolved, *endless)
+    return Solved(constants, solutions, unsolved, schedule, variable, point, expanded.rates)
 
 
 def _asymptotes(
@@ -326,14 +351,13 @@ def _hyperparameters(
     schedule = solved.schedule
     p_perp = translate(schedule.perpendicular)
     rates = []
-    for name, rate, power in (
-        ("lambda_b(l)", solved.parameters.lambda_b, schedule.lambda_b),
-        ("lambda_W(l)", solved.parameters.lambda_W, schedule.lambda_W),
+    for name, rate, power in zip(
+        solved.rates, solved.parameters.rates, schedule.rates, strict=True
     ):
         scale = LAYER ** rounded(1 - p_perp - power) * DEPTH ** rounded(p_perp - 1)
-        rates.append((name, translate(rate) * sp.powsimp(scale)))
-    bias, variance = (rounded(translate(number)) for number in solved.point)
-    return (("C_b", bias), ("C_W", variance), *rates)
+        rates.append((f"{name}(l)", translate(rate) * sp.powsimp(scale)))
+    point = (rounded(translate(number)) for number in solved.point)
+    return (*zip(("C_b", "C_W"), point, strict=False), *rates)
 
 
 def _assumptions(p_perp: sp.Expr, tensors: tuple[Asymptote, ...]) -> tuple[str, ...]:

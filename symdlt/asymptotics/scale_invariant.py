@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import sympy as sp
 from sympy.polys.fields import field
@@ -17,13 +18,18 @@ from sympy.polys.orthopolys import hermite_prob_poly
 from symdlt.activations import activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
-from symdlt.asymptotics.equations import double_factorial
-from symdlt.asymptotics.exact_layers import ConstantKernel, exact_solution, solve_exactly
+from symdlt.asymptotics.exact_layers import (
+    ConstantKernel,
+    dense_equation,
+    exact_solution,
+    solve_exactly,
+)
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.derivation import Bracket, RecursionSystem, to_z_form
 from symdlt.derivation.terms import bracket_text
 from symdlt.errors import DerivationError, SolutionError
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.symbols import K as KERNEL
 from symdlt.symbols import lambda_b as LAMBDA_B
 from symdlt.symbols import lambda_W as LAMBDA_W
@@ -139,8 +145,8 @@ def solve_scale_invariant(
     values = {symbol: value for symbol, value in rates.items() if value is not None}
     values |= dict(zip(SLOPES, (sides.left, sides.right), strict=True))
     recursions = tuple(system) if sides.straight else tuple(map(to_z_form, system))
-    solved = solve_exactly(recursions, numbers, values)
+    solved = solve_exactly(recursions, partial(dense_equation, numbers=numbers), values)
     C_W = sp.factor(variance.as_expr().subs(values))
     slopes = (("a_minus", sides.left), ("a_plus", sides.right))
-    variances = (sp.Integer(0), C_W)
+    variances = (("C_b", sp.Integer(0)), ("C_W", C_W))
     return exact_solution(sides.given, SCALE_INVARIANT, solved, slopes, variances, rates)

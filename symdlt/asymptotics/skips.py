@@ -20,7 +20,6 @@ from dataclasses import replace
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import double_factorial
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.definitions import FIELD, Layer, ascii_name
 from symdlt.derivation import Bracket, RecursionTerm, derive
@@ -28,6 +27,7 @@ from symdlt.errors import DerivationError, SolutionError
 from symdlt.fixed_points.arguments import maps_of
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.fixed_points.moments import double_factorial
 from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_W as LAMBDA_W
 
@@ -126,6 +126,19 @@ def slowed(
         unsolved=(*dense.unsolved, *others),
         layer=maps.layer,
     )
+
+
+def only_gathered(solution: AsymptoticSolution) -> AsymptoticSolution:
+    """The solution of layers with a skip without what noise of many layers does not feed.
+
+    Args:
+        solution: of recursions that read the last layer alone, at K* = 0.
+    """
+    told = tuple(a for a in solution.tensors if a.order == 0 or _is_told(a))
+    others = tuple((a.name, _reason(a)) for a in solution.tensors if a not in told)
+    assumptions = (*solution.assumptions, "noise of all depths counted")
+    unsolved = (*solution.unsolved, *others)
+    return replace(solution, tensors=told, assumptions=assumptions, unsolved=unsolved)
 
 
 def inserted(

@@ -11,7 +11,7 @@ import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.tables import latex, short_text, table
-from symdlt.definitions import DENSE, Layer, canonical_name
+from symdlt.definitions import DENSE, Layer, Stack, canonical_name
 from symdlt.errors import SolutionError, UnknownTensorError, require
 from symdlt.fixed_points.number_text import layer_entries
 from symdlt.formats.latex import Conventions
@@ -42,7 +42,7 @@ class AsymptoticSolution(Tabular):
     hyperparameters: tuple[tuple[str, sp.Expr], ...]
     assumptions: tuple[str, ...]
     unsolved: tuple[tuple[str, str], ...] = ()
-    layer: Layer = DENSE
+    layer: Layer | Stack = DENSE
 
     def __getitem__(self, name: str) -> Asymptote:
         """The asymptote of that tensor.

@@ -28,13 +28,11 @@ class Schedule:
 
     Attributes:
         perpendicular: p_⊥, from χ_⊥ = 1 − p_⊥/ℓ + ….
-        lambda_b: the power for λ_b, less p_Θ = p_⊥ − 1.
-        lambda_W: the power for λ_W, less p_Θ.
+        rates: the power for each learning rate, less p_Θ = p_⊥ − 1.
     """
 
     perpendicular: FieldElement
-    lambda_b: sp.Rational
-    lambda_W: sp.Rational
+    rates: tuple[sp.Rational, ...]
 
     @property
     def offset(self) -> FieldElement:
@@ -169,7 +167,7 @@ def solve_kernel(equation: Equation, parameters: Parameters, orders: int) -> Sol
 def _image(equation: Equation, parameters: Parameters) -> tuple[FieldElement, ...]:
     """The coefficients of x' in powers of x: those of x^root → x'^root, and the root of that."""
     variance, root = critical_variance(equation, parameters), parameters.root
-    change = [variance * c for c in _driving(equation)[root:]]
+    change = [variance * c for c in _driving(equation, parameters)[root:]]
     return (parameters.zero, *(_square_root(change) if root == 2 else change))
 
 
@@ -182,9 +180,9 @@ def _square_root(series: Sequence[FieldElement]) -> list[FieldElement]:
     return root
 
 
-def _driving(equation: Equation) -> tuple[FieldElement, ...]:
-    """What C_W multiplies in the recursion of the kernel, as a series in x."""
-    return next(s.series for s in equation.sources if s.hyperparameters == (0, 1, 0, 0))
+def _driving(equation: Equation, parameters: Parameters) -> tuple[FieldElement, ...]:
+    """What C_W multiplies in the recursion of the kernel, as a series in x; or all of it."""
+    return next(s.series for s in equation.sources if s.hyperparameters == parameters.weighed)
 
 
 def critical_variance(equation: Equation, parameters: Parameters) -> FieldElement:
@@ -193,7 +191,7 @@ def critical_variance(equation: Equation, parameters: Parameters) -> FieldElemen
     Raises:
         SolutionError: if K* = 0 is no fixed point, which needs $\sigma_0 = 0$.
     """
-    series = _driving(equation)
+    series = _driving(equation, parameters)
     if parameters.star == 0 and any(c != 0 for c in series[: parameters.root]):
         raise SolutionError(
             "K = 0 is not a fixed point of the kernel. sigma(0) is not zero. "
@@ -202,10 +200,14 @@ def critical_variance(equation: Equation, parameters: Parameters) -> FieldElemen
     return (parameters.zero + 1) / series[parameters.root]
 
 
-def critical_point(equation: Equation, parameters: Parameters) -> tuple[FieldElement, FieldElement]:
-    """C_b and C_W at which K* is a fixed point and the slope of the kernel's recursion is 1."""
+def critical_point(equation: Equation, parameters: Parameters) -> tuple[FieldElement, ...]:
+    """C_b and C_W at which K* is a fixed point and the slope of the kernel's recursion is 1.
+
+    Nothing if variances are numbers in the series already.
+    """
     variance = critical_variance(equation, parameters)
-    return parameters.star - variance * _driving(equation)[0], variance
+    bias = parameters.star - variance * _driving(equation, parameters)[0]
+    return (bias, variance)[: parameters.variances]
 
 
 def equivalent_rates(equation: Equation, layer: DepthLayer, denominator: int = 1) -> Schedule:
@@ -222,23 +224,27 @@ def equivalent_rates(equation: Equation, layer: DepthLayer, denominator: int = 1
         denominator: d, if the series are those in $\ell^{-1/d}$.
     """
     unit = power(0, layer.tensors["G"].terms[0][1][0] * 0 + 1, 99)
-    bare = DepthLayer((*layer.hyperparameters, unit, unit), layer.tensors, layer.variable)
+    known = len(layer.hyperparameters)
+    count = len(equation.sources[0].hyperparameters) - known
+    bare = DepthLayer((*layer.hyperparameters, *[unit] * count), layer.tensors, layer.variable)
     decay = _decay(equation, bare, denominator)
-    powers = {}
+    powers: dict[int, sp.Rational] = {}
     for source in equation.sources:
         if equation.name not in source.tensors:
             reach = bare.total([source])
             fall = reach.valuation if reach else 0
-            powers[source.hyperparameters[2:]] = 1 - sp.Rational(fall, denominator)
-    return Schedule(decay, powers[1, 0], powers[0, 1])
+            rate = source.hyperparameters[known:].index(1)
+            powers[rate] = 1 - sp.Rational(fall, denominator)
+    if len(powers) < count:
+        raise UndeterminedError(equation.name)
+    return Schedule(decay, tuple(powers[rate] for rate in range(count)))
 
 
 def _rates(schedule: Schedule, parameters: Parameters, precision: int) -> tuple[LogSeries, ...]:
     """The learning rates of layer ℓ+1 as series in 1/ℓ."""
-    rates = (parameters.lambda_b, parameters.lambda_W)
-    powers = (schedule.lambda_b, schedule.lambda_W)
     d = parameters.denominator
-    below = [power(int(d * p), rate, precision) for p, rate in zip(powers, rates, strict=True)]
+    pairs = zip(schedule.rates, parameters.rates, strict=True)
+    below = [power(int(d * p), rate, precision) for p, rate in pairs]
     return tuple(rate + rate.step(schedule.offset, d) for rate in below)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.definitions import tensor
+from symdlt.definitions import split_subleading, tensor
 from symdlt.formats.latex import Conventions, renamed, tensor_name
 
 # Digits of a table, a convention.
@@ -23,15 +23,7 @@ SHOWN_IN_COLUMNS = 4
 POWERS = 6
 # Narrow gaps, so that it fits the column of an article.
 COLUMNS = r"@{}l@{\quad}r@{\quad}l@{\ \ }l@{\ \ }l@{}"
-SETTINGS = {
-    "C_b": "C_b",
-    "C_W": "C_W",
-    "lambda_b(l)": r"\lambda_b^{(\ell)}",
-    "lambda_W(l)": r"\lambda_W^{(\ell)}",
-}
 LATEX_NAMES = {
-    "lambda_b": r"\widetilde{\lambda}_b",
-    "lambda_W": r"\widetilde{\lambda}_W",
     "p_perp": r"p_\perp",
     "l": r"\ell",
 }
@@ -54,7 +46,9 @@ def _row(a: Asymptote) -> tuple[str, str, str, str, str]:
         return a.name, "", "0", a.ratio if a.order else "", "-> 0" if a.order else ""
     logs = f" * log(l){_exponent(a.log_power)}" if a.log_power else ""
     scale = _scale(a)
-    ratio = short_text(a.ratio_coefficient) + (f" * {scale}" if scale else "") + logs
+    number = short_text(a.ratio_coefficient)
+    number = f"({number})" if sp.sympify(a.ratio_coefficient).is_Add else number
+    ratio = number + (f" * {scale}" if scale else "") + logs
     ratios = (a.ratio, f"-> {ratio}") if a.order else ("", "")
     return a.name, short_text(a.exponent), short_text(a.coefficient) + logs, *ratios
 
@@ -114,16 +108,17 @@ def latex(
     free = _symbols(tensors).union(*(sp.sympify(one).free_symbols for one in formulas))
     letters = dict(use.letters)
     known = LATEX_NAMES | {"K": f"{use.kernel}_1"}
-    known |= {k: rf"\widetilde{{{letters[k]}}}" for k in ("lambda_b", "lambda_W") if k in letters}
+    rates = {s.name for s in free if s.name.startswith("lambda_")}
+    known |= {k: rf"\widetilde{{\lambda}}_{_subscript(k)}" for k in rates}
+    known |= {k: rf"\widetilde{{{letters[k]}}}" for k in rates if k in letters}
     names = {s: known[s.name] for s in sorted(free, key=str) if s.name in known}
     plain = replace(use, layers=False, letters=())
     digits = SHOWN_IN_COLUMNS if tabular else SHOWN_IN_DISPLAYS
     deep = sp.sympify(values.get("p_perp", 1)) - 1
     rows = [_LatexRow.of(asymptote, names, plain, digits, deep) for asymptote in tensors]
     set_to = [
-        (SETTINGS[name], sp.latex(_short(value, digits), symbol_names=names))
+        (_setting(name), sp.latex(_short(value, digits), symbol_names=names))
         for name, value in settings
-        if name in SETTINGS
     ]
     if any(symbol.name == "K" for symbol in names):
         set_to.append((f"{use.kernel}_1", f"{use.kernel}^{{(1)}}"))
@@ -139,6 +134,18 @@ def latex(
     told = ", ".join(f"${name} = {value}$" for name, value in set_to)
     body += f" \\\\ \\hline \\noalign{{\\vskip 1ex}}\n\\multicolumn{{5}}{{@{{}}l@{{}}}}{{{told}}}"
     return renamed(f"\\begin{{tabular}}{{{COLUMNS}}}\n{heads}\n{body}\n\\end{{tabular}}", use)
+
+
+def _setting(name: str) -> str:
+    """A variance, or a learning rate of a layer, whose name ends with "(l)"."""
+    if name.endswith("(l)"):
+        return rf"\lambda_{_subscript(name.removesuffix('(l)'))}^{{(\ell)}}"
+    return f"C_{_subscript(name)}"
+
+
+def _subscript(name: str) -> str:
+    letter = name.partition("_")[2]
+    return letter if len(letter) == 1 else f"{{{letter}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,9 @@ class _LatexRow:
         digits: int,
         deep: sp.Expr,
     ) -> _LatexRow:
-        letter = tensor_name(tensor(a.name), 0, use)
+        name, piece = split_subleading(a.name)
+        letter = tensor_name(tensor(name), piece or 0, use)
+        letter = f"{{{letter}}}" if piece else letter  # before another superscript
         if a.coefficient == 0:
             return cls(letter, "", "0", (), "", ())
         logs = (_latex_power(r"\log", a.log_power) + r" \ell",) if a.log_power else ()

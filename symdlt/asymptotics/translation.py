@@ -69,7 +69,8 @@ class Translation:
         if self.square is not None:
             expression = expression.subs(ratio_symbol(2) ** 2, self.square)
         if self.parameters.inexact:
-            return _square_free(expression.subs(dict(self.rates)))
+            known = dict(self.rates) | dict(self.parameters.values)
+            return _square_free(expression.subs(known))
         expression = sp.factor(expression)
         values = dict(self.rates) | dict(self.parameters.values) | self._taylor(expression)
         return sp.factor(expression.subs(values)) if values else expression

@@ -11,6 +11,7 @@ from symdlt.cli.options import (
     add_command,
     add_format,
     add_layer,
+    inner_widths,
     named_value,
     number,
     numbers,
@@ -72,7 +73,7 @@ def _network_options(command: argparse.ArgumentParser) -> None:
     what = "of another symbol of the layers, as xi=0.5 or C_U=1,2; may be repeated"
     add("--value", action="append", default=[], type=_values, metavar="NAME=X", help=what)
     what = "of a field made inside a layer, as h=64; may be repeated"
-    add("--inner", action="append", default=[], type=_inner_widths, metavar="NAME=N", help=what)
+    add("--inner", action="append", default=[], type=inner_widths, metavar="NAME=N", help=what)
 
 
 def _data_options(command: argparse.ArgumentParser) -> None:
@@ -128,12 +129,6 @@ def _tolerance_option(command: argparse.ArgumentParser) -> None:
 def _values(text: str) -> tuple[str, float | list[float]]:
     name, value = named_value(text)
     return name, numbers(value)
-
-
-def _inner_widths(text: str) -> tuple[str, int | list[int]]:
-    name, value = named_value(text)
-    widths = whole_numbers(value)
-    return name, widths[0] if len(widths) == 1 else widths
 
 
 def _network(options: argparse.Namespace, outputs: int) -> Network:

@@ -201,6 +201,13 @@ def named_value(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
+def inner_widths(text: str) -> tuple[str, int | list[int]]:
+    """Read the widths of a field inside a layer, such as h=64 or h=64,32."""
+    name, value = named_value(text)
+    widths = whole_numbers(value)
+    return name, widths[0] if len(widths) == 1 else widths
+
+
 def refuse_other_archives(options: argparse.Namespace) -> None:
     """Refuse names of files that say something else than what is written: text, JSON or a npz."""
     kind = Path(options.output or "").suffix.lower()

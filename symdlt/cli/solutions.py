@@ -12,6 +12,7 @@ from symdlt.cli.options import (
     add_command,
     add_format,
     add_notation,
+    inner_widths,
     named_value,
     number,
     whole_numbers,
@@ -61,6 +62,14 @@ def register(commands: Commands) -> None:
     command = _about(commands, "recipe", _recipe, "critical initialisation, layer by layer")
     command.add_argument(
         "--widths", required=True, type=whole_numbers, help="of the input and of each layer"
+    )
+    command.add_argument(
+        "--inner",
+        action="append",
+        default=[],
+        type=inner_widths,
+        metavar="NAME=N",
+        help="of a field made inside a layer, as h=64; may be repeated",
     )
     _add_repeated(command)
 
@@ -190,7 +199,8 @@ def _phase(options: argparse.Namespace) -> str:
 def _recipe(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import recipe
 
-    return _shown(recipe(options.activation, options.widths, **_repeated(options)), options)
+    inner, layer = dict(options.inner), _repeated(options)
+    return _shown(recipe(options.activation, options.widths, inner=inner, **layer), options)
 
 
 def _mean(options: argparse.Namespace) -> str:

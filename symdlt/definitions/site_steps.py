@@ -239,16 +239,22 @@ def is_chain(layer: Layer | Stack) -> bool:
         return False
 
 
-def steps_of(stack: Stack) -> tuple[SiteStep, ...]:
+def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
     """The steps from the fields of the layer below to those of the layer above.
 
     A layer may keep z, once, if weights read nothing but z itself of these neurons: then all that
     is known of z are pairs of its legs, at every depth.
 
+    Args:
+        stack: the layer.
+        truncated: whether weights may read any function of a z that is kept. The steps then read
+            the last layer alone, which is all of it for kernel and NTK at infinite width, where
+            neurons are independent, and not for fluctuations.
+
     Raises:
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
-    for why in _obstacles(stack):
+    for why in _obstacles(stack, truncated):
         raise _refused(stack, why)
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
@@ -256,7 +262,7 @@ def steps_of(stack: Stack) -> tuple[SiteStep, ...]:
     return steps
 
 
-def _obstacles(stack: Stack) -> Iterator[str]:
+def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
     """Why a layer is no chain of steps."""
     levels = levels_of(stack)
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
@@ -266,7 +272,8 @@ def _obstacles(stack: Stack) -> Iterator[str]:
                 f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
                 "of a Gaussian field"
             )
-        if stream.kept and not _hides_neurons(stack, stream):
+        hidden = _keeps_below(stream) and (truncated or _hides_neurons(stack))
+        if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
                 f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
@@ -287,13 +294,17 @@ def _obstacles(stack: Stack) -> Iterator[str]:
                     )
 
 
-def _hides_neurons(stack: Stack, stream: Stream) -> bool:
-    """Whether z' keeps z once, and fields inside the layer read z itself and no function of it."""
-    own = [factor for _, factor in stream.kept]
+def _hides_neurons(stack: Stack) -> bool:
+    """Whether fields inside the layer read z itself and no function of it."""
     functions = [one.function for one in stack.drawn if one.function]
     read = [p for f in functions if BELOW in f.fields for _, p in f.terms]
     linear = all(product == (Factor(BELOW),) for product in read)
-    return stream.name == ABOVE and own == [Factor(BELOW)] and linear and len(stack.streams) > 1
+    return linear and len(stack.streams) > 1
+
+
+def _keeps_below(stream: Stream) -> bool:
+    """Whether it is z' and keeps z, once."""
+    return stream.name == ABOVE and [factor for _, factor in stream.kept] == [Factor(BELOW)]
 
 
 def _refused(stack: Stack, why: str) -> LayerError:

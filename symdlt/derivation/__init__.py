@@ -38,6 +38,7 @@ from symdlt.derivation.sensitivities import sensitivity as sensitivity
 from symdlt.derivation.stacks import StackRecursion as StackRecursion
 from symdlt.derivation.stacks import StepRecursion as StepRecursion
 from symdlt.derivation.system import RecursionSystem as RecursionSystem
+from symdlt.derivation.system import derive_stack_system as derive_stack_system
 from symdlt.derivation.system import derive_system as derive_system
 from symdlt.derivation.terms import Bracket as Bracket
 from symdlt.derivation.terms import Hyperparameters as Hyperparameters

@@ -7,15 +7,30 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from reprlib import repr as short_repr
+from typing import TypeVar
 
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer, canonical_name, layer_of_one_stream
+from symdlt.definitions import (
+    BOOK,
+    DENSE,
+    Correlator,
+    Layer,
+    Stack,
+    canonical_name,
+    layer_of_one_stream,
+    split_subleading,
+    tensor,
+)
 from symdlt.derivation.recursion import Recursion, derive
+from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.errors import DerivationError, LayerError, SymdltError, UnknownTensorError, require
 
 Need = tuple[Correlator, int]
+Wanted = tuple[str | Correlator, int | None]
 
 # Tensors that a worker takes at once: neighbours share cumulants, and one pickle.
 AT_ONCE = 16
+
+R = TypeVar("R", bound=Recursion | StackRecursion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +134,58 @@ def derive_system(
     require(executor, Executor | None, "an executor", "Give one of concurrent.futures, or none.")
     definition = layer_of_one_stream(layer)
     work = partial(_derived, inputs=inputs, form=form, layer=definition)
-    derived: dict[Need, Recursion] = {}
-    needs: list[tuple[str | Correlator, int | None]] = [(what, None) for what in tensors]
+    return RecursionSystem(_closed(tensors, partial(_side_by_side, work, executor=executor)))
+
+
+def derive_stack_system(
+    tensors: Iterable[str | Correlator], layer: Stack, *, truncated: bool = False
+) -> tuple[StackRecursion, ...]:
+    """The same for one input of a layer that is a chain of steps, in dependency order.
+
+    Args:
+        tensors: names or correlators.
+        layer: the layer.
+        truncated: whether it may keep a z of which functions are read. Its fluctuations are then
+            those that the last layer alone gives.
+
+    Raises:
+        UnknownTensorError: for a name that is none.
+        LayerError: for a layer that is no chain of steps.
+
+    >>> block = Stack("h = U s(z); z' = W s(h)")
+    >>> [recursion.name for recursion in derive_stack_system(["R"], block)]
+    ['G', 'H', 'B', 'P', 'R']
+    """
+
+    def derived(needs: Sequence[Wanted]) -> Iterator[StackRecursion]:
+        for what, piece in needs:
+            if not truncated:
+                yield derive(what, piece=piece, inputs="one", layer=layer)
+            else:
+                name, own = split_subleading(what) if isinstance(what, str) else (what, 0)
+                correlator = tensor(name) if isinstance(name, str) else name
+                yield derive_stack(correlator, piece or own, "one", layer, truncated=True)
+
+    return _closed(tensors, derived)
+
+
+def _closed(
+    tensors: Iterable[str | Correlator], derived: Callable[[Sequence[Wanted]], Iterable[R]]
+) -> tuple[R, ...]:
+    """The recursions of the tensors and of all that these need, in dependency order."""
+    known: dict[Need, R] = {}
+    needs: list[Wanted] = [(what, None) for what in tensors]
     while needs:
-        fresh = {(one.correlator, one.piece): one for one in _side_by_side(work, needs, executor)}
-        derived |= fresh
-        lower = {need for recursion in fresh.values() for need in recursion.dependencies}
-        needs = [*sorted(lower - derived.keys(), key=lambda need: (need[0].name, need[1]))]
-    return RecursionSystem(tuple(_in_dependency_order(derived)))
+        fresh = {(one.correlator, one.piece): one for one in derived(needs)}
+        known |= fresh
+        lower: set[Need] = {need for one in fresh.values() for need in one.dependencies}
+        needs = [*sorted(lower - known.keys(), key=lambda need: (need[0].name, need[1]))]
+    return tuple(_in_dependency_order(known))
 
 
 def _side_by_side(
-    work: Callable[[tuple[str | Correlator, int | None]], Recursion],
-    needs: Sequence[tuple[str | Correlator, int | None]],
+    work: Callable[[Wanted], Recursion],
+    needs: Sequence[Wanted],
     executor: Executor | None,
 ) -> Iterable[Recursion]:
     if executor is None:
@@ -148,23 +202,21 @@ def _side_by_side(
         ) from reason
 
 
-def _derived(
-    need: tuple[str | Correlator, int | None], *, inputs: str, form: str, layer: Layer
-) -> Recursion:
+def _derived(need: Wanted, *, inputs: str, form: str, layer: Layer) -> Recursion:
     what, piece = need
     return derive(what, piece=piece, inputs=inputs, form=form, layer=layer)
 
 
-def _in_dependency_order(derived: dict[Need, Recursion]) -> Iterator[Recursion]:
+def _in_dependency_order(derived: dict[Need, R]) -> Iterator[R]:
     ranks = {symbol: rank for rank, symbol in enumerate(BOOK)}
-    left = sorted(
+    left: list[Need] = sorted(
         derived,
         key=lambda need: (need[0].axes, need[1], ranks.get(need[0].symbol, 99), need[0].name),
     )
     missing = {need: {*derived[need].dependencies} - {need} for need in derived}
     done: set[Need] = set()
     while left:
-        need = next(need for need in left if missing[need] <= done)
+        need = next(one for one in left if missing[one] <= done)
         left.remove(need)
         done.add(need)
         yield derived[need]

@@ -21,4 +21,6 @@ from symdlt.fixed_points.plots import plot_phase_plane as plot_phase_plane
 from symdlt.fixed_points.recipes import LayerRecipe as LayerRecipe
 from symdlt.fixed_points.recipes import Recipe as Recipe
 from symdlt.fixed_points.recipes import recipe as recipe
+from symdlt.fixed_points.stack_recipes import DrawnRecipe as DrawnRecipe
+from symdlt.fixed_points.stack_recipes import StackRecipe as StackRecipe
 from symdlt.fixed_points.universality import criticality as criticality

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from reprlib import repr as short_repr
 
 import sympy as sp
@@ -111,6 +111,11 @@ def is_range(ends: object, lowest: float, highest: float) -> bool:
         and all(isinstance(end, Real) and isfinite(end) for end in ends)
         and bool(lowest <= ends[0] < ends[1] <= highest)
     )
+
+
+def is_width(value: object) -> bool:
+    """Whether something is a whole positive number."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
 
 
 def is_positive_number(value: object, lowest: float, highest: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, Stack
 from symdlt.display import ShownAsText
 from symdlt.fixed_points.number_text import layer_entries, of_layers, power_text, text
 
@@ -42,6 +42,7 @@ class CriticalPoint:
             "every K stays" or "undecided".
         errors: names and errors of the numbers that are not exact, from eight more digits.
         symbols: what the layer calls C_b, None if it has no biases, and C_W.
+        others: variances of further biases, by their names.
     """
 
     K: sp.Expr | None
@@ -57,12 +58,14 @@ class CriticalPoint:
     approached: str
     errors: tuple[tuple[str, sp.Float], ...] = ()
     symbols: tuple[str | None, str] = ("C_b", "C_W")
+    others: tuple[tuple[str, sp.Expr], ...] = ()
 
     @property
     def variances(self) -> tuple[tuple[str, sp.Expr], ...]:
         """The critical hyperparameters by the names that the layer gives them."""
         pairs = zip(self.symbols, (self.C_b, self.C_W), strict=True)
-        return tuple((name, value) for name, value in pairs if name is not None)
+        named = ((name, value) for name, value in pairs if name is not None)
+        return (*self.others, *named)
 
     @property
     def exact(self) -> bool:
@@ -139,7 +142,7 @@ class Criticality(ShownAsText):
     reasons: tuple[str, ...]
     scanned: tuple[float, float] | None
     digits: int
-    layer: Layer = DENSE
+    layer: Layer | Stack = DENSE
 
     @property
     def critical(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import sympy as sp
 
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, Stack
 
 # A convention: what is longer is not read at a glance.
 LONGEST, LONGEST_BRIEF = 30, 19
@@ -27,13 +27,13 @@ def brief(value: sp.Expr, longest: int = LONGEST_BRIEF, digits: int = 6) -> str:
     return exact if not value.has(sp.Float) and len(exact) <= longest else text(sp.N(value, digits))
 
 
-def of_layers(layer: Layer) -> str:
+def of_layers(layer: Layer | Stack) -> str:
     """What is added to a headline for layers that are not dense."""
     return "" if layer == DENSE else f", of layers {layer}"
 
 
 def layer_entries(
-    layer: Layer, values: Iterable[tuple[str, sp.Expr]] | None = None
+    layer: Layer | Stack, values: Iterable[tuple[str, sp.Expr]] | None = None
 ) -> dict[str, str | dict[str, str]]:
     """What a dictionary has besides for layers that are not dense."""
     if layer == DENSE:

@@ -58,13 +58,14 @@ def gaussian_powers(sides: Sequence[Sequence[sp.Expr]], orders: Sequence[int]) -
         reduce(_expanded_product, [_derivative(side, k) for k in orders]) for side in sides
     )
     return [
-        (b + (-1) ** n * a) * _half_moment(n)
+        (b + (-1) ** n * a) * half_moment(n)
         for n, (a, b) in enumerate(zip(left, right, strict=True))
     ]
 
 
 @lru_cache(maxsize=64)
-def _half_moment(n: int) -> sp.Expr:
+def half_moment(n: int) -> sp.Expr:
+    """Half the mean of |z|^n over a Gaussian of variance 1."""
     return sp.sqrt(2) ** n * sp.gamma(sp.Rational(n + 1, 2)) / (2 * sp.sqrt(sp.pi))
 
 

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import inf, sqrt
-from numbers import Integral
 from reprlib import repr as short_repr
-from typing import Any
+from typing import Any, overload
 
 import sympy as sp
 
 from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import smooth_pieces
-from symdlt.definitions import DENSE, Layer, ascii_name
+from symdlt.definitions import DENSE, Layer, Stack, ascii_name, read_layer_definition
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
-from symdlt.fixed_points.arguments import maps_of
+from symdlt.fixed_points.arguments import is_width, maps_of
 from symdlt.fixed_points.critical_points import Criticality, CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.fixed_points.number_text import layer_entries, of_layers
+from symdlt.fixed_points.stack_recipes import StackRecipe, stack_recipe
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
 from symdlt.precision import NumberLike
@@ -127,13 +127,47 @@ class Recipe(ShownAsText):
         }
 
 
+@overload
 def recipe(
     activation: ActivationLike,
     widths: Sequence[int],
     *,
-    layer: Layer | str = DENSE,
+    layer: Layer = ...,
+    values: Mapping[str, NumberLike] | None = ...,
+    inner: Mapping[str, int] | None = ...,
+) -> Recipe: ...
+
+
+@overload
+def recipe(
+    activation: ActivationLike,
+    widths: Sequence[int],
+    *,
+    layer: Stack,
+    values: Mapping[str, NumberLike] | None = ...,
+    inner: Mapping[str, int] | None = ...,
+) -> StackRecipe: ...
+
+
+@overload
+def recipe(
+    activation: ActivationLike,
+    widths: Sequence[int],
+    *,
+    layer: str,
+    values: Mapping[str, NumberLike] | None = ...,
+    inner: Mapping[str, int] | None = ...,
+) -> Recipe | StackRecipe: ...
+
+
+def recipe(
+    activation: ActivationLike,
+    widths: Sequence[int],
+    *,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
-) -> Recipe:
+    inner: Mapping[str, int] | None = None,
+) -> Recipe | StackRecipe:
     r"""Standard deviations and learning rates for each layer of a critical network.
 
     The learning rates follow the equivalence principle: each layer adds alike to the last NTK. With
@@ -153,8 +187,10 @@ def recipe(
     Args:
         activation: a name, or an expression in z as text or from SymPy.
         widths: of the input and of each layer.
-        layer: how a layer is made of the one below; one weight and at most one bias in it.
+        layer: how a layer is made of the one below; one weight and at most one bias in it, or a
+            chain of steps, of which there is a line for each weight and bias.
         values: numbers for its other symbols, such as {"xi": 0.8}.
+        inner: widths inside a chain of steps, such as {"h": 256}; that of z if left out.
 
     Raises:
         ActivationError: if the activation cannot be read.
@@ -168,9 +204,21 @@ def recipe(
     >>> skip = recipe("tanh", [64] * 4, layer="z' = xi z + b + W s(z)", values={"xi": 0.6})
     >>> skip.gain, [(one.weight_std, round(one.bias_rate, 3)) for one in skip.layers]
     (0.8, [(0.125, 0.76), (0.1, 0.463), (0.1, 0.333)])
+    >>> block = {"layer": "h = U z; z' = xi z + W s(h)", "values": {"C_U": 1, "xi": 0.8}}
+    >>> found = recipe("tanh", [64] * 3, inner={"h": 256}, **block)
+    >>> [(one.layer, one.tensor, one.fan_in, one.std) for one in found.drawn]
+    [(1, 'W', 64, 0.125), (2, 'U', 64, 0.125), (2, 'W', 256, 0.0375)]
     """
     _check_widths(widths)
-    maps = maps_of(layer, values)
+    written = read_layer_definition(layer)
+    if isinstance(written, Stack):
+        return stack_recipe(read_activation(activation), widths, written, values, inner)
+    if inner:
+        raise SolutionError(
+            f"inner is {short_repr(inner)}, and the layer {written} has no widths inside. It "
+            "stands in the call. Leave it out."
+        )
+    maps = maps_of(written, values)
     _check_weights(maps)
     answer = criticality(activation, layer=maps.layer, values=values)
     dense = answer if maps.layer == DENSE else criticality(activation)
@@ -303,7 +351,7 @@ def _check_kept(layer: Layer, kept: bool, number: int, widths: Sequence[int]) ->
 
 def _check_widths(widths: Sequence[int]) -> None:
     listed = isinstance(widths, list | tuple) and len(widths) > 1
-    if not listed or not all(isinstance(n, Integral) and int(n) > 0 for n in widths):
+    if not listed or not all(map(is_width, widths)):
         raise SolutionError(
             f"{short_repr(widths)} are no widths. They stand as widths in the call. "
             "Give those of the input and of each layer, such as [784, 100, 100, 10]."

@@ -11,7 +11,7 @@ from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
-from symdlt.definitions import DENSE, Layer
+from symdlt.definitions import DENSE, Layer, Stack, read_layer_definition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, maps_of
 from symdlt.fixed_points.critical_points import (
@@ -27,6 +27,8 @@ from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
+from symdlt.fixed_points.stack_criticality import stack_criticality
+from symdlt.fixed_points.stack_maps import ELSEWHERE
 from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
@@ -39,7 +41,7 @@ ONE = sp.Integer(1)
 def criticality(
     activation: ActivationLike,
     *,
-    layer: Layer | str = DENSE,
+    layer: Layer | Stack | str = DENSE,
     values: Mapping[str, NumberLike] | None = None,
     digits: int = DIGITS,
     search: Sequence[float] | None = None,
@@ -52,9 +54,10 @@ def criticality(
 
     Args:
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
-        layer: how a layer is made of the one below, as a `Layer` or in its short form. What is
-            solved for are the symbol of the constant in its kernel map and that of the weights
-            that read the activation.
+        layer: how a layer is made of the one below, as a `Layer`, a `Stack` that is a chain of
+            steps, or in its short form. What is solved for are the symbol of the constant in its
+            kernel map and that of the weights that read the activation; of a chain of steps, at
+            K* = 0, one variance of weights.
         values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
@@ -76,11 +79,22 @@ def criticality(
     -2
     >>> criticality("tanh", layer="z' = W s(z) + U z", values={"C_U": 0.25}).points[0].C_W
     3/4
+    >>> block = "h = U s(z); z' = xi z + W s(h)"
+    >>> criticality("tanh", layer=block, values={"xi": 0.5, "C_U": 3}).points[0].C_W
+    1/4
     """
     check_digits(digits)
     _check_search(search)
     read = read_activation(activation)
-    maps = maps_of(layer, values)
+    written = read_layer_definition(layer)
+    if isinstance(written, Stack):
+        if search is not None:
+            raise SolutionError(
+                f"Points with K* > 0 are not sought for layers of several fields, such as {written}"
+                f", and search stands in the call. {ELSEWHERE}"
+            )
+        return stack_criticality(read, written, values, digits)
+    maps = maps_of(written, values)
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from symdlt.asymptotics import mutual_information, optimal_aspect_ratio, skip_growth
 from symdlt.cli import main
@@ -112,3 +113,26 @@ def test_command_line(capsys):
     options = ["--layer", SKIP["layer"], "--value", "xi=9/10"]
     assert main(["optimal-aspect-ratio", "relu", *options]) == 0
     assert "r* = L/n = 0.0606" in capsys.readouterr().out
+
+
+def test_of_blocks_r_has_both_widths():
+    """V/(nK²) of a block of two halves grows by 2/3 (1/n + 1/n_h) for tanh, 5 (…) for ReLU."""
+    block = {"layer": "h = U s(z); z' = W s(h)", "values": {"C_U": 2}}
+    of_relu = optimal_aspect_ratio("relu", 3, **block)
+    dense = optimal_aspect_ratio("relu", 3)
+    n, n_h = sp.symbols("n n_h", positive=True)
+    assert sp.simplify(of_relu.ratio - dense.ratio * n_h / (n + n_h)) == 0
+    assert of_relu.truncated_ratio == of_relu.ratio
+    assert "(n + n_h)" in str(of_relu)
+    assert of_relu.to_dict()["layer"] == block["layer"]
+
+
+def test_residual_blocks_meet_noise_of_all_depths():
+    """Without the inner site, n_h to infinity, r* is that of a layer of one weight."""
+    block = {"layer": "h = U s(z); z' = xi z + W s(h)", "values": {"C_U": 1, "xi": 0.9}}
+    found, one = (optimal_aspect_ratio("relu", **layer) for layer in (block, SKIP))
+    wide = {x: 1 if x.name == "n" else 10**15 for x in found.ratio.free_symbols}
+    assert float(found.ratio.subs(wide)) == pytest.approx(float(one.ratio), rel=1e-12)
+    expected = float(one.truncated_ratio)
+    assert float(found.truncated_ratio.subs(wide)) == pytest.approx(expected, rel=1e-12)
+    assert "of the last layer alone" in str(found)

@@ -167,7 +167,7 @@ def test_recursions_that_cannot_be_expanded():
 def test_degree_in_the_learning_rates():
     equation = Equation("X", 2, 2, 1, (Source((0, 1, 0, 1), ("V",), (1,)),))
     with pytest.raises(SolutionError, match="A source of X has degree 1 in the learning rates"):
-        check_degree(equation, {"V": 0, "X": 2})
+        check_degree(equation, {"V": 0, "X": 2}, 2)
 
 
 def test_bounds_over_all_activations():

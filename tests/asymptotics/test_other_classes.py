@@ -21,10 +21,10 @@ from symdlt import BOOK, MLP, criticality
 from symdlt.activations.grammar import parse
 from symdlt.activations.series import derivatives
 from symdlt.asymptotics import exponents
-from symdlt.asymptotics.equations import Laurent
 from symdlt.asymptotics.kinked_means import OneSidedMeans
 from symdlt.asymptotics.series import LogSeries
 from symdlt.errors import SolutionError
+from symdlt.fixed_points.laurent import Laurent
 
 RATES = (sp.Rational(7, 10), sp.Rational(13, 10))
 FINITE = ("V", "A", "B", "D", "F", "P", "Q")

@@ -5,6 +5,8 @@ elsewhere samples stand alone: `contract_step` averages over its weights, the ex
 that of a layer of one field, and `derive_stack` goes through the steps.
 """
 
+from symdlt.derivation.stacks.composition import Composition as Composition
+from symdlt.derivation.stacks.composition import Reading as Reading
 from symdlt.derivation.stacks.contraction import contract_step as contract_step
 from symdlt.derivation.stacks.evaluation import differentiate_slots as differentiate_slots
 from symdlt.derivation.stacks.recursion import StackRecursion as StackRecursion

@@ -203,14 +203,24 @@ class StackRecursion:
         return latex_for_display(self)
 
 
-def derive_stack(correlator: Correlator, piece: int, inputs: str, layer: Stack) -> StackRecursion:
+def derive_stack(
+    correlator: Correlator, piece: int, inputs: str, layer: Stack, *, truncated: bool = False
+) -> StackRecursion:
     """Derive the recursion of a tensor for a layer that is a chain of steps.
+
+    Args:
+        correlator: the tensor.
+        piece: which piece of it.
+        inputs: "many" or "one".
+        layer: the layer.
+        truncated: whether it may keep a z of which functions are read; see `steps_of`.
 
     Raises:
         LayerError: for a layer that is none, or laws of weights that the order does not know.
         OrderError: for a negative piece, or if the result would not fit into memory.
     """
-    steps = steps_of(layer)
+    leading = correlator.pairs == 1 and not piece
+    steps = steps_of(layer, truncated=truncated or leading)
     if piece:
         _refuse_laws(layer)
     waiting: list[Need] = [(correlator, piece, (0,) * correlator.axes)]

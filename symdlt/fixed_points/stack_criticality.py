@@ -1,0 +1,189 @@
+r"""Critical points at K* = 0 of layers that are chains of steps.
+
+The recursions of G and H of all steps, put into each other, are series in K, of which the first
+says at which weight a small kernel keeps its size, and the next ones how it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import factorial
+
+import sympy as sp
+
+from symdlt.activations import Activation
+from symdlt.activations.exact_numbers import is_positive, is_zero
+from symdlt.activations.smooth_pieces import sides
+from symdlt.definitions import Stack
+from symdlt.derivation import derive_stack_system
+from symdlt.derivation.stacks import Composition
+from symdlt.errors import LayerError, SolutionError
+from symdlt.fixed_points.critical_points import SCALE_INVARIANT, ZERO, Criticality, CriticalPoint
+from symdlt.fixed_points.laurent import Laurent
+from symdlt.fixed_points.number_text import short
+from symdlt.fixed_points.one_sided_moments import OneSidedMoments
+from symdlt.fixed_points.origin import Origin
+from symdlt.fixed_points.stack_maps import ELSEWHERE, StackMap, stack_map
+from symdlt.fixed_points.step_series import (
+    Graded,
+    Means,
+    SmallKernelMeans,
+    StepSeries,
+    highest_derivative,
+)
+from symdlt.precision import NumberLike
+
+# Powers of K that are expanded: to K^2, which moves most kernels, and if it does not to K^5.
+FEW, MANY = 2, 5
+ONE = sp.Integer(1)
+
+
+def stack_criticality(
+    own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None, digits: int
+) -> Criticality:
+    """The critical point at K* = 0 of a layer of several fields.
+
+    Args:
+        own: the activation.
+        layer: a chain of steps, or one that keeps z besides.
+        values: numbers for all symbols but learning rates, biases and one variance of weights.
+        digits: how many are shown of what is not exact; all is exact.
+
+    Raises:
+        LayerError: for a layer whose kernel is not one number.
+        SolutionError: if there is no such point, or values are missing.
+    """
+    maps = stack_map(own, layer, values)
+    origin = origin_of_stack(maps)
+    if origin.power is None and maps.straight is None:
+        raise _nowhere(maps, f"the kernel does not move up to K^{MANY}")
+    moves = origin.power is not None
+    point = CriticalPoint(
+        K=sp.Integer(0) if moves else None,
+        C_b=sp.Integer(0),
+        C_W=origin.C_W,
+        chi_parallel=ONE,
+        chi_perp=ONE,
+        kernel_power=origin.power,
+        a_1=origin.a,
+        perp_power=origin.perpendicular_power,
+        b_1=origin.b,
+        stability="stable" if moves else "neutral",
+        approached="from above" if moves else "every K stays",
+        symbols=(maps.bias, maps.weight),
+        others=tuple((name, sp.Integer(0)) for name in maps.biases[:-1]),
+    )
+    kind = ZERO if moves else SCALE_INVARIANT
+    return Criticality(own.name, kind, (point,), (), None, digits, layer)
+
+
+def origin_of_stack(maps: StackMap) -> Origin:
+    """The kernel map of a layer at small K, with the weight that keeps a small kernel.
+
+    Raises:
+        SolutionError: if K* = 0 is no fixed point, or one that kernels leave.
+    """
+    free = sp.Symbol(maps.weight, positive=True)
+    try:
+        kernel, _ = _series(maps, free, 1)
+    except SolutionError as reason:
+        raise _nowhere(maps, str(reason).partition(". ")[0]) from reason
+    if not is_zero(kernel[0]):
+        raise _nowhere(maps, "z' has a kernel where z has none, by a function not zero at zero")
+    line = sp.Poly(kernel[1 if maps.smooth else 2], free)
+    drawn, kept = line.coeff_monomial(free), line.coeff_monomial(1)
+    if is_zero(drawn):
+        raise _nowhere(
+            maps,
+            f"no {maps.weight} keeps a small kernel at its size, as that of z' is then "
+            f"{short(kept)} K and terms of higher order",
+        )
+    if not is_positive(1 - kept) or not is_positive(drawn):
+        raise _nowhere(maps, f"a small kernel is multiplied by {short(kept)} without {maps.weight}")
+    weight = sp.factor((1 - kept) / drawn)
+    origin = _expanded(maps, weight, FEW)
+    if origin.power is None or origin.perpendicular_power is None:
+        origin = _expanded(maps, weight, MANY)
+    if origin.power is not None and is_positive(origin.a):
+        raise _nowhere(
+            maps,
+            f"K* = 0 is unstable: a_1 = {short(origin.a)} is positive, and a small kernel "
+            "grows away from it",
+        )
+    return origin
+
+
+def _expanded(maps: StackMap, weight: sp.Expr, order: int) -> Origin:
+    kernel, slope = _series(maps, weight, order)
+    root = 1 if maps.smooth else 2
+    q, a = _first(kernel, root + 1, root)
+    r, b = _first(slope, 1, root)
+    return Origin(weight, q, a, r, b)
+
+
+def _first(series: Sequence[sp.Expr], start: int, root: int) -> tuple[sp.Rational | None, sp.Expr]:
+    """The power and the coefficient of the first term that does not vanish."""
+    for n, number in enumerate(series[start:], start):
+        if not is_zero(number):
+            return sp.Rational(n, root), sp.factor(number)
+    return None, sp.Integer(0)
+
+
+def _series(maps: StackMap, weight: sp.Expr, order: int) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """The next kernel and what multiplies H in its recursion, as series in K or its root."""
+    metric, ntk = kernel_series(maps, weight, order)
+    plain = (0,) * len(maps.rates)
+    parts = metric.parts[plain, ()], ntk.parts[plain, ("H",)]
+    kernels, slopes = ([*map(sp.expand, part.coefficients)] for part in parts)
+    return kernels, slopes
+
+
+def kernel_series(
+    maps: StackMap, weight: sp.Expr, order: int
+) -> tuple[Graded[sp.Expr], Graded[sp.Expr]]:
+    """The next kernel and the next NTK as series in K, or its root where functions have kinks.
+
+    Args:
+        maps: the layer.
+        weight: the value of the weight that is solved for.
+        order: the highest power of K.
+
+    Raises:
+        LayerError: for a layer that is no chain of steps.
+    """
+    try:
+        system = derive_stack_system(["G", "H"], maps.layer)
+    except LayerError as reason:
+        raise LayerError(f"{reason} {ELSEWHERE}") from reason
+    length = order + 1
+    means: Means[sp.Expr]
+    if maps.smooth:
+        highest = highest_derivative(system) + 2 * length
+        means = SmallKernelMeans({name: f.taylor(highest) for name, f in maps.functions.items()})
+        kernel = [0, 1, *[0] * (length - 2)]
+    else:
+        # each step takes a root, and with it one order of the root of K
+        length = 2 * order + 1 + len(maps.sites) + 1
+        taylor = {
+            name: [
+                [factorial(p) * c for p, c in enumerate(side.series(length + 2))]
+                for side in sides(pieces)
+            ]
+            for name, pieces in maps.pieces.items()
+        }
+        means = OneSidedMoments(taylor)
+        kernel = [0, 0, 1, *[0] * (length - 3)]
+    symbols = maps.numbers | {maps.weight: weight} | dict.fromkeys(maps.sites, ONE)
+    one = Laurent(0, (ONE, *[sp.Integer(0)] * (length - 1)))
+    given = Laurent(0, tuple(map(sp.Integer, kernel)))
+    reading = StepSeries(symbols, maps.rates, means, given, one)
+    nothing: Graded[sp.Expr] = Graded({})
+    metric, ntk = map(Composition(reading, nothing), system)
+    return metric, ntk
+
+
+def _nowhere(maps: StackMap, why: str) -> SolutionError:
+    return SolutionError(
+        f"The layer {maps.layer} has no critical point at K* = 0: {why}. Points with K* > 0 are "
+        f"not sought for layers of several fields. {ELSEWHERE}"
+    )

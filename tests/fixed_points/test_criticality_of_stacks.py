@@ -1,0 +1,99 @@
+"""Critical points of layers that are chains of steps, against one layer of `propagate`."""
+
+import json
+
+import pytest
+import sympy as sp
+
+from symdlt import Network, criticality, propagate
+from symdlt.cli import main
+from symdlt.errors import SolutionError
+
+BLOCK = "h = U s(z); z' = W s(h)"
+RESIDUAL = "h = a + U s(z); z' = xi z + b + W s(h)"
+GATE = "u = U z; v = V z; z' = W cos(u) v"
+
+
+def layer_at(activation, layer, values, K):
+    """The kernel above one of K, and what multiplies the NTK."""
+    known = {name: float(sp.Rational(str(x))) for name, x in values.items()}
+    letters = {one for one in "UVWab" if f"{one} " in layer}
+    rates = {f"lambda_{one}": 0.0 for one in letters} | {"lambda_Q": 1.0, "C_Q": K}
+    net = Network(activation, [9], known | rates, ["z' = Q z", layer], n_L=9)
+    found = propagate(net, [[1.0]], ["G", "H"])
+    (below, K_above), (ntk, ntk_above) = (found[name].ravel() for name in "GH")
+    assert below == pytest.approx(K, rel=1e-12)
+    return K_above, ntk_above / ntk
+
+
+@pytest.mark.parametrize(
+    ("activation", "layer", "values", "weight"),
+    [
+        ("tanh", BLOCK, {"C_U": "5/4"}, "C_W"),
+        ("tanh", BLOCK, {"C_W": "5/4"}, "C_U"),
+        ("tanh", RESIDUAL, {"C_U": "1/2", "xi": "3/5"}, "C_W"),
+        ("tanh", "h = U z; z' = xi z + W s(h)", {"C_W": 2, "xi": "-3/5"}, "C_U"),
+        ("erf", RESIDUAL, {"C_U": 2, "xi": "3/5"}, "C_W"),
+        ("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1}, "C_W"),
+        ("tanh", GATE, {"C_U": "1/2", "C_V": 3}, "C_W"),
+        ("tanh", "z' = xi z + W (s(z) - 1/3 z)", {"xi": "1/2"}, "C_W"),
+        ("tanh", "h = U s(z); g = V sin(h); z' = W (s(g) + 1/2 g)", {"C_U": 1, "C_V": 2}, "C_W"),
+        ("elu", BLOCK, {"C_U": "3/2"}, "C_W"),
+        ("elu", RESIDUAL, {"C_U": "1/2", "xi": "3/5"}, "C_W"),
+        ("selu", BLOCK, {"C_U": 1}, "C_W"),
+    ],
+)
+def test_small_kernels_move_as_they_should(activation, layer, values, weight):
+    """K' = K + a_1 K^q and χ_⊥ = 1 + b_1 K^r, with an error that falls with K."""
+    (point,) = criticality(activation, layer=layer, values=values).points
+    assert point.symbols[1] == weight
+    assert point.K == 0
+    assert point.stability == "stable"
+    whole = {**values, **{name: str(sp.N(x, 20)) for name, x in point.variances}}
+    q, r, a, b = map(float, (point.kernel_power, point.perp_power, point.a_1, point.b_1))
+    errors = []
+    for K in (1e-2, 1e-3, 1e-4):
+        above, slope = layer_at(activation, layer, whole, K)
+        errors.append(max(abs((above - K) / (a * K**q) - 1), abs((slope - 1) / (b * K**r) - 1)))
+    # the next power of K is 1 where the kernel is smooth, and 1/2 where it has a kink
+    falls = 0.2 if q == 2 else 0.5
+    assert errors[2] < falls * errors[1] < falls**2 * errors[0]
+    assert errors[2] < (2e-3 if q == 2 else 0.1)
+
+
+def test_every_kernel_is_kept_by_straight_functions():
+    for activation in ("relu", "leaky_relu(z, 0.2)", "abs(z)", "linear"):
+        found = criticality(activation, layer=RESIDUAL, values={"C_U": "2/3", "xi": "1/4"})
+        (point,) = found.points
+        assert found.universality == "scale-invariant"
+        assert point.K is None
+        values = {"C_U": "2/3", "xi": "1/4", **{name: str(x) for name, x in point.variances}}
+        for K in (0.1, 3.0):
+            above, slope = layer_at(activation, RESIDUAL, values, K)
+            assert (above / K, slope) == pytest.approx((1, 1), rel=1e-12)
+
+
+def test_biases_and_the_text():
+    found = criticality("tanh", layer=RESIDUAL, values={"C_U": 1, "xi": "4/5"})
+    assert found.points[0].variances == (("C_a", 0), ("C_b", 0), ("C_W", sp.Rational(9, 25)))
+    assert str(found).splitlines()[0] == f"tanh: universality class K*=0, of layers {RESIDUAL}"
+    assert "  C_a          0" in str(found).splitlines()
+
+
+def test_numbers_of_no_use():
+    with pytest.raises(SolutionError, match="C_W = -1 is not a variance"):
+        criticality("tanh", layer=BLOCK, values={"C_W": -1})
+    with pytest.raises(SolutionError, match=r"lambda_U.*is no symbol .* that can have a value"):
+        criticality("tanh", layer=BLOCK, values={"C_U": 1, "lambda_U": 1})
+    with pytest.raises(SolutionError, match=r"search stands in the call.*`layer_phase`"):
+        criticality("tanh", layer=BLOCK, values={"C_U": 1}, search=(0.1, 1))
+    with pytest.raises(SolutionError, match="second derivatives of a function whose slope jumps"):
+        criticality("relu", layer="z' = W (s(z) + s(z) z)")
+
+
+def test_on_the_command_line(capsys):
+    words = ["criticality", "tanh", "--layer", BLOCK, "--value", "C_U=2", "--format", "json"]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["layer"] == BLOCK
+    assert found["points"][0]["C_W"] == "1/2"

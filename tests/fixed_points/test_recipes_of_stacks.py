@@ -1,0 +1,124 @@
+"""Recipes of layers of several fields: sizes that stay, and layers that add alike to the NTK."""
+
+import json
+
+import numpy as np
+import pytest
+
+from symdlt import Network, Stack, propagate, recipe
+from symdlt.cli import main
+from symdlt.errors import SolutionError
+
+BLOCK = "h = U z; z' = xi z + b + W s(h)"
+TWO = "h = a + U s(z); z' = b + W s(h)"
+READING = "h = U s(z); z' = xi z + b + W s(h)"
+DEPTH, WIDTH = 30, 64
+
+
+def numbers_of(found):
+    """Variances and rates by letter, a list over the layers; 0 where there is no such letter."""
+    values = {}
+    for one in found.drawn:
+        for kind, number in (("C", one.std**2), ("lambda", one.rate)):
+            listed = values.setdefault(f"{kind}_{one.tensor}", [0.0] * DEPTH)
+            listed[one.layer - 1] = number * one.fan_in
+    return values
+
+
+def added(activation, layer, values, rates):
+    """What each of some layers adds to the last NTK, by one letter alone."""
+    learning = [name for name in values if name.startswith("lambda_")]
+    for number in (3, 8, 15, 22, DEPTH):
+        alone = {name: [0.0] * DEPTH for name in learning}
+        for name, rate in rates.items():
+            alone[name][number - 1] = rate[number - 1]
+        layers = ["z' = b + W z", *[layer] * (DEPTH - 1)]
+        net = Network(activation, [WIDTH] * (DEPTH - 1), values | alone, layers, n_L=WIDTH)
+        found = propagate(net, [[1.0]], ["H"])
+        yield found["H"].ravel()[-1]
+
+
+@pytest.mark.parametrize(
+    ("activation", "layer", "given"),
+    [
+        ("tanh", BLOCK, {"C_U": 1, "xi": 0.8}),
+        ("tanh", TWO, {"C_U": 1}),
+        ("tanh", READING, {"C_U": 2, "xi": 0.6}),
+        ("relu", READING, {"C_U": 1, "xi": 0.8}),
+        ("relu", BLOCK, {"C_U": 1, "xi": 0.8}),
+    ],
+)
+def test_layers_add_alike_to_the_last_ntk(activation, layer, given):
+    found = recipe(activation, [32] + [WIDTH] * DEPTH, layer=layer, values=given)
+    values = numbers_of(found) | {name: x for name, x in given.items() if name == "xi"}
+    for name in [name for name in values if name.startswith("lambda_")]:
+        parts = np.array([*added(activation, layer, values, {name: values[name]})])
+        even = np.array([*added(activation, layer, values, {name: [1.0] * DEPTH})])
+        spread, uniform = (abs(x / x.mean() - 1).max() for x in (parts, even))
+        assert spread < (1e-9 if activation == "relu" else 0.35), name
+        if activation == "tanh" and name in ("lambda_a", "lambda_b"):
+            assert uniform > 2 * spread
+
+
+def test_kernels_stay_where_they_start():
+    """ReLU, a bottleneck and a last layer of another width."""
+    widths, given = [32, 64, 64, 64, 10], {"C_U": "5/3", "xi": 0.6}
+    found = recipe("relu", widths, layer=BLOCK, values=given, inner={"h": 16})
+    assert [(one.tensor, one.fan_in, one.fan_out) for one in found.drawn] == [
+        ("b", 1, 64), ("W", 32, 64),
+        ("U", 64, 16), ("b", 1, 64), ("W", 16, 64),
+        ("U", 64, 16), ("b", 1, 64), ("W", 16, 64),
+        ("b", 1, 10), ("W", 64, 10),
+    ]  # fmt: skip
+    values = {}
+    for one in found.drawn:
+        values.setdefault(f"C_{one.tensor}", [0.0] * 4)[one.layer - 1] = one.std**2 * one.fan_in
+    dense = "z' = b + W z"
+    layers = [dense, BLOCK, BLOCK, dense]
+    net = Network("relu", widths[1:-1], {**values, "xi": 0.6}, layers, inner={"h": 16}, n_L=10)
+    assert propagate(net, [[0.7]], "G")["G"].ravel() == pytest.approx([0.49] * 4, rel=1e-12)
+
+
+def test_two_halves_are_two_dense_layers():
+    """Blocks 2, 3, … have the rates of the dense layers 3, 5, …, over those of the first."""
+    blocks = recipe("tanh", [64] * 6, layer=Stack(TWO), values={"C_U": 1})
+    dense = recipe("tanh", [64] * 10)
+    own = [one.rate for one in blocks.drawn if one.tensor == "b"]
+    others = [one.bias_rate for one in dense.layers[::2]]
+    assert np.array(own) / own[0] == pytest.approx(np.array(others) / others[0], rel=1e-12)
+    own = [one.rate for one in blocks.drawn if one.tensor == "W"]
+    others = [one.weight_rate for one in dense.layers[::2]]
+    assert np.array(own) / own[0] == pytest.approx(np.array(others) / others[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("widths", "options", "message"),
+    [
+        ([8, 16, 32, 16, 2], {}, "Layer 2 would go from 16 to 32 neurons"),
+        ([8, 16, 16], {"inner": {"g": 4}}, "inner has a width of g.* are h. Name these"),
+        ([8, 16, 16], {"inner": {"h": 0}}, "no widths inside"),
+        ([8, 16, 16], {"inner": [4]}, "no widths inside"),
+        ([8], {}, "are no widths"),
+    ],
+)
+def test_refusals(widths, options, message):
+    with pytest.raises(SolutionError, match=message):
+        recipe("tanh", widths, layer=BLOCK, values={"C_U": 1, "xi": 0.5}, **options)
+
+
+def test_what_is_no_recipe():
+    with pytest.raises(SolutionError, match="has no widths inside"):
+        recipe("tanh", [8, 8], inner={"h": 3})
+    with pytest.raises(SolutionError, match="unstable"):
+        recipe("gelu", [8, 8], layer=TWO, values={"C_U": 1})
+
+
+def test_on_the_command_line(capsys):
+    words = ["recipe", "tanh", "--widths", "8,16,16", "--layer", TWO, "--value", "C_U=2"]
+    assert main([*words, "--inner", "h=4", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["layer"] == TWO
+    assert found["values"] == {"C_U": "2"}
+    assert [one["fan_in"] for one in found["drawn"]] == [1, 8, 1, 16, 1, 4]
+    assert main([*words, "--inner", "h=4"]) == 0
+    assert "tanh: C_a 0, C_b 0, C_W 0.5, C_U 2" in capsys.readouterr().out
