@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,8 +37,15 @@ def values_for(names, **given):
     return drawn | {name: value for name, value in given.items() if name in names}
 
 
-def kernel_of(layer, inputs, tensors=BOOK, **options):
-    return loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own", **options))
+def kernel_of(layer, inputs, tensors=BOOK, activation=None):
+    return known_kernel(layer, inputs, tuple(tensors), activation)
+
+
+@cache
+def known_kernel(layer, inputs, tensors, activation):
+    """Several tests ask one kernel for different things."""
+    named = {"inputs": inputs, "activation": activation, "name": "own"}
+    return loaded(kernel_for(tensors, layer=layer, **named))
 
 
 def run(module, inputs, values, data=DATA, activation="tanh", **options):
