@@ -1,6 +1,8 @@
 """What the tests of all folders need: one thread a worker, and what is not installed left out."""
 
+import gc
 import os
+from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -48,6 +50,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Where the cross-section alone is asked for, others are not even read."""
     left_out = config.option.markexpr == "smoke" and collection_path.is_file()
     return True if left_out and collection_path not in SMOKE else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: garbage is looked for neither in it nor meanwhile."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
