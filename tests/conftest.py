@@ -1,7 +1,6 @@
-"""Property tests draw the same examples on every run and are not timed; which tests are smoke."""
+"""Property tests draw the same examples on every run and are not timed; what comparisons say."""
 
 from math import inf
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,36 +16,11 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
-ROOT = Path(__file__).parents[1]
-# A cross-section of the way from definitions to numbers, about 25 s of one core.
-SMOKE = (
-    "README.md",
-    "tests/asymptotics/test_balance.py",
-    "tests/book/test_single_input.py",
-    "tests/algebra/test_canonical.py",
-    "tests/means/test_closed.py",
-    "tests/networks/test_result.py",
-    "tests/definitions/test_tensors.py",
-    "tests/derivation/test_against_book.py",
-    "tests/derivation/test_json_fields.py",
-    "tests/test_api.py",
-    "tests/test_files.py",
-    "tests/formats/test_latex.py",
-    "tests/algebra/test_expectation.py",
-)
-
 
 @pytest.fixture(autouse=True)
 def waits_are_not_told(monkeypatch):
     """What a call prints does not depend on how busy the machine is."""
     monkeypatch.setattr(progress, "TOLD_FROM", inf)
-
-
-def pytest_collection_modifyitems(items):
-    chosen = {ROOT / name for name in SMOKE}
-    for item in items:
-        if item.path in chosen and not item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.smoke)
 
 
 def pytest_assertrepr_compare(op, left, right):

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -51,12 +52,19 @@ def package_of(path):
     return parts[0]
 
 
+@cache
+def imports_in(path):
+    """Every import statement of a module, wherever it stands."""
+    found = ast.walk(ast.parse(path.read_text()))
+    return [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imported(path):
-    """Every imported module, wherever the import statement stands."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Every imported module."""
+    for node in imports_in(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             yield node.module or ""
 
 
@@ -79,7 +87,7 @@ def test_no_two_modules_need_each_other():
     names = {name.removesuffix(".__init__"): path for name, path in names.items()}
     needs = {name: set() for name in names}
     for name, path in names.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in imports_in(path):
             if isinstance(node, ast.ImportFrom):
                 parts = {f"{node.module}.{alias.name}" for alias in node.names}
                 needs[name] |= (parts & {*names}) or ({node.module} & {*names}) - {"symdlt"}

@@ -56,7 +56,10 @@ class Polynomial:
     def __add__(self, other: "Polynomial | Number") -> "Polynomial":
         if not isinstance(other, Polynomial | int | Fraction):
             return NotImplemented
-        return gather((*self.terms, *as_polynomial(other).terms))
+        more = as_polynomial(other)
+        if not self.terms or not more.terms:
+            return self if self.terms else more
+        return gather((*self.terms, *more.terms))
 
     __radd__ = __add__
 
@@ -72,12 +75,12 @@ class Polynomial:
         return as_polynomial(other) - self
 
     def __mul__(self, other: "Polynomial | Number") -> "Polynomial":
-        if isinstance(other, int | Fraction):
+        if not isinstance(other, Polynomial):  # asked first: for Fraction it takes a microsecond
+            if not isinstance(other, int | Fraction):
+                return NotImplemented
             if not other:
                 return ZERO
             return Polynomial(tuple([(m, as_exact(v * other)) for m, v in self.terms]))
-        if not isinstance(other, Polynomial):
-            return NotImplemented
         if self is ONE or other is ONE:
             return other if self is ONE else self
         if len(self.terms) == 1 and len(other.terms) == 1:
@@ -139,15 +142,15 @@ class Polynomial:
         12
         """
         check_values(values)
-        total = ZERO
+        pieces: list[tuple[Monomial, Number]] = []
         for monomial, value in self.terms:
             kept = tuple((name, power) for name, power in monomial if name not in values)
             piece = Polynomial(((kept, value),))
             for name, power in monomial:
                 if name in values:
                     piece = piece * as_polynomial(values[name]) ** power
-            total = total + piece
-        return total
+            pieces += piece.terms
+        return gather(pieces)
 
     def as_fraction(self) -> Fraction:
         """Read a polynomial without symbols as a number.

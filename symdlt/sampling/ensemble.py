@@ -22,7 +22,15 @@ from symdlt.algebra import (
     truncated_normal,
     uniform,
 )
-from symdlt.definitions import WIDTH, Mask, Network, ProgramBranch, dense_layer, program_of
+from symdlt.definitions import (
+    WIDTH,
+    Mask,
+    Network,
+    Program,
+    ProgramBranch,
+    dense_layer,
+    program_of,
+)
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, SamplingError, require
 from symdlt.sampling.checks import check_generator, check_memory, whole_number
@@ -131,21 +139,21 @@ def join_networks(parts: Sequence[NetworkParameters]) -> NetworkParameters:
     return NetworkParameters(weights, biases, masks)
 
 
-def random_branches(network: Network) -> Iterator[ProgramBranch]:
+def random_branches(program: Program) -> Iterator[ProgramBranch]:
     """The branches that are drawn, field by field; weights come before biases.
 
     Of those that have one tensor together only the first is.
     """
     known: set[tuple[int, str] | None] = {None}
-    for branch in (one for field in program_of(network, False).fields for one in field.drawn):
+    for branch in (one for field in program.fields for one in field.drawn):
         if branch.shared is None or branch.shared not in known:
             yield branch
         known.add(branch.shared)
 
 
-def count_parameters(network: Network) -> int:
+def count_parameters(program: Program) -> int:
     """The number of weights and biases of one network."""
-    return sum(math.prod(branch.shape) for branch in random_branches(network))
+    return sum(math.prod(branch.shape) for branch in random_branches(program))
 
 
 def draw_parameters(
@@ -173,18 +181,19 @@ def draw_parameters(
     require(ensemble, Network, "a network", "Try NetworkEnsemble.of((3, 8, 2)).")
     whole_number("count", count)
     check_generator(rng)
+    program = program_of(ensemble, learning=False)
     # The draws, and while they are cut or scaled two more arrays like them.
-    check_memory(3 * count * count_parameters(ensemble))
+    check_memory(3 * count * count_parameters(program))
     weights: list[Array] = []
     biases: list[Array] = []
-    for branch in random_branches(ensemble):
+    for branch in random_branches(program):
         assert branch.tensor.law is not None
         shape = (count, *branch.shape)
         drawn = math.sqrt(branch.entry_variance) * _draw_standard(branch.tensor.law, shape, rng)
         (biases if branch.site is None else weights).append(drawn)
     masks = (
         _draw_mask(field.mask, (count, field.width, samples), rng)
-        for field in program_of(ensemble, learning=False).fields
+        for field in program.fields
         if field.mask
     )
     return NetworkParameters(tuple(weights), tuple(biases), tuple(masks))

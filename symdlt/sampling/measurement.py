@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation
-from symdlt.definitions import Network
+from symdlt.definitions import Network, program_of
 from symdlt.equality import EqualByFields
 from symdlt.errors import SamplingError, UnknownTensorError, require
 from symdlt.progress import ALIKE_FROM, Progress
@@ -144,7 +144,8 @@ def measure(
     _check_outputs(patterns, ensemble)
     tied = _trees_of(patterns)
     trees = [one.tree for one in tied]
-    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
+    order = highest_derivative(trees, program_of(ensemble, learning=False))
+    functions = checked_activations(activation, ensemble, order)
     batch = choose_batch(ensemble, len(samples), trees)
     _check_memory(patterns, trees, ensemble, len(samples), groups)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symdlt.activations.checks import Activation, Function, check_activation
-from symdlt.definitions import Network, program_of
+from symdlt.definitions import Network, Program, program_of
 from symdlt.errors import ActivationError, SamplingError, UnknownTensorError, require
 from symdlt.sampling.base_points import base_point
 from symdlt.sampling.checks import (
@@ -112,7 +112,8 @@ def sample_networks(
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
     ensemble, samples = check_inputs(inputs, ensemble)
-    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
+    order = highest_derivative(trees, program_of(ensemble, learning=False))
+    functions = checked_activations(activation, ensemble, order)
     labels = ensemble.sizes[-1] * len(samples)
     check_sampling_memory(
         ensemble, len(samples), trees, 2 * count * sum(labels**tree.vertices for tree in trees)
@@ -159,7 +160,8 @@ def evaluate_networks(
     check_parameters(parameters, ensemble, len(samples))
     entries = listed("observables", observables, "['z', 'H']")
     trees = [resolve_observable(entry) for entry in entries]
-    functions = checked_activations(activation, ensemble, highest_derivative(trees, ensemble))
+    order = highest_derivative(trees, program_of(ensemble, learning=False))
+    functions = checked_activations(activation, ensemble, order)
     check_memory(3 * parameters.count * largest_array(ensemble, len(samples), trees))
     free = list(map(TiedTree.free, trees))
     values = evaluate_trees(parameters, ensemble, functions, samples, free)
@@ -187,7 +189,7 @@ def evaluate_trees(
                 f"The outputs of {ensemble!r} have positions, {program.fields[-1].grid}. They were "
                 'to be sampled. End with a readout such as "z\' = b + W[all] s(z)" or W[mean].'
             )
-        order = highest_derivative([tied.tree for tied in trees], ensemble)
+        order = highest_derivative([tied.tree for tied in trees], program)
         evaluation = _Evaluation(base_point(parameters, program, activations, samples, order))
         return {tied: _evaluate_tree(tied, evaluation) for tied in trees}
 
@@ -215,10 +217,10 @@ def checked_activations(
 def check_parameters(parameters: NetworkParameters, ensemble: Network, samples: int) -> None:
     """Raise an error unless the parameters are those of networks of the ensemble's widths."""
     require(parameters, NetworkParameters, "drawn parameters", "Try `draw_parameters`.")
-    fitting = sorted(branch.shape for branch in random_branches(ensemble))
+    program = program_of(ensemble, learning=False)
+    fitting = sorted(branch.shape for branch in random_branches(program))
     given = (*parameters.weights, *parameters.biases)
-    fields = program_of(ensemble, learning=False).fields
-    masks = [(field.width, samples) for field in fields if field.mask]
+    masks = [(field.width, samples) for field in program.fields if field.mask]
     fits = sorted(array.shape[1:] for array in given) == fitting
     if not fits or [mask.shape[1:] for mask in parameters.masks] != masks:
         raise SamplingError(
@@ -228,9 +230,9 @@ def check_parameters(parameters: NetworkParameters, ensemble: Network, samples: 
         )
 
 
-def highest_derivative(trees: Sequence[Tree], network: Network) -> int:
+def highest_derivative(trees: Sequence[Tree], program: Program) -> int:
     """The highest derivative of the activation that trees on a network contain."""
-    read = max((order for *_, order in program_of(network, False).factors), default=0)
+    read = max((order for *_, order in program.factors), default=0)
     return read + max((tree.largest_degree for tree in trees), default=0)
 
 
@@ -239,7 +241,8 @@ def check_sampling_memory(
 ) -> None:
     """Raise a `SamplingError` if one batch, or the numbers kept, would not fit into memory."""
     batch = choose_batch(ensemble, samples, trees)
-    work = batch * (count_parameters(ensemble) + largest_array(ensemble, samples, trees))
+    parameters = count_parameters(program_of(ensemble, learning=False))
+    work = batch * (parameters + largest_array(ensemble, samples, trees))
     check_memory(3 * work + kept)
 
 

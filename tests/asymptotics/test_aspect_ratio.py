@@ -26,14 +26,14 @@ def lognormal(v):
 
 def gamma(v):
     """One with the gamma law, as of a layer of 2/v linear neurons; its third moment is another."""
-    y = np.linspace(-12, 12, 2001) * math.sqrt(v)
+    y = np.linspace(-12, 12, 501) * math.sqrt(v)
     weights = np.exp((y - np.exp(y) + 1) / v)
     return np.exp(y), weights / weights.sum()
 
 
 def relative_entropy(outputs, places, weights):
     """Of outputs that share one random variance, and independent ones, over the radius."""
-    u = np.linspace(-70, 8, 12_001)
+    u = np.linspace(-70, 8, 3001)
     t = np.exp(u)
     logs = -outputs / 2 * np.log(places) + t[:, None] / 2 * (1 - 1 / places)
     most = logs.max(axis=1)

@@ -98,7 +98,10 @@ def test_the_iteration_is_that_of_propagate():
     assert found["G"][0].item() == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize(("xi", "name"), [(0.6, "tanh"), (0.8, "tanh"), (0.6, "curved")])
+@pytest.mark.parametrize(
+    ("xi", "name"),
+    [(0.6, "tanh"), pytest.param(0.8, "tanh", marks=pytest.mark.slow), (0.6, "curved")],
+)
 def test_leading_coefficients_at_large_depth(xi, name):
     if name == "tanh":
         text, sigma, slope = "tanh", np.tanh, tanh_slope

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 import sympy as sp
 from asymptotics.depth_iteration import extrapolated
-from exact import Layer, Network, cumulant, deep_linear_moment, metric_cumulant
+from exact import (
+    Layer,
+    Network,
+    cumulant,
+    deep_linear_moment,
+    matrix,
+    metric_cumulant,
+)
 from kernels.kernel_reference import loaded, tanh
 
 from symdlt import correlators, derive_system, tensor
@@ -134,8 +141,8 @@ K, BIAS, WEIGHT = Fraction(3, 2), Fraction(2, 3), Fraction(1, 5)
 
 def linear_network(layers):
     """A deep linear network with learning rates that are alike at all layers."""
-    layer = Layer(((Fraction(0), Fraction(1)),), Fraction(0), Fraction(1), BIAS, WEIGHT)
-    return Network(((K,),), ((BIAS + WEIGHT * K,),), (layer,) * (layers - 1))
+    layer = Layer(matrix([[0, 1]]), 0, 1, BIAS, WEIGHT)
+    return Network(matrix([[K]]), matrix([[BIAS + WEIGHT * K]]), (layer,) * (layers - 1))
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ The printed equations are evaluated from the tensors of the layer below, and com
 `propagate` finds for the layer above.
 """
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -46,11 +47,14 @@ CASES = [
 ]
 
 
-def numbers_of(layer, names):
+@cache
+def numbers_of(family):
+    """All tensors of the book of a network with such a layer, and corrections."""
+    layer = (LAYERS | HEAVY)[family]
     values = {name: VALUES[name] for name in VALUES if name[-1] != "U" or "U" in str(layer)}
     inner = {field: 4 for field in "hu" if f"{field} =" in str(layer)}
     net = Network(ACTIVATION, WIDTHS, values, [DENSE, "z' = b + W s(z)", layer, DENSE], inner=inner)
-    return propagate(net, X, names).tensors
+    return propagate(net, X, [*BOOK, "G.1", "H.1"]).tensors
 
 
 def meaning_of(layer, found):
@@ -93,11 +97,6 @@ def meaning_of(layer, found):
     return m
 
 
-@pytest.fixture(scope="module")
-def numbers():
-    return {family: numbers_of(layer, BOOK) for family, layer in LAYERS.items()}
-
-
 def moves(padding, stride):
     """A sample at a position of three, and the one that an offset reads."""
 
@@ -136,7 +135,7 @@ def of_window(equations, found, labels, offsets, move, names):
 @pytest.mark.parametrize("family", [*LAYERS, *HEAVY])
 def test_corrections_are_those_of_networks(family, name):
     layer = (LAYERS | HEAVY)[family]
-    found = numbers_of(layer, (*BOOK, "G.1", "H.1"))
+    found = numbers_of(family)
     (equation,) = layer_equations(name, layer).equations
     meaning = meaning_of(layer, found)
     expected, value = found[name][2], np.zeros((2, 2))
@@ -224,8 +223,8 @@ def test_windows_are_sums_over_offsets(window, read):
 
 
 @pytest.mark.parametrize(("family", "name"), CASES)
-def test_equations_give_the_numbers_of_networks(family, name, numbers):
-    found, layer = numbers[family], LAYERS[family]
+def test_equations_give_the_numbers_of_networks(family, name):
+    found, layer = numbers_of(family), LAYERS[family]
     equation, *others = layer_equations(name, layer).equations
     assert not others
     meaning = meaning_of(layer, found)

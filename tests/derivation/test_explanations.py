@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
@@ -61,6 +62,12 @@ CASES = (
 )
 
 
+@cache
+def recorded_equations(name, layer):
+    """Equations that keep how they were made, for several tests."""
+    return layer_equations(name, layer, recorded=True)
+
+
 def product_of(steps):
     """The factors of all steps, multiplied once more."""
     total = Counter()
@@ -75,7 +82,7 @@ def product_of(steps):
 @pytest.mark.parametrize(("name", "layer"), CASES)
 def test_accounts_add_up(name, layer):
     """The ways of each term, multiplied out step by step, give the term that is derived without."""
-    plain, recorded = layer_equations(name, layer), layer_equations(name, layer, recorded=True)
+    plain, recorded = layer_equations(name, layer), recorded_equations(name, layer)
     assert len(plain) == len(recorded)
     for equation, derived in zip(recorded.equations, plain.equations, strict=True):
         assert derived.account is None
@@ -121,7 +128,7 @@ def test_what_is_printed_adds_up(name, layer):
 )
 @pytest.mark.parametrize("term", [None, 3])
 def test_every_symbol_is_defined_where_it_is_first_met(name, layer, term):
-    equations = layer_equations(name, layer)
+    equations = recorded_equations(name, layer)
     products = [product for equation in equations.equations for product in equation.products]
     told = explain(equations, term).split("\n\n")[1:]
     defined = set()

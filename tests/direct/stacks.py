@@ -51,7 +51,7 @@ class StackValues:
         places = dict(zip(equation.samples, index, strict=True))
         if equation.single_input:
             places = {equation.samples[0]: index[0]}
-        total = 0
+        parts = []
         for term in equation.terms:
             number = term.coefficient * self.ratios[equation.ratio] ** term.width_power
             for name, power in term.hyperparameters.named:
@@ -67,8 +67,10 @@ class StackValues:
                     tuple(((s.function, s.order), places[s.sample]) for s in mean.slots),
                     lambda a, b, kernel=kernel: self.entry(below, kernel, tuple(sorted((a, b)))),
                 )
-            total += number
-        return total
+            parts.append(number)
+        while len(parts) > 1:  # two and two: long polynomials are not gone through for each term
+            parts = [sum(parts[k : k + 2]) for k in range(0, len(parts), 2)]
+        return parts[0] if parts else 0
 
     @staticmethod
     def name(one: Any, names: tuple[str, ...]) -> str:

@@ -82,7 +82,7 @@ class Meaning:
 
     def value(self, equation, at):
         """The right side, with a sample for each label."""
-        total = 0.0
+        total, values = 0.0, {}  # of symbols, which stand in many terms
         for monomial, number in equation.polynomial.terms:
             letters = [name[-1] for name, _ in monomial if name.startswith("sum_")]
             for chosen in product(self.offsets, repeat=len(letters)):
@@ -95,7 +95,10 @@ class Meaning:
                 term = float(number)
                 for name, power in monomial:
                     if term and not name.startswith("sum_"):
-                        term = term * self.symbol(name, moved) ** power
+                        key = name, *shifts.items()
+                        if key not in values:
+                            values[key] = self.symbol(name, moved)
+                        term = term * values[key] ** power
                 total += term
         return total
 

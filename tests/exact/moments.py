@@ -235,6 +235,8 @@ def _expectation(
             powers(top.activations[forest.samples[v]], len(blocks))
             for v, blocks in zip(vertices, faa_di_bruno, strict=True)
         ]
+        if not all(expansions):
+            continue
         trees, edges = _lower_trees(forest, neuron, old, vertices, faa_di_bruno)
         for choice in product(*expansions):
             extra = [

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,8 +37,15 @@ def values_for(names, **given):
     return drawn | {name: value for name, value in given.items() if name in names}
 
 
-def kernel_of(layer, inputs, tensors=BOOK, **options):
-    return loaded(kernel_for(tensors, layer=layer, inputs=inputs, name="own", **options))
+def kernel_of(layer, inputs, tensors=BOOK, activation=None):
+    return known_kernel(layer, inputs, tuple(tensors), activation)
+
+
+@cache
+def known_kernel(layer, inputs, tensors, activation):
+    """Several tests ask one kernel for different things."""
+    named = {"inputs": inputs, "activation": activation, "name": "own"}
+    return loaded(kernel_for(tensors, layer=layer, **named))
 
 
 def run(module, inputs, values, data=DATA, activation="tanh", **options):
@@ -126,7 +134,7 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
             assert np.abs(ours - expected).max() <= 1e-11 * np.abs(expected).max(), name
 
 
-@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("inputs", ["one", pytest.param("many", marks=pytest.mark.slow)])
 def test_each_tensor_alone_has_all_that_it_needs(inputs):
     whole = kernel_of(RESIDUAL, inputs, [*BOOK, "G.1", "H.1"])
     values = values_for(whole.HYPERPARAMETERS)

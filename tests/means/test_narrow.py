@@ -67,8 +67,14 @@ def test_means_of_one_sample(text, width, K):
         assert table.item() == pytest.approx(right, rel=1e-9 if len(pattern) == 2 else 1e-6)
 
 
-@pytest.mark.parametrize("rho", [0.4, 0.93])
-@pytest.mark.parametrize(("text", "width"), [NARROW[1], NARROW[2], NARROW[3]])
+@pytest.mark.parametrize(
+    ("text", "width", "rho"),
+    [
+        *((*one, rho) for one in (NARROW[2], NARROW[3], NARROW[5]) for rho in (0.4, 0.93)),
+        (*NARROW[1], 0.4),
+        pytest.param(*NARROW[1], 0.93, marks=pytest.mark.slow),
+    ],
+)
 def test_means_of_two_samples(text, width, rho):
     functions, means = given(text)
     K = 0.7 * np.array([[1.0, rho], [rho, 1.0]])

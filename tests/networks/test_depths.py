@@ -112,14 +112,21 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
 @pytest.mark.parametrize(
     ("layers", "values", "inner"),
     [
-        ([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
+        ([DENSE, *[BLOCK] * 3], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9]}),
         pytest.param(
             [DENSE, *[GATE] * 3],
             {"C_V": 0.8, "lambda_V": 0.5, **WITH_U},
             {"u": [9, 5, 7, 9]},
             marks=pytest.mark.slow,
         ),
-        ([DENSE, *[MIXED] * 4], {"xi": None}, {}),
+        ([DENSE, *[MIXED] * 3], {"xi": None}, {}),
+        pytest.param([DENSE, *[MIXED] * 4], {"xi": None}, {}, marks=pytest.mark.slow),
+        pytest.param(
+            [DENSE, *[BLOCK] * 4],
+            {"xi": None, **WITH_U},
+            {"h": [9, 5, 7, 9, 4]},
+            marks=pytest.mark.slow,
+        ),
         ([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
         ([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
     ],
