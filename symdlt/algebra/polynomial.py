@@ -139,15 +139,15 @@ class Polynomial:
         12
         """
         check_values(values)
-        total = ZERO
+        pieces: list[tuple[Monomial, Number]] = []
         for monomial, value in self.terms:
             kept = tuple((name, power) for name, power in monomial if name not in values)
             piece = Polynomial(((kept, value),))
             for name, power in monomial:
                 if name in values:
                     piece = piece * as_polynomial(values[name]) ** power
-            total = total + piece
-        return total
+            pieces += piece.terms
+        return gather(pieces)
 
     def as_fraction(self) -> Fraction:
         """Read a polynomial without symbols as a number.

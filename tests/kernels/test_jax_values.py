@@ -114,6 +114,7 @@ def test_larger_systems_and_layers_of_ones_own():
         ("u = U z; v = V z; z' = b + W sigmoid(u) s(v)", ("V", "F")),
         ("h = U s(z); z' = b + W s(h)", ("B", "G.1")),
         ("h = U z; z' = b + W (s(h) + 1/2 h)", ("V", "P")),
+        ("h = U s(rmsnorm(z)); z' = b + W dropout(0.1) s(layernorm(h))", ("V", "P", "H.1")),
     ],
 )
 def test_layers_of_several_streams(layer, tensors):

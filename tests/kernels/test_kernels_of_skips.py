@@ -353,7 +353,7 @@ def test_edges_of_noise_end_at_its_legs():
     [
         (["V.1"], RESIDUAL, {}, KernelError, "no kernel file for many inputs"),
         (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
-        (["V"], "z' = xi z + W rmsnorm(z)", {}, KernelError, "has norms"),
+        (["V"], "z' = xi z + W rmsnorm(z)", {}, KernelError, "has no kernel file"),
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
         (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
         (["V"], "m = prune(1/3); z' = z + W m s(z)", {}, KernelError, "or mask it"),

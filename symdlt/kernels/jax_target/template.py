@@ -293,8 +293,9 @@ ROW_FIELD = """\
 "$name": FieldTable(
     variance_$name,
     "$functions",
-    means_$name,
+    $table
     $names
+    $scale
 ),"""
 
 MEANS_OF_LAYER = """\

@@ -30,10 +30,11 @@ class DepthEquations:
 
     Args:
         layer: the layer.
+        inputs: "one" or "many".
     """
 
-    def __init__(self, layer: Layer | Stack) -> None:
-        self.layer = layer
+    def __init__(self, layer: Layer | Stack, inputs: str) -> None:
+        self.layer, self.inputs = layer, inputs
         self.wholes: dict[str, SystemEquation] = {}
         self.states: dict[str, SystemEquation] = {}
 
@@ -101,14 +102,15 @@ class DepthEquations:
         table = derivation.tables.known[name]
         average, edges = derivation.tables.later_average(table), frozenset(table.links)
         equation = derivation.noise(average, OF_PAIR, edges)
-        return system_equation(derivation, equation, name, AXES, NOTHING, table.symmetries)
+        ways = table.symmetries
+        return system_equation(derivation, equation, name, AXES, NOTHING, ways, self.inputs)
 
     def _equation(
         self, derivation: LayerDerivation, equation: LayerEquation, name: str
     ) -> SystemEquation:
         """An equation with the axes of a tensor."""
         samples, ways = tuple(map(int, derivation.samples)), derivation.correlator.symmetries
-        found = system_equation(derivation, equation, name, samples, NOTHING, ways)
+        found = system_equation(derivation, equation, name, samples, NOTHING, ways, self.inputs)
         self.noises.tables.known |= derivation.tables.known
         return found
 
@@ -120,7 +122,8 @@ class DepthEquations:
         derivation.tensor(f"{name}^lm")
         equation = LayerEquation(f"{after}[m+1]", _renamed(passed, {below: after}))
         samples = tuple(map(int, derivation.samples))
-        return system_equation(derivation, equation, f"{name}^lm", samples, NOTHING, ((0, 1),))
+        named, ways = f"{name}^lm", ((0, 1),)
+        return system_equation(derivation, equation, named, samples, NOTHING, ways, self.inputs)
 
     def _refused(self, name: str) -> KernelError:
         return KernelError(

@@ -82,7 +82,9 @@ class FieldTexts:
         return {
             "needed": tuple_behind("NEEDED = ", quoted(self.module.hyperparameters)),
             "fields": [f"{name}: Array" for name in self.module.names],
-            "means_tables": "\n\n\n".join(map(self._means, self.module.fields)),
+            "means_tables": "\n\n\n".join(
+                self._means(field) for field in self.module.fields if self.listed[field.name]
+            ),
             "fields_rows": [self._row(field) for field in self.module.fields],
             "table": ["{", *table, "}"] if table else ["{}"],
         }
@@ -94,7 +96,9 @@ class FieldTexts:
             self.templates.row,
             name=field.name,
             functions=field.key,
+            table=f"means_{field.name}," if names else "None,",
             names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
+            scale=f'scale="{field.scale}",' if field.scale else "",
         )
 
     def _means(self, field: FieldFunction) -> str:
@@ -196,7 +200,7 @@ class FieldTexts:
 
 def _entries(one: TensorFunction) -> list[str]:
     """The lines that name what an equation reads."""
-    return [f'{e.name} = {"means" if e.orders else "below"}["{e.table}"]' for e in one.entries]
+    return [f'{e.name} = {e.home}["{e.table}"]' for e in one.entries]
 
 
 def _wrapped(lines: tuple[str, ...]) -> list[str]:
