@@ -94,7 +94,7 @@ def block_means(
     buffers: Buffers = {}
     # Of odd products half a cloud has no mean; where parities are unknown it is a whole one.
     even = [o for o in block.products if math.prod(model.parities[k] for k, _ in o) >= 0]
-    apart = {outer: np.zeros(len(given.signs)) for outer in even}
+    apart: dict[Outer, Array] = {outer: np.zeros(len(given.signs)) for outer in even}
     for start in range(0, given.weights.size, width):
         part = slice(start, start + width)
         some = Cloud(given.nodes[:, part], given.weights[part], given.signs[:, part])
