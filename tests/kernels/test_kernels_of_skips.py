@@ -91,7 +91,7 @@ def test_the_correction_of_the_kernel_where_a_function_has_a_linear_part():
     check_corrections(MIXED, "one", ["G.1"])
 
 
-def check_corrections(layer, inputs, names):
+def check_corrections(layer, inputs, names, allowed=1e-12):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs, names)
     values = values_for(module.HYPERPARAMETERS)
@@ -101,7 +101,7 @@ def check_corrections(layer, inputs, names):
     for name in names:
         expected = right[name] if inputs == "many" else right[name][:, 0, 0]
         for ours, theirs in zip(found[name], expected, strict=True):
-            assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+            assert np.abs(ours - theirs).max() <= allowed * np.abs(theirs).max(), name
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -353,10 +353,8 @@ def test_edges_of_noise_end_at_its_legs():
     [
         (["V.1"], RESIDUAL, {}, KernelError, "no kernel file for many inputs"),
         (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
-        (["V"], "z' = xi z + W rmsnorm(z)", {}, KernelError, "has no kernel file"),
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
         (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
-        (["V"], "m = prune(1/3); z' = z + W m s(z)", {}, KernelError, "or mask it"),
         (["V"], "u = U z; v = u + V z; z' = z + W s(u) s(v)", {}, KernelError, "join the fields"),
         (["V"], RESIDUAL, {"target": "jax"}, KernelError, "choose the target numpy"),
         (["R"], RESIDUAL, {"activation": "relu"}, KernelError, "R of relu cannot be had"),

@@ -96,7 +96,17 @@ def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthF
         tuple(_function(system, one, tables, solved=True) for one in some)
         for some in (depths.kept, depths.states)
     )
-    return DepthFunctions(kept, states, depths.observed)
+    entries = [entry for state in states for entry in state.entries if entry.later]
+    read = sorted({entry.field for entry in entries if entry.orders})
+    if len(read) > 1:
+        raise KernelError(
+            f"Later layers read functions of {' and of '.join(read)} at the same neurons in the "
+            f"layer {system.layer}. Kernel files take means over one field at several depths. "
+            "`propagate` of a `Network` of such layers takes them."
+        )
+    scaled = any(entry.scale for entry in entries)
+    scale = identifier(tables.scales[BELOW]) if scaled else ""
+    return DepthFunctions(kept, states, depths.observed, next(iter(read), BELOW), scale)
 
 
 def identifier(field: str) -> str:
@@ -135,7 +145,7 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
 
 def field_of(factor: FieldFactor) -> str:
     """The field of a factor, whatever the layer."""
-    return factor.field.removesuffix(LATER)
+    return factor.field.replace(LATER, "")
 
 
 def _every_read(system: LayerSystem) -> Iterator[Read]:
@@ -153,7 +163,7 @@ def _means_read(system: LayerSystem) -> Iterator[ReadMean]:
 def _scales(system: LayerSystem) -> dict[str, str]:
     """By the fields that are normalised the letters of what they are multiplied with."""
     scales = [read for read in _every_read(system) if isinstance(read, ReadScale)]
-    return {read.field: read.name for read in scales}
+    return {read.field.replace(LATER, ""): read.name.replace(LATER, "") for read in scales}
 
 
 def _stride(system: LayerSystem) -> int:
@@ -200,8 +210,10 @@ class _Tables:
         if isinstance(read, ReadNoise):
             return Entry(read.name, samples, later=2 * read.later)
         if isinstance(read, ReadScale):
-            of = identifier(read.field)
-            return Entry(identifier(read.name), samples, field=of, scale=True)
+            name, later = identifier(read.name.replace(LATER, "")), int(LATER in read.name)
+            of = identifier(read.field.replace(LATER, ""))
+            name = "later_" * later + name
+            return Entry(name, samples, field=of, later=later, scale=True)
         if isinstance(read, ReadMask):
             name = f"mask_{identifier(read.name.removesuffix(LATER))}"
             return Entry(name, samples, kept=read.kept)
@@ -213,7 +225,7 @@ class _Tables:
         field = field_of(read.factors[0])
         start = {name: k * self.stride for k, name in enumerate(self.functions[field])}
         numbered = sorted(
-            (f.field.endswith(LATER), start[f.function] + f.order, f.sample) for f in read.factors
+            (LATER in f.field, start[f.function] + f.order, f.sample) for f in read.factors
         )
         orders, samples = tuple(o for _, o, _ in numbered), tuple(at for *_, at in numbered)
         later = sum(above for above, *_ in numbered)
@@ -268,8 +280,9 @@ def _lengths(
     for read in _every_read(system):
         if not isinstance(read, ReadScale):
             continue
-        if read.field == BELOW:
-            length = {monomial({METRIC: 1}): Fraction(1)}
+        if read.field.replace(LATER, "") == BELOW:
+            of = METRIC + read.field.removeprefix(BELOW)
+            length = {monomial({_name(named(ReadTensor(of, ()))): 1}): Fraction(1)}
         else:
             field = known[read.field]
             names = {symbol: _name(named(own)) for symbol, own in field.reads.items()}
@@ -349,7 +362,7 @@ def _shown(system: LayerSystem, read: Read) -> str:
     factors = sorted(read.factors, key=lambda factor: (factor.field, factor.order))
     texts = [
         f"{f.function}{function_text(f.order)[1:]}"
-        + (LATER * f.field.endswith(LATER) if plain else f"({f.field})")
+        + (LATER * (LATER in f.field) if plain else f"({f.field})")
         for f in factors
     ]
     return f"<{' '.join(texts)}>"

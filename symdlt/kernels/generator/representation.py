@@ -271,11 +271,15 @@ class DepthFunctions:
         kept: the covariance, and the NTK, of z of the layer with z of an earlier one.
         states: the covariances of two conditional covariances, and those with noise.
         observed: the states of the layer itself that tensors read, which all layers have.
+        field: that means over several depths are taken of.
+        scale: the name of what z is multiplied with where later layers normalise it, if they do.
     """
 
     kept: tuple[TensorFunction, ...]
     states: tuple[TensorFunction, ...]
     observed: frozenset[str]
+    field: str = "z"
+    scale: str = ""
 
     def needed_by(self, one: TensorFunction) -> tuple[TensorFunction, ...]:
         """The states that a tensor is made of."""
@@ -346,11 +350,11 @@ class KernelModule:
             name: [orders for field, orders in one.field_means if field in over and orders]
             for name, one in listed.items()
         }
-        z = [field.name for field in self.fields if field.covariance is None and field.key == key]
+        depth = self.depths is not None and self.depths.field in over
         for one in self.sums:
             states = self.depths.needed_by(one) if self.depths is not None else ()
             read = {mean for state in states for mean in state.field_means if mean[0] in over}
-            later = {(*here, *there) for s in states for here, there in s.later_means if z}
+            later = {(*here, *there) for s in states for here, there in s.later_means if depth}
             means[one.tensor] += sorted({orders for _, orders in read} | later)
         return means
 

@@ -19,6 +19,7 @@ from symdlt.kernels.numpy_target.joint_means import (
     JointOrders,
     joint_name,
     joint_tables,
+    of_unit_variance,
     refuse_unequal,
 )
 from symdlt.kernels.numpy_target.layers import SLICE, known_pairs, layers_of, located
@@ -58,12 +59,16 @@ class Depths(NamedTuple):
         noises: what each Y is made of.
         sums: of each tensor the states that it is the sum of.
         kept: how covariances of z with z of earlier layers go on from layer to layer.
+        field: that functions of later layers are of: z, or what it is where it is normalised.
+        scale: the name of what z is multiplied with there, if it is.
     """
 
     states: Mapping[str, TensorRecursion]
     noises: Mapping[str, NoiseMeans]
     sums: Mapping[str, tuple[str, ...]]
     kept: Mapping[str, Callable[[Any, Tables, Tables, Samples], Array]]
+    field: str = "z"
+    scale: str = ""
 
 
 class MeansOfLayer(NamedTuple):
@@ -274,31 +279,36 @@ class DepthLayers:
 
     def _joint_means(self, layer: int, joint: Tables) -> dict[str, Array]:
         """Means over the layer below one, and over each layer from it on that others read."""
-        names = [joint_name(orders) for orders in self.joint]
+        field = self.depths.field
+        names = [joint_name(field, orders) for orders in self.joint]
         if not names:
             return {}
-        K, key = self.leading["G"], self.taken.fields["z"].functions
+        K, key = self.leading["G"], self.taken.fields[field].functions
         tables = []
         for later in range(layer, self.depth - 1):
             between = joint["G_lm"][later - layer]
             both = np.block([[K[layer - 1], between.T], [between, K[later]]])
+            both = both if field == "z" else of_unit_variance(both)
             means, one = self.taken.means[key], self.taken.ones[key]
             tables.append(joint_tables(means, one, both, self.joint, self.every))
         return {name: np.array(table) for name, *table in zip(names, *tables, strict=True)}
 
     def _later_means(self) -> dict[str, Array]:
-        """Means over z of each layer that others read."""
+        """Means over z of each layer that others read, and what it is multiplied with there."""
         wanted = sorted({orders for one in self.noises.values() for orders in one.later})
-        if not wanted:
+        field, scale = self.depths.field, self.depths.scale
+        asked = [(field, orders) for orders in wanted] + [("z", ())] * bool(scale)
+        if not asked:
             return {}
-        some = next(iter(self.states.values()))._replace(fields=tuple(("z", o) for o in wanted))
+        some = next(iter(self.states.values()))._replace(fields=tuple(asked))
         problem = self.problem._replace(recursions={"z": some}, tuples={})
         rows = [
             means_of_fields(problem, *self.taken, h, {"G": K})
             for h, K in zip(self.problem.layers[1:], self.leading["G"], strict=False)
         ]
-        names = [table_name(orders) for orders in wanted]
-        return {f"later_{name}": np.array([row[f"z_{name}"] for row in rows]) for name in names}
+        names = {f"later_{(name := table_name(o))}": f"{field}_{name}" for o in wanted}
+        names |= {f"later_{scale}": scale} if scale else {}
+        return {later: np.array([row[name] for row in rows]) for later, name in names.items()}
 
 
 def layers_last(table: Array) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP, ZERO
+from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise
 from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
@@ -26,7 +27,6 @@ from symdlt.kernels.generator.representation import (
 )
 from symdlt.kernels.numpy_target import template
 
-NOISE = "Y_"  # how names of covariances with noise begin
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
@@ -79,11 +79,6 @@ def states_text(module: KernelModule) -> list[str]:
     ]
 
 
-def is_noise(state: TensorFunction) -> bool:
-    """Whether a state is a covariance with noise, which each later layer has."""
-    return state.tensor.startswith(NOISE)
-
-
 def depths_tables(module: KernelModule) -> str:
     """The tables of what a skip adds."""
     if module.depths is None:
@@ -107,6 +102,7 @@ def depths_tables(module: KernelModule) -> str:
         noises=noises,
         sums=sums,
         kept=[f'"{one.tensor}": keep_{one.variable},' for one in depths.kept],
+        **depth_field(depths),
     )
 
 

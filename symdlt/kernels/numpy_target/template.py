@@ -239,6 +239,8 @@ DEPTHS = DepthsOfOne(
     kept={
         $kept
     },
+    $field
+    $scale
 )
 """
 
@@ -498,6 +500,8 @@ DEPTHS = Depths(
     kept={
         $kept
     },
+    $field
+    $scale
 )"""
 
 ROW_NOISE = """\

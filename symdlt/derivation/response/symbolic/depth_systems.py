@@ -53,9 +53,15 @@ class DepthEquations:
         Raises:
             KernelError: if the functions of z that layers read have constants.
         """
-        if not derivation.tables.alike:
-            raise self._refused(derivation.correlator.name)
         name = derivation.correlator.name + ".1" * piece
+        if not derivation.tables.alike:
+            raise self._refused(name)
+        if piece and any(stream.norm for stream in self.layer.streams):
+            raise KernelError(
+                f"{name} of the layer {self.layer} has no kernel file. It keeps z and normalises "
+                "it, and of such layers these are known in numbers: ask `propagate` of a `Network` "
+                "of them. The thirteen tensors of the book have kernel files."
+            )
         if piece:
             state = derivation.tensor(f"Q{name}")
             sum_of_states = LayerEquation(f"{name}_{derivation.samples}", state)
@@ -128,9 +134,10 @@ class DepthEquations:
     def _refused(self, name: str) -> KernelError:
         return KernelError(
             f"{name} of the layer {self.layer} has no kernel file. Later layers read the same "
-            "neurons, and what the layer reads of z has constants, or is of fields that keep z or "
-            "mask it, which may be others at each depth. Kernel files follow functions of z itself "
-            "with numbers. `propagate` of a `Network` of such layers has all thirteen tensors."
+            "neurons, and what the layer reads of z has constants, or is of fields that keep z, "
+            "which may be others at each depth. Kernel files follow functions of z itself, or of "
+            "rmsnorm(z) or layernorm(z), with numbers. `propagate` of a `Network` of such layers "
+            "has all thirteen tensors."
         )
 
 

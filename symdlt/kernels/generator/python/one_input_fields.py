@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import Formula, symbols
+from symdlt.kernels.generator.python.depth_tables import is_noise
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
@@ -192,6 +193,23 @@ class FieldTexts:
         if symbols(value):
             return assignment(target, value, self._names, INSIDE)
         return f"{target} = {self.templates.library}.full_like(h.r, {expression_text(value, {})})"
+
+    def of_depths(self) -> list[str]:
+        """The functions that a skip adds."""
+        if self.module.depths is None:
+            return []
+        functions = []
+        for one in self.module.depths.kept:
+            of = "NTK" if one.tensor[0] == "H" else "covariance"
+            told = f"The {of} of z of layer m+1 with z of an earlier layer l."
+            functions.append(self.value(f"keep_{one.variable}", told, one))
+        for one in self.module.depths.states:
+            told = f"{one.tensor} of layer l+1{', for each later layer m' * is_noise(one)}."
+            functions.append(self.value(f"advance_{one.variable}", told, one))
+        for one in self.module.sums:
+            told = f"{one.tensor} of a layer, from states of the same layer."
+            functions.append(self.value(f"advance_{one.variable.lower()}", told, one))
+        return functions
 
     @property
     def _names(self) -> dict[str, str]:
