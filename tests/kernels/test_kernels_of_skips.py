@@ -235,6 +235,23 @@ def test_some_tensors_at_some_samples():
     assert np.isnan(part["V"][1:, 3]).all()
 
 
+def test_depths_that_hardly_depend_on_each_other():
+    """Sixteen layers at the usual tolerance: by planes, and at chosen samples by fours."""
+    depth, data = 16, np.random.default_rng(0).standard_normal((4, 8))
+    module = kernel_of(RESIDUAL, "many", ["V"])
+    values = {"C_b": 0.1, "C_W": 0.8, "lambda_b": 0.3, "lambda_W": 0.7, "xi": 0.7}
+    layers = ["z' = b + W z", *[RESIDUAL] * (depth - 1)]
+    network = Network("tanh", [WIDTH] * (depth - 1), values, layers, n_L=WIDTH)
+    right = propagate(network, data, ["V"], tolerance=1e-11)["V"]
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"depth": depth, "overlap": data @ data.T / 8, "activation": functions, **values}
+    whole, some = module.propagate(**given)["V"], [[1, 3, 2, 0], [0, 0, 1, 1]]
+    assert np.abs(whole - right).max() < 1e-7
+    part = module.propagate(**given, samples=np.array(some))["V"]
+    for at in some:
+        assert part[(slice(None), *at)] == pytest.approx(right[(slice(None), *at)], abs=1e-7)
+
+
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_few_layers_are_the_first_of_many(inputs, depth):

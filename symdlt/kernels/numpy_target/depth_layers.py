@@ -12,10 +12,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.kernels.numpy_target.checks import MOST_BYTES
+from symdlt.kernels.numpy_target.depth_planes import PlanesOfDepths, planes_of_depths
 from symdlt.kernels.numpy_target.fields import Field, means_of_fields
 from symdlt.kernels.numpy_target.joint_means import (
+    TWO,
     JointOrders,
     joint_name,
     joint_tables,
@@ -170,6 +173,7 @@ class DepthLayers:
         self.every = independent_tuples(((0, 1, 2, 3),), self.count, problem.chosen)
         self.pairs = np.ix_(np.arange(self.count), np.arange(self.count))
         self.later = self._later_means()
+        self.planes = self._planes()
 
     def run(self, after_layer: Callable[[int], object] | None) -> dict[str, Array]:
         """The tensors that are sums of states."""
@@ -281,6 +285,7 @@ class DepthLayers:
         """Means over the layer below one, and over each layer from it on that others read."""
         field = self.depths.field
         names = [joint_name(field, orders) for orders in self.joint]
+        found, known = self._from_planes(layer, joint)
         if not names:
             return {}
         K, key = self.leading["G"], self.taken.fields[field].functions
@@ -290,8 +295,45 @@ class DepthLayers:
             both = np.block([[K[layer - 1], between.T], [between, K[later]]])
             both = both if field == "z" else of_unit_variance(both)
             means, one = self.taken.means[key], self.taken.ones[key]
-            tables.append(joint_tables(means, one, both, self.joint, self.every))
+            left = [o for o in self.joint if o not in found or not known[later - layer]]
+            asked = joint_tables(means, one, both, left, self.every) if left else []
+            rest = dict(zip(left, asked, strict=True))
+            tables.append([rest[o] if o in rest else found[o][later - layer] for o in self.joint])
         return {name: np.array(table) for name, *table in zip(names, *tables, strict=True)}
+
+    def _covariances(self) -> Array:
+        """Those of the field that later layers read, at all layers that others read."""
+        K = self.leading["G"][: self.depth - 1]
+        if self.depths.field == "z":
+            return K
+        return np.array([of_unit_variance(one) for one in K]).reshape(K.shape)
+
+    def _planes(self) -> PlanesOfDepths | None:
+        """Coefficients in planes, where all samples are wanted."""
+        fours = any(sum(map(len, both)) > TWO for both in self.joint)
+        if not fours or self.problem.chosen is not None:
+            return None
+        key = self.taken.fields[self.depths.field].functions
+        means, one = self.taken.means[key], self.taken.ones[key]
+        return planes_of_depths(means, one, self._covariances(), self.joint)
+
+    def _from_planes(
+        self, layer: int, joint: Tables
+    ) -> tuple[dict[JointOrders, Array], NDArray[np.bool_]]:
+        """Means over the layer below one and each from it on, and which of these are right.
+
+        Those of one function each are not among them: `SmoothMeans` has them in all digits.
+        """
+        later = np.arange(layer, self.depth - 1)
+        if self.planes is None or not later.size:
+            return {}, np.zeros(later.size, dtype=bool)
+        between = np.swapaxes(joint["G_lm"][: later.size], 1, 2)
+        if self.depths.field != "z":
+            scales = self.leading["G"].diagonal(axis1=1, axis2=2) ** -0.5
+            between = between * scales[layer - 1][:, None] * scales[later][:, None, :]
+        one = self.taken.ones[self.taken.fields[self.depths.field].functions]
+        fours = [both for both in self.joint if sum(map(len, both)) > TWO]
+        return self.planes.tables(layer - 1, later, between, fours, one)
 
     def _later_means(self) -> dict[str, Array]:
         """Means over z of each layer that others read, and what it is multiplied with there."""
