@@ -98,8 +98,9 @@ def _check(layer: Layer | Stack) -> None:
     drawn = [one for stream in layer.streams for one in stream.drawn]
     if any(one.window for one in drawn):
         raise KernelError(
-            f"The layer {layer} has windows, and kernel files are of layers without. "
-            "`layer_equations` has the equations, and `propagate` of a `Network` the tensors."
+            f"The layer {layer} has windows, which sum over positions, and the tables of kernel "
+            "files have axes of samples alone. `layer_equations` has the equations, and "
+            "`propagate` of a `Network` the tensors."
         )
 
 
