@@ -47,7 +47,9 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     options = {"tolerance": 1e-12} if inputs == "many" else {}
     found, _, module = run(layer, inputs, data=data, **options)
-    assert_equal(found, theory(layer, tuple(module.HYPERPARAMETERS)), BOOK, inputs)
+    # D of the block with dropout is a thousandth of its terms, so that three digits are rounding.
+    allowed = 1e-11 if layer == BLOCK else 1e-12
+    assert_equal(found, theory(layer, tuple(module.HYPERPARAMETERS)), BOOK, inputs, allowed)
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
