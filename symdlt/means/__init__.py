@@ -32,7 +32,7 @@ from symdlt.means.quadruples import asked_for, quadruple_means
 from symdlt.means.relu_quadruples import relu_quadruple_means
 from symdlt.means.softmax import softmax_means
 from symdlt.means.triangle import Indices, PairTables, Triangle, packed_tables, triangle
-from symdlt.means.two_planes import Planes, pairs_of, plane_means, plane_step, planes
+from symdlt.means.two_planes import Planes, by_samples, pairs_of, plane_means, plane_step, planes
 
 __all__ = [
     "AGREEMENT",
@@ -56,6 +56,7 @@ __all__ = [
     "Triangle",
     "Unrelated",
     "asked_for",
+    "by_samples",
     "check_callable",
     "choose_step",
     "closed_pair_means",

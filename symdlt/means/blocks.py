@@ -73,7 +73,12 @@ def values_at(model: Model, orders: Iterable[int], z: Array) -> dict[int, Array]
 def block_means(
     model: Model, block: Block, left: Remains, given: Cloud, inner: Oscillator
 ) -> tuple[Means, Array]:
-    """The means, and how far they are off in their norms without every second node, by signs."""
+    """The means, and how far they are off in their norms without every second node, by signs.
+
+    Of means with two others the first power of the correlations tells. Where others hardly depend
+    on the given samples, as of inputs that are nearly orthogonal, that of odd functions is nearly
+    zero whatever the step; so what the factors at the given samples are off by counts as well.
+    """
     rows = last_rows(block)
     powers = correlation_powers(left.rho[np.ix_(block.others, block.others)], inner)
     count = block.others.size
@@ -87,15 +92,23 @@ def block_means(
     }
     width = max(1, CHUNK // inner.nodes.size)
     buffers: Buffers = {}
+    # Of odd products half a cloud has no mean; where parities are unknown it is a whole one.
+    even = [o for o in block.products if math.prod(model.parities[k] for k, _ in o) >= 0]
+    apart: dict[Outer, Array] = {outer: np.zeros(len(given.signs)) for outer in even}
     for start in range(0, given.weights.size, width):
         part = slice(start, start + width)
         some = Cloud(given.nodes[:, part], given.weights[part], given.signs[:, part])
         weights = outer_weights(model, block, left, some)
         tables = inner_tables(model, block, left, some, inner, buffers)
+        for outer, moved in apart.items():
+            moved += some.signs @ weights[outer]
         add_pairs(pairs, checks, rows, weights, tables, some.signs, buffers)
         add_few(few, weights, tables, inner.table.sum(axis=1), some.signs)
     means: Means = {}
     off = np.zeros(len(given.signs))
+    for outer, moved in apart.items():
+        scale = norm_products(model, block.others, outer, ())
+        np.maximum(off, np.abs(moved) / scale, out=off)
     for b, total in pairs.items():
         each = total.reshape(inner.powers.size, len(rows[b]), count, count)
         summed = np.einsum("mrkl,mkl->rkl", each, powers)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,18 @@ from symdlt.means.grids import (
 from symdlt.means.triangle import Indices
 
 # Of the larger eigenvalue of a covariance: a smaller one is rounding.
-FLAT = 1e-14
+FLAT_PLANE = 1e-14
 # Of the largest weight of a node: below, by more than roundings, it is left out.
-SMALLEST = 1e-18
+SMALLEST_WEIGHT = 1e-18
 # A step that `choose_step` finds is right to so many digits; of means some more are asked for than
 # their tolerance has, by convention.
-ALL_DIGITS, SPARE = 16.0, 3.0
+ALL_DIGITS, SPARE_DIGITS = 16.0, 3.0
 # Coefficients up to degree (pi/h)^2/2 are told apart with a step h: 120.
-COARSEST = 0.2
+COARSEST_PLANE = 0.2
 # Numbers in one array of symmetric powers; 16 MB. For memory only.
-AT_ONCE = 1 << 21
+POWERS_AT_ONCE = 1 << 21
 # Of the tolerance, which is for the means as wholes; convention.
-LEFT = 0.1
+LEFT_BEYOND = 0.1
 
 
 class Planes(NamedTuple):
@@ -92,7 +92,7 @@ def planes(
     both = np.stack([rows, columns], axis=-1)
     covariances = K[:, both[:, :, None], both[:, None, :]]
     sizes, axes = np.linalg.eigh(covariances)
-    sizes = np.where(sizes > FLAT * sizes[..., -1:], sizes, 0.0)
+    sizes = np.where(sizes > FLAT_PLANE * sizes[..., -1:], sizes, 0.0)
     roots = np.sqrt(sizes)
     loads = axes * roots[..., None, :]
     inverse = np.swapaxes(
@@ -103,7 +103,7 @@ def planes(
     step = plane_step(functions, float(sizes.max()), tolerance)
     table = whole_table(step, highest + 1)[len(PROBES) :, : -len(PROBES)]
     nodes, weights, _ = (part[: -len(PROBES)] for part in probed_grid(step))
-    near = weights > SMALLEST * weights.max()
+    near = weights > SMALLEST_WEIGHT * weights.max()
     table, nodes, weights = table[:, near], nodes[near], weights[near]
     levels = [
         np.empty((*covariances.shape[:2], len(products), degree + 1))
@@ -137,9 +137,9 @@ def plane_step(functions: Sequence[Function], variance: float, tolerance: float)
         variance: the largest of two samples along one axis.
         tolerance: of means.
     """
-    digits = min(ALL_DIGITS, SPARE - math.log10(tolerance))
+    digits = min(ALL_DIGITS, SPARE_DIGITS - math.log10(tolerance))
     step = choose_step(functions, variance, 2 * 2) * ALL_DIGITS / digits
-    return min(step, COARSEST)
+    return min(step, COARSEST_PLANE)
 
 
 def pairs_of(count: int) -> tuple[Indices, Indices]:
@@ -172,8 +172,8 @@ def plane_means(
     shape = (count, pairs, pairs, here.levels[0].shape[2], there.levels[0].shape[2])
     means = np.zeros(shape)
     highest = len(here.levels) - 1
-    able = _left(here, there, largest, highest) <= LEFT * tolerance
-    many = max(1, AT_ONCE // (pairs * (highest + 1)) ** 2)
+    able = _left(here, there, largest, highest) <= LEFT_BEYOND * tolerance
+    many = max(1, POWERS_AT_ONCE // (pairs * (highest + 1)) ** 2)
     for start in range(0, count, many):
         some = np.arange(start, min(start + many, count))
         some = some[able[some]]
@@ -182,11 +182,46 @@ def plane_means(
             power = _next_power(power, R[some], degree) if degree else power
             others = np.swapaxes(there.levels[degree][some], -1, -2)[:, None]
             means[some] += level[0][:, None] @ (power @ others)
-            more = _left(here, there.at(some), largest[some], degree) > LEFT * tolerance
+            more = _left(here, there.at(some), largest[some], degree) > LEFT_BEYOND * tolerance
             some, power = some[more], power[more]
             if not some.size:
                 break
     return means, able
+
+
+def by_samples(
+    means: Array,
+    lefts: Sequence[tuple[Any, ...]],
+    rights: Sequence[tuple[Any, ...]],
+    left: tuple[Any, ...],
+    right: tuple[Any, ...],
+) -> Array:
+    """Means with an axis for each sample, from those of pairs of samples i <= j.
+
+    Args:
+        means: whose last axes are pair, other pair, function and other function.
+        lefts: the two factors of each of these functions, and
+        rights: of the others.
+        left: the factors that are wanted, at the first two samples,
+        right: and at the other two.
+    """
+    samples = int((2 * means.shape[-4]) ** 0.5)
+    i, j = pairs_of(samples)
+    pair = np.zeros((samples, samples), dtype=np.intp)
+    pair[i, j] = pair[j, i] = np.arange(len(i))
+    turned = np.arange(samples)[:, None] > np.arange(samples)
+    kinds = [
+        np.where(turned, listed.index(side[::-1]), listed.index(side))
+        for side, listed in ((left, lefts), (right, rights))
+    ]
+    table: Array = means[
+        ...,
+        pair[:, :, None, None],
+        pair[None, None],
+        kinds[0][:, :, None, None],
+        kinds[1][None, None],
+    ]
+    return table
 
 
 def _left(here: Planes, there: Planes, largest: Array, degree: int) -> Array:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from symdlt.means import quadruple_means, quadruples
+from symdlt.means import quadruple_means, refinement
 from symdlt.means.blocks import block_means, last_rows
 
 TOLERANCE = 1e-6
@@ -70,9 +70,9 @@ def counted(work: Callable) -> tuple[int, int]:
         products += width * terms * others * (len(orders) * nodes + rows * others)
         return block_means(model, block, left, given, inner)
 
-    quadruples.block_means = counting
+    refinement.block_means = counting
     work()
-    quadruples.block_means = block_means
+    refinement.block_means = block_means
     return evaluations, products
 
 

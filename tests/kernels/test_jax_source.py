@@ -173,12 +173,22 @@ def test_a_layer_of_several_streams_stands_alone_and_passes_ruff(activation):
     assert "    <u u> =\n      + C_U G\n" in text
 
 
-@pytest.mark.parametrize(
-    ("inputs", "layer"),
-    [("many", "u = U z; v = V z; z' = b + W s(u) v"), ("one", "z' = xi z + b + W s(z)")],
-)
-def test_what_there_is_not_of_several_fields_is_refused(inputs, layer):
-    with pytest.raises(KernelError, match="for one input, through layers without a skip"):
-        kernel_for(["V"], inputs=inputs, layer=layer, target="jax")
+def test_a_layer_with_a_skip_stands_alone_and_passes_ruff():
+    layer = "z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)"
+    text = kernel_for(["V", "B"], inputs="one", layer=layer, target="jax").text
+    found = {module.split(".")[0] for module in imports_of(text)}
+    assert found - set(sys.stdlib_module_names) == {"jax"}
+    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
+    done = checked_by_ruff(text, "--extend-ignore=N815")  # of rates of the layer, as above
+    assert done.returncode == 0, done.stdout
+    assert '    field="layernorm_z",\n    scale="c",\n)\n' in text
+
+
+@pytest.mark.parametrize("layer", ["u = U z; v = V z; z' = b + W s(u) v", "z' = z + W s(z)"])
+def test_what_there_is_not_of_several_fields_is_refused(layer):
+    with pytest.raises(KernelError, match="Those in JAX are for one input"):
+        kernel_for(["V"], layer=layer, target="jax")
+    with pytest.raises(KernelError, match=r"The symbol found of the layer .* of a JAX kernel"):
+        kernel_for(["V"], inputs="one", layer="z' = found z + W s(z)", target="jax")
     with pytest.raises(KernelError, match="The symbol rule of the layer"):
         kernel_for(["V"], inputs="one", layer="h = U z; z' = rule W s(h)", target="jax")

@@ -114,6 +114,7 @@ def test_larger_systems_and_layers_of_ones_own():
         ("u = U z; v = V z; z' = b + W sigmoid(u) s(v)", ("V", "F")),
         ("h = U s(z); z' = b + W s(h)", ("B", "G.1")),
         ("h = U z; z' = b + W (s(h) + 1/2 h)", ("V", "P")),
+        ("h = U s(rmsnorm(z)); z' = b + W dropout(0.1) s(layernorm(h))", ("V", "P", "H.1")),
     ],
 )
 def test_layers_of_several_streams(layer, tensors):
@@ -422,3 +423,58 @@ def test_a_file_runs_without_symdlt(tmp_path):
         check=False,
     )
     assert done.stdout.startswith("TestResults(failed=0, attempted="), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("layer", "tensors"),
+    [
+        ("z' = xi z + b + W s(z)", (*THIRTEEN, "G.1")),
+        ("h = U s(z); z' = xi z + W s(h)", ("V", "D", "F")),
+        ("u = U z; v = V z; z' = xi z + W sigmoid(u) s(v)", ("V", "G.1")),
+        ("z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)", ("V", "B", "F")),
+        ("z' = xi z + b + W z", ("V", "P")),
+    ],
+)
+def test_layers_with_a_skip(layer, tensors):
+    module, numbers, wanted = with_a_skip(layer, tensors)
+    found = module.propagate(0.8, DEPTH, **numbers)
+    assert set(found) == set(wanted)
+    assert relative_error(found, wanted) < 1e-11
+    moved = module.propagate(0.8, DEPTH, **numbers, shift=0.5)
+    assert relative_error(moved, wanted) < 1e-11
+    for depth in (1, 2):
+        few = module.propagate(0.8, depth, **{n: v[:depth] for n, v in numbers.items()})
+        assert few["V"] == pytest.approx(wanted["V"][:depth], rel=1e-11)
+
+
+def with_a_skip(layer, tensors):
+    """A kernel in JAX, a number for each layer, and what NumPy makes of them."""
+    given = {"inputs": "one", "layer": layer, "name": "one"}
+    plain = loaded(kernel_for(tensors, **given))
+    module = loaded(kernel_for(tensors, activation="tanh", target="jax", **given))
+    rng = np.random.default_rng(3)
+    numbers = {name: rng.uniform(0.4, 1.1, DEPTH).tolist() for name in plain.HYPERPARAMETERS}
+    functions = numpy_activation("tanh", plain.DERIVATIVES).functions
+    return module, numbers, plain.propagate(functions, 0.8, DEPTH, **numbers)
+
+
+def test_gradients_through_all_pairs_of_depths():
+    """Against differences, compiled, by the input and by the skip; also where nothing is added."""
+    module, numbers, _ = with_a_skip("z' = xi z + b + W s(z)", ("V",))
+    rest = {name: value for name, value in numbers.items() if name not in ("xi", "C_W")}
+
+    @jax.jit
+    def last(overlap, xi, C_W):
+        return module.propagate(overlap, DEPTH, **rest, xi=xi, C_W=C_W)["V"][-1]
+
+    slopes = jax.jit(jax.grad(last, argnums=(0, 1, 2)))
+    point, step = np.array([0.8, 0.9, 1.1]), 1e-4
+    for slope, way in zip(slopes(*point), np.eye(3) * step, strict=True):
+        change = float(last(*point + way) - last(*point - way))
+        assert float(slope) == pytest.approx(change / 2 / step, rel=1e-6)
+    assert np.isfinite(slopes(0.8, 1.0, 0.0)).all()
+    assert np.isfinite(slopes(0.0, 1.0, 1.0)).all()
+    many_of_them = jax.vmap(last, (0, None, None))(jnp.array([0.5, 0.8]), 0.9, 1.1)
+    assert float(many_of_them[1]) == pytest.approx(float(last(*point)), rel=1e-12)
+    with pytest.raises(module.KernelInputError, match="Leave widths out"):
+        module.propagate(0.8, DEPTH, **numbers, widths=WIDTHS)

@@ -99,7 +99,7 @@ def test_the_correction_of_the_kernel_where_a_function_has_a_linear_part():
     check_corrections(MIXED, "one", ["G.1"])
 
 
-def check_corrections(layer, inputs, names):
+def check_corrections(layer, inputs, names, allowed=1e-12):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs, names)
     values = values_for(module.HYPERPARAMETERS)
@@ -109,7 +109,7 @@ def check_corrections(layer, inputs, names):
     for name in names:
         expected = right[name] if inputs == "many" else right[name][:, 0, 0]
         for ours, theirs in zip(found[name], expected, strict=True):
-            assert np.abs(ours - theirs).max() <= 1e-12 * np.abs(theirs).max(), name
+            assert np.abs(ours - theirs).max() <= allowed * np.abs(theirs).max(), name
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -243,6 +243,23 @@ def test_some_tensors_at_some_samples():
     assert np.isnan(part["V"][1:, 3]).all()
 
 
+def test_depths_that_hardly_depend_on_each_other():
+    """Sixteen layers at the usual tolerance: by planes, and at chosen samples by fours."""
+    depth, data = 16, np.random.default_rng(0).standard_normal((4, 8))
+    module = kernel_of(RESIDUAL, "many", ["V"])
+    values = {"C_b": 0.1, "C_W": 0.8, "lambda_b": 0.3, "lambda_W": 0.7, "xi": 0.7}
+    layers = ["z' = b + W z", *[RESIDUAL] * (depth - 1)]
+    network = Network("tanh", [WIDTH] * (depth - 1), values, layers, n_L=WIDTH)
+    right = propagate(network, data, ["V"], tolerance=1e-11)["V"]
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"depth": depth, "overlap": data @ data.T / 8, "activation": functions, **values}
+    whole, some = module.propagate(**given)["V"], [[1, 3, 2, 0], [0, 0, 1, 1]]
+    assert np.abs(whole - right).max() < 1e-7
+    part = module.propagate(**given, samples=np.array(some))["V"]
+    for at in some:
+        assert part[(slice(None), *at)] == pytest.approx(right[(slice(None), *at)], abs=1e-7)
+
+
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_few_layers_are_the_first_of_many(inputs, depth):
@@ -361,10 +378,8 @@ def test_edges_of_noise_end_at_its_legs():
     [
         (["V.1"], RESIDUAL, {}, KernelError, "no kernel file for many inputs"),
         (["H.1"], RESIDUAL, {"activation": "relu"}, KernelError, "H.1 of relu cannot be had"),
-        (["V"], "z' = xi z + W rmsnorm(z)", {}, KernelError, "has norms"),
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
         (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
-        (["V"], "m = prune(1/3); z' = z + W m s(z)", {}, KernelError, "or mask it"),
         (["V"], "u = U z; v = u + V z; z' = z + W s(u) s(v)", {}, KernelError, "join the fields"),
         (["V"], RESIDUAL, {"target": "jax"}, KernelError, "choose the target numpy"),
         (["R"], RESIDUAL, {"activation": "relu"}, KernelError, "R of relu cannot be had"),

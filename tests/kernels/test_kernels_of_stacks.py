@@ -340,7 +340,7 @@ def test_a_kink():
         kernel_for(["V"], layer=MIXTURE, activation="relu")
 
 
-@pytest.mark.parametrize("layer", [SWIGLU, JOINED])
+@pytest.mark.parametrize("layer", [SWIGLU, JOINED, "z' = b + W dropout(0.1) s(layernorm(z))"])
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_file_stands_alone(tmp_path, inputs, layer):
     text = kernel_for(["V"], layer=layer, inputs=inputs, name="mine").text
@@ -417,8 +417,7 @@ def test_symmetric_laws_enter_by_their_variance():
             "the fourth cumulants of U",
         ),
         (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
-        (["V"], "h = U s(z); z' = W s(rmsnorm(h))", {}, KernelError, "has norms"),
-        (["V"], "z' = W dropout(0.1) s(z)", {}, KernelError, "has dropout"),
+        (["V.1"], "h = U s(z); z' = W s(rmsnorm(h))", {"inputs": "one"}, LayerError, "a norm"),
         (["V"], "z' = W[3] s(z)", {}, KernelError, "has windows"),
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
         (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),

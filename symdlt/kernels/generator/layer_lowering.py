@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from symdlt.definitions import BELOW, Layer, ascii_name, function_text
 from symdlt.derivation import powers_text
@@ -15,8 +16,10 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     FieldFactor,
     LayerSystem,
     Read,
+    ReadMask,
     ReadMean,
     ReadNoise,
+    ReadScale,
     ReadTensor,
     SystemEquation,
 )
@@ -34,6 +37,7 @@ from symdlt.kernels.generator.representation import (
     Mean,
     TensorFunction,
 )
+from symdlt.kernels.generator.unit_lengths import of_unit_length
 
 GIVEN = "s"  # the activation of the network, in the text of layers
 LATER = "^m"  # behind what is of a later layer
@@ -48,14 +52,23 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         KernelError: for means that kernels do not take.
     """
     read, stride = _fields_read(system), _stride(system)
-    tables = _Tables(system.inputs == "one", read, stride)
+    tables = _Tables(system.inputs == "one", read, stride, _scales(system))
     functions = tuple(_function(system, one, tables) for one in system.equations)
     depths = None if system.depths is None else _depths(system, system.depths, tables)
-    fields = [FieldFunction(BELOW, None, read[BELOW])] if BELOW in read else []
-    for one in system.fields:
-        if one.name in read:
-            covariance = _function(system, one, tables)
-            fields.append(FieldFunction(identifier(one.name), covariance, read[one.name]))
+    fields = []
+    for name, one in {BELOW: None, **{field.name: field for field in system.fields}}.items():
+        if name in read or name in tables.scales:
+            covariance = None if one is None else _function(system, one, tables)
+            letter = tables.scales.get(name, "")
+            fields.append(
+                FieldFunction(
+                    identifier(name),
+                    covariance,
+                    read.get(name, ()),
+                    identifier(letter),
+                    (name, letter),
+                )
+            )
     every = [*functions, *(field.covariance for field in fields if field.covariance is not None)]
     every += [] if depths is None else [*depths.kept, *depths.states]
     parameters = (*hyperparameters_of(system.layer), *_ratios(every))
@@ -83,12 +96,27 @@ def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthF
         tuple(_function(system, one, tables, solved=True) for one in some)
         for some in (depths.kept, depths.states)
     )
-    return DepthFunctions(kept, states, depths.observed)
+    entries = [entry for state in states for entry in state.entries if entry.later]
+    read = sorted({entry.field for entry in entries if entry.orders})
+    if len(read) > 1:
+        raise KernelError(
+            f"Later layers read functions of {' and of '.join(read)} at the same neurons in the "
+            f"layer {system.layer}. Kernel files take means over one field at several depths. "
+            "`propagate` of a `Network` of such layers takes them."
+        )
+    scaled = any(entry.scale for entry in entries)
+    scale = identifier(tables.scales[BELOW]) if scaled else ""
+    return DepthFunctions(kept, states, depths.observed, next(iter(read), BELOW), scale)
 
 
 def identifier(field: str) -> str:
-    """The name of a field in code."""
-    return ascii_name(field).replace("'", "_above")
+    """The name of a field in code.
+
+    >>> identifier("z'"), identifier("rmsnorm(z)")
+    ('z_above', 'rmsnorm_z')
+    """
+    named = ascii_name(field).replace("'", "_above").removesuffix(")")
+    return named.replace("(", "_")
 
 
 def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
@@ -117,14 +145,25 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
 
 def field_of(factor: FieldFactor) -> str:
     """The field of a factor, whatever the layer."""
-    return factor.field.removesuffix(LATER)
+    return factor.field.replace(LATER, "")
+
+
+def _every_read(system: LayerSystem) -> Iterator[Read]:
+    """All that equations of a system read."""
+    states = () if system.depths is None else system.depths.states
+    for one in (*system.fields, *system.equations, *states):
+        yield from one.reads.values()
 
 
 def _means_read(system: LayerSystem) -> Iterator[ReadMean]:
     """All means of a system."""
-    states = () if system.depths is None else system.depths.states
-    for one in (*system.fields, *system.equations, *states):
-        yield from (read for read in one.reads.values() if isinstance(read, ReadMean))
+    yield from (read for read in _every_read(system) if isinstance(read, ReadMean))
+
+
+def _scales(system: LayerSystem) -> dict[str, str]:
+    """By the fields that are normalised the letters of what they are multiplied with."""
+    scales = [read for read in _every_read(system) if isinstance(read, ReadScale)]
+    return {read.field.replace(LATER, ""): read.name.replace(LATER, "") for read in scales}
 
 
 def _stride(system: LayerSystem) -> int:
@@ -155,11 +194,13 @@ class _Tables:
         single: for one input, without samples.
         functions: of each field.
         stride: how far apart several functions are numbered.
+        scales: by the fields that are normalised the letters of what they are multiplied with.
     """
 
     single: bool
     functions: dict[str, tuple[str, ...]]
     stride: int
+    scales: dict[str, str]
 
     def entry(self, read: Read) -> Entry:
         """The entry of a table that is read; the orders of means ascend."""
@@ -168,6 +209,14 @@ class _Tables:
         samples = () if self.single else read.samples
         if isinstance(read, ReadNoise):
             return Entry(read.name, samples, later=2 * read.later)
+        if isinstance(read, ReadScale):
+            name, later = identifier(read.name.replace(LATER, "")), int(LATER in read.name)
+            of = identifier(read.field.replace(LATER, ""))
+            name = "later_" * later + name
+            return Entry(name, samples, field=of, later=later, scale=True)
+        if isinstance(read, ReadMask):
+            name = f"mask_{identifier(read.name.removesuffix(LATER))}"
+            return Entry(name, samples, kept=read.kept)
         name, _, of = read.name.partition("^")
         return Entry(f"{name}_{of}" if of else name, samples, later=LATER_AXES[of])
 
@@ -176,7 +225,7 @@ class _Tables:
         field = field_of(read.factors[0])
         start = {name: k * self.stride for k, name in enumerate(self.functions[field])}
         numbered = sorted(
-            (f.field.endswith(LATER), start[f.function] + f.order, f.sample) for f in read.factors
+            (LATER in f.field, start[f.function] + f.order, f.sample) for f in read.factors
         )
         orders, samples = tuple(o for _, o, _ in numbered), tuple(at for *_, at in numbered)
         later = sum(above for above, *_ in numbered)
@@ -199,6 +248,8 @@ def _function(
     names = {symbol: entry.name for symbol, entry in entries.items()}
     names["overlap"] = Entry("overlap", () if single else one.samples).name
     value, gain = _coefficients(one.terms, names), {}
+    if single:
+        value = of_unit_length(value, _lengths(system, tables.entry))
     every = {entry.name: entry for entry in entries.values()}
     if single:
         value, every = _centred(value, every)
@@ -218,6 +269,30 @@ def _function(
         factored(_coefficients(one.first, names), rank),
         () if single else one.symmetries,
     )
+
+
+def _lengths(
+    system: LayerSystem, named: Callable[[Read], Entry | str]
+) -> dict[str, dict[Monomial, Fraction]]:
+    """By what fields are multiplied with where they are normalised their mean squares."""
+    known = {field.name: field for field in system.fields}
+    lengths = {}
+    for read in _every_read(system):
+        if not isinstance(read, ReadScale):
+            continue
+        if read.field.replace(LATER, "") == BELOW:
+            of = METRIC + read.field.removeprefix(BELOW)
+            length = {monomial({_name(named(ReadTensor(of, ()))): 1}): Fraction(1)}
+        else:
+            field = known[read.field]
+            names = {symbol: _name(named(own)) for symbol, own in field.reads.items()}
+            length = _coefficients(field.terms, names)
+        lengths[_name(named(read))] = length
+    return lengths
+
+
+def _name(named: Entry | str) -> str:
+    return named if isinstance(named, str) else named.name
 
 
 def _centred(
@@ -261,7 +336,8 @@ def _without(own: str, key: Monomial) -> Monomial:
 def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
     """An equation for one input as text, one term a line."""
     shown = {symbol: _shown(system, read) for symbol, read in one.reads.items()}
-    terms, rank = _coefficients(one.terms, shown), rank_in(system.layer)
+    lengths = _lengths(system, partial(_shown, system))
+    terms, rank = of_unit_length(_coefficients(one.terms, shown), lengths), rank_in(system.layer)
     field = one.name in {field.name for field in system.fields}
     layer = _LAYER.search(one.text[0])
     later = any(isinstance(read, ReadNoise) and read.later for read in one.reads.values())
@@ -276,15 +352,17 @@ def _equation(system: LayerSystem, one: SystemEquation) -> tuple[str, ...]:
 
 def _shown(system: LayerSystem, read: Read) -> str:
     """A mean, a tensor or noise without its samples, as it is printed."""
-    if isinstance(read, ReadTensor):
+    if isinstance(read, ReadTensor | ReadScale):
         return read.name
+    if isinstance(read, ReadMask):
+        return f"<{' '.join([read.name] * len(read.samples))}>"
     if isinstance(read, ReadNoise):
         return read.name + LATER * read.later
     plain = isinstance(system.layer, Layer)
     factors = sorted(read.factors, key=lambda factor: (factor.field, factor.order))
     texts = [
         f"{f.function}{function_text(f.order)[1:]}"
-        + (LATER * f.field.endswith(LATER) if plain else f"({f.field})")
+        + (LATER * (LATER in f.field) if plain else f"({f.field})")
         for f in factors
     ]
     return f"<{' '.join(texts)}>"

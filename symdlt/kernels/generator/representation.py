@@ -100,6 +100,9 @@ class Entry:
         groups: of a central moment the groups of orders, as of `Mean`.
         later: how many of its last axes, or of its first for z, are of a later layer; its table
             then has one for each of these.
+        scale: whether it is what a field is multiplied with where it is normalised.
+        kept: of a mean of factors of a mask, each sample with a draw of its own, the part of the
+            neurons that is not dropped, else zero.
 
     >>> Entry("G.1", (1, 2)).name, Entry("s0_s2", (2, 1), (0, 2)).name, Entry("V", ()).name
     ('g_1_12', 's0_s2_21', 'V')
@@ -111,6 +114,13 @@ class Entry:
     field: str = ""
     groups: tuple[tuple[int, ...], ...] = ()
     later: int = 0
+    scale: bool = False
+    kept: Fraction = Fraction(0)
+
+    @property
+    def home(self) -> str:
+        """The argument of a function that has its table: means of the layer, or tensors below."""
+        return "means" if self.orders or self.scale else "below"
 
     @property
     def mean(self) -> Mean:
@@ -120,7 +130,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The entry as an identifier."""
-        base = self.table if self.orders else variable(self.table)
+        base = variable(self.table) if self.home == "below" else self.table
         labels = "".join(map(str, self.samples))
         return f"{base}_{labels}" if labels else base
 
@@ -188,8 +198,12 @@ class TensorFunction:
 
     @property
     def field_means(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The same of this layer, with the fields that are averaged over, field by field."""
-        means = {(e.field, e.orders) for e in self.entries if e.orders and not e.later}
+        """The same of this layer, with the fields that are averaged over, field by field.
+
+        A scale is of a field without functions of it.
+        """
+        read = [e for e in self.entries if e.home == "means" and not e.later]
+        means = {(e.field, e.orders) for e in read}
         return tuple(sorted(means, key=lambda mean: (mean[0], *by_size(mean[1]))))
 
     @property
@@ -205,7 +219,8 @@ class TensorFunction:
     @property
     def tensors(self) -> tuple[str, ...]:
         """The tensors of the layer below that it reads."""
-        return tuple(sorted({e.table for e in self.entries if not e.orders}))
+        below = [e for e in self.entries if e.home == "below" and not e.kept]
+        return tuple(sorted({e.table for e in below}))
 
     @property
     def local(self) -> bool:
@@ -232,11 +247,15 @@ class FieldFunction:
         name: its identifier.
         covariance: how its covariance follows; none for that of the layer below.
         functions: the names of the activations, s for that which is given.
+        scale: the name of what it is multiplied with where it is normalised, if it is.
+        printed: its name in equations, and that of its scale there.
     """
 
     name: str
     covariance: TensorFunction | None
     functions: tuple[str, ...]
+    scale: str = ""
+    printed: tuple[str, str] = ("", "")
 
     @property
     def key(self) -> str:
@@ -252,11 +271,15 @@ class DepthFunctions:
         kept: the covariance, and the NTK, of z of the layer with z of an earlier one.
         states: the covariances of two conditional covariances, and those with noise.
         observed: the states of the layer itself that tensors read, which all layers have.
+        field: that means over several depths are taken of.
+        scale: the name of what z is multiplied with where later layers normalise it, if they do.
     """
 
     kept: tuple[TensorFunction, ...]
     states: tuple[TensorFunction, ...]
     observed: frozenset[str]
+    field: str = "z"
+    scale: str = ""
 
     def needed_by(self, one: TensorFunction) -> tuple[TensorFunction, ...]:
         """The states that a tensor is made of."""
@@ -310,7 +333,7 @@ class KernelModule:
     @property
     def keys(self) -> tuple[str, ...]:
         """The functions of fields, those of one field together."""
-        return tuple(dict.fromkeys(field.key for field in self.fields))
+        return tuple(dict.fromkeys(field.key for field in self.fields if field.functions))
 
     @property
     def function_names(self) -> tuple[str, ...]:
@@ -324,14 +347,14 @@ class KernelModule:
         listed = {one.tensor: one for one in self.functions}
         listed |= {f.name: f.covariance for f in self.fields if f.covariance is not None}
         means = {
-            name: [orders for field, orders in one.field_means if field in over]
+            name: [orders for field, orders in one.field_means if field in over and orders]
             for name, one in listed.items()
         }
-        z = [field.name for field in self.fields if field.covariance is None and field.key == key]
+        depth = self.depths is not None and self.depths.field in over
         for one in self.sums:
             states = self.depths.needed_by(one) if self.depths is not None else ()
             read = {mean for state in states for mean in state.field_means if mean[0] in over}
-            later = {(*here, *there) for s in states for here, there in s.later_means if z}
+            later = {(*here, *there) for s in states for here, there in s.later_means if depth}
             means[one.tensor] += sorted({orders for _, orders in read} | later)
         return means
 
@@ -342,6 +365,14 @@ class KernelModule:
     def plain(self, orders: tuple[int, ...]) -> tuple[int, ...]:
         """The derivative orders of a mean, whichever function each is of."""
         return tuple(sorted(o % self.stride if self.stride else o for o in orders))
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether it reads masks of which each sample has a draw of its own."""
+        states = () if self.depths is None else self.depths.states
+        inside = [field.covariance for field in self.fields if field.covariance is not None]
+        every = (*self.functions, *inside, *states)
+        return any(entry.kept for one in every for entry in one.entries)
 
     @property
     def has_pieces(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from symdlt.activations import Activation, activation
 from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.lowering import ZERO
+from symdlt.kernels.generator.python.depth_tables import depth_rows, functions_read, is_noise
+from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_items
 from symdlt.kernels.generator.python.one_input import Data
 from symdlt.kernels.generator.python.one_input_fields import FieldTemplates, FieldTexts
 from symdlt.kernels.generator.python.printer import expression_text
@@ -34,8 +36,23 @@ def data_of_one_with_fields(module: KernelModule, brought: Activation | None) ->
             for one in module.functions
             if one.first != ZERO
         ],
-        "recursions": "\n\n\n".join(texts.functions()),
+        "recursions": "\n\n\n".join([*texts.functions(), *texts.of_depths()]),
+        **_depths(module),
         "by_function": [f'"{key}": {_functions(module, key, brought)},' for key in module.keys],
+    }
+
+
+def _depths(module: KernelModule) -> Data:
+    """What a skip adds."""
+    if not module.sums or module.depths is None:
+        return {"depths_table": "", "equal": "", "returned": template.RETURNED}
+    noises = tuple_items(quoted(one.tensor for one in module.depths.states if is_noise(one)))
+    rows = depth_rows(module, module.depths)
+    listed = bracketed("noises=(", noises, "),", INSIDE)
+    return {
+        "depths_table": filled(template.DEPTHS_ONE, noises=listed, **rows),
+        "equal": "refuse_widths(widths)",
+        "returned": filled(template.RETURNED_WITH_DEPTHS, functions=functions_read(module)),
     }
 
 

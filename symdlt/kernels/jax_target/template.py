@@ -33,6 +33,9 @@ from symdlt.kernels.jax_target.running.calls import (
     Activation, Function, PerLayer, at_layers, derivatives_of,
     layer_count, precision, ratios
 )
+from symdlt.kernels.jax_target.running.depths import (
+    DepthTable, refuse_widths, tensors_of_depths
+)
 from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
@@ -117,6 +120,7 @@ def propagate(
     $functions_line
     dtype = precision(dtype)
     depth = layer_count(depth)
+    $equal
     $given
     at = {name: at_layers(name, v, name in NEEDED, depth, dtype) for name, v in given.items()}
     layers = Hyperparameters(**at, r=ratios(widths, depth, dtype))
@@ -142,8 +146,17 @@ def propagate(
     first = {name: known.get(name, jnp.zeros((), dtype)) for name in ("G", *RECURSIONS)}
     later = Hyperparameters(*(values[1:] for values in layers))
     _, rest = jax.lax.scan(next_layer, first, later)
-    return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+    $returned
 '''
+
+RETURNED = "return {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}"
+
+RETURNED_WITH_DEPTHS = """\
+found = {name: jnp.concatenate([first[name][None], rest[name]]) for name in first}
+below = {name: values[:-1] for name, values in found.items()}
+m = jax.vmap(lambda h, at: means_of_fields(FIELDS, functions, h, at, rule))(later, below)
+return found | tensors_of_depths(DEPTHS, $functions, found, m, later, rule)
+"""
 
 
 BODY_ONE = f'''\
@@ -251,7 +264,28 @@ FIELDS: dict[str, FieldTable] = {{
 }}
 
 
+$depths_table
+
+
 {PROPAGATE_ONE}'''
+
+DEPTHS_ONE = """\
+DEPTHS = DepthTable(
+    states={
+        $states
+    },
+    $noises
+    $joint
+    sums={
+        $sums
+    },
+    kept={
+        $kept
+    },
+    $field
+    $scale
+)
+"""
 
 MEANS_FIELD = '''\
 def means_$field(s: Sequence[Array], weights: Array) -> Array:
@@ -293,8 +327,9 @@ ROW_FIELD = """\
 "$name": FieldTable(
     variance_$name,
     "$functions",
-    means_$name,
+    $table
     $names
+    $scale
 ),"""
 
 MEANS_OF_LAYER = """\

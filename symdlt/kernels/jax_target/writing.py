@@ -51,11 +51,10 @@ def module_text(
         KernelError: for symbols that its code uses otherwise, and means that it does not have.
         ActivationError: for an activation that is not finite.
     """
-    if module.several and (module.inputs == "many" or module.depths is not None):
+    if module.several and module.inputs == "many":
         raise KernelError(
             f"A kernel of the layer {module.layer} takes means at several fields. Those in JAX are "
-            'for one input, through layers without a skip. Ask for inputs="one" '
-            "(--inputs one), or choose the target numpy."
+            'for one input. Ask for inputs="one" (--inputs one), or choose the target numpy.'
         )
     _refuse_names(module)
     shared: dict[str, str | Iterable[str]] = {
@@ -100,6 +99,8 @@ def _one(
         activation=brought,
         functions_line=f"functions = {'ACTIVATION' if brought else given}",
         rule="nodes, weights",
+        equal="",
+        returned=template.RETURNED,
         means_of_layer=template.MEANS_OF_LAYER,
         metric_read="h, s, weights",
     )
@@ -156,7 +157,11 @@ def _many(
 
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
-    fields = (template.BODY_FIELDS_ONE, template.VALUE_FIELD) if module.several else ()
+    fields: tuple[str, ...] = ()
+    if module.several:
+        fields = template.BODY_FIELDS_ONE, template.VALUE_FIELD
+    if module.depths is not None:
+        fields = *fields, template.DEPTHS_ONE, template.RETURNED_WITH_DEPTHS
     bodies = {
         "one": (template.BODY_ONE, template.RECURSION_ONE, *fields),
         "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE),

@@ -14,6 +14,7 @@ from symdlt.means import LARGEST_VARIANCE, Array, Function, KernelInputError, ch
 
 PerLayer = float | Sequence[float] | Array
 MOST_BYTES = 8e9  # a convention: what a workstation can spare
+SHORTEST = 1e-100  # of variances that are divided by: squares and cubes are doubles
 
 
 def real_numbers(name: str, value: Any) -> Array:
@@ -120,6 +121,23 @@ def width_ratios(widths: Sequence[float] | Array | None, depth: int) -> Array:
             "A width is a positive number. Correct the value."
         )
     return np.concatenate([np.ones(1), numbers[1:] / numbers[:-1]])[: depth - 1]
+
+
+def scale_of(field: str, variances: Any) -> Any:
+    """What a field is multiplied with where it is normalised: one over its root mean square.
+
+    Args:
+        field: its name.
+        variances: of it, one for each sample, or one.
+    """
+    if not (np.greater(variances, SHORTEST) & np.less(variances, 1.0 / SHORTEST)).all():
+        raise KernelInputError(
+            f"A layer normalises the field {field}, whose variance is "
+            f"{float(np.min(variances)):.3g} for some input. Its length cannot be made one below "
+            f"variances of {SHORTEST:g} and above {1.0 / SHORTEST:g}. Scale the inputs, or give "
+            "layer 1 biases."
+        )
+    return np.asarray(variances) ** -0.5
 
 
 def refuse_large_variance(

@@ -12,13 +12,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symdlt.kernels.numpy_target.checks import MOST_BYTES
+from symdlt.kernels.numpy_target.depth_planes import PlanesOfDepths, planes_of_depths
 from symdlt.kernels.numpy_target.fields import Field, means_of_fields
 from symdlt.kernels.numpy_target.joint_means import (
+    TWO,
     JointOrders,
     joint_name,
     joint_tables,
+    of_unit_variance,
     refuse_unequal,
 )
 from symdlt.kernels.numpy_target.layers import SLICE, known_pairs, layers_of, located
@@ -58,12 +62,16 @@ class Depths(NamedTuple):
         noises: what each Y is made of.
         sums: of each tensor the states that it is the sum of.
         kept: how covariances of z with z of earlier layers go on from layer to layer.
+        field: that functions of later layers are of: z, or what it is where it is normalised.
+        scale: the name of what z is multiplied with there, if it is.
     """
 
     states: Mapping[str, TensorRecursion]
     noises: Mapping[str, NoiseMeans]
     sums: Mapping[str, tuple[str, ...]]
     kept: Mapping[str, Callable[[Any, Tables, Tables, Samples], Array]]
+    field: str = "z"
+    scale: str = ""
 
 
 class MeansOfLayer(NamedTuple):
@@ -165,6 +173,7 @@ class DepthLayers:
         self.every = independent_tuples(((0, 1, 2, 3),), self.count, problem.chosen)
         self.pairs = np.ix_(np.arange(self.count), np.arange(self.count))
         self.later = self._later_means()
+        self.planes = self._planes()
 
     def run(self, after_layer: Callable[[int], object] | None) -> dict[str, Array]:
         """The tensors that are sums of states."""
@@ -274,31 +283,74 @@ class DepthLayers:
 
     def _joint_means(self, layer: int, joint: Tables) -> dict[str, Array]:
         """Means over the layer below one, and over each layer from it on that others read."""
-        names = [joint_name(orders) for orders in self.joint]
+        field = self.depths.field
+        names = [joint_name(field, orders) for orders in self.joint]
+        found, known = self._from_planes(layer, joint)
         if not names:
             return {}
-        K, key = self.leading["G"], self.taken.fields["z"].functions
+        K, key = self.leading["G"], self.taken.fields[field].functions
         tables = []
         for later in range(layer, self.depth - 1):
             between = joint["G_lm"][later - layer]
             both = np.block([[K[layer - 1], between.T], [between, K[later]]])
+            both = both if field == "z" else of_unit_variance(both)
             means, one = self.taken.means[key], self.taken.ones[key]
-            tables.append(joint_tables(means, one, both, self.joint, self.every))
+            left = [o for o in self.joint if o not in found or not known[later - layer]]
+            asked = joint_tables(means, one, both, left, self.every) if left else []
+            rest = dict(zip(left, asked, strict=True))
+            tables.append([rest[o] if o in rest else found[o][later - layer] for o in self.joint])
         return {name: np.array(table) for name, *table in zip(names, *tables, strict=True)}
 
+    def _covariances(self) -> Array:
+        """Those of the field that later layers read, at all layers that others read."""
+        K = self.leading["G"][: self.depth - 1]
+        if self.depths.field == "z":
+            return K
+        return np.array([of_unit_variance(one) for one in K]).reshape(K.shape)
+
+    def _planes(self) -> PlanesOfDepths | None:
+        """Coefficients in planes, where all samples are wanted."""
+        fours = any(sum(map(len, both)) > TWO for both in self.joint)
+        if not fours or self.problem.chosen is not None:
+            return None
+        key = self.taken.fields[self.depths.field].functions
+        means, one = self.taken.means[key], self.taken.ones[key]
+        return planes_of_depths(means, one, self._covariances(), self.joint)
+
+    def _from_planes(
+        self, layer: int, joint: Tables
+    ) -> tuple[dict[JointOrders, Array], NDArray[np.bool_]]:
+        """Means over the layer below one and each from it on, and which of these are right.
+
+        Those of one function each are not among them: `SmoothMeans` has them in all digits.
+        """
+        later = np.arange(layer, self.depth - 1)
+        if self.planes is None or not later.size:
+            return {}, np.zeros(later.size, dtype=bool)
+        between = np.swapaxes(joint["G_lm"][: later.size], 1, 2)
+        if self.depths.field != "z":
+            scales = self.leading["G"].diagonal(axis1=1, axis2=2) ** -0.5
+            between = between * scales[layer - 1][:, None] * scales[later][:, None, :]
+        one = self.taken.ones[self.taken.fields[self.depths.field].functions]
+        fours = [both for both in self.joint if sum(map(len, both)) > TWO]
+        return self.planes.tables(layer - 1, later, between, fours, one)
+
     def _later_means(self) -> dict[str, Array]:
-        """Means over z of each layer that others read."""
+        """Means over z of each layer that others read, and what it is multiplied with there."""
         wanted = sorted({orders for one in self.noises.values() for orders in one.later})
-        if not wanted:
+        field, scale = self.depths.field, self.depths.scale
+        asked = [(field, orders) for orders in wanted] + [("z", ())] * bool(scale)
+        if not asked:
             return {}
-        some = next(iter(self.states.values()))._replace(fields=tuple(("z", o) for o in wanted))
+        some = next(iter(self.states.values()))._replace(fields=tuple(asked))
         problem = self.problem._replace(recursions={"z": some}, tuples={})
         rows = [
             means_of_fields(problem, *self.taken, h, {"G": K})
             for h, K in zip(self.problem.layers[1:], self.leading["G"], strict=False)
         ]
-        names = [table_name(orders) for orders in wanted]
-        return {f"later_{name}": np.array([row[f"z_{name}"] for row in rows]) for name in names}
+        names = {f"later_{(name := table_name(o))}": f"{field}_{name}" for o in wanted}
+        names |= {f"later_{scale}": scale} if scale else {}
+        return {later: np.array([row[name] for row in rows]) for later, name in names.items()}
 
 
 def layers_last(table: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from symdlt.kernels.numpy_target.checks import MOST_BYTES
 from symdlt.kernels.numpy_target.field_layers import Values
-from symdlt.kernels.numpy_target.joint_means import JointOrders, joint_name
+from symdlt.kernels.numpy_target.joint_means import JointOrders, joint_name, of_unit_variance
 from symdlt.kernels.numpy_target.quadrature import check_finite
 from symdlt.means import Array, Function, KernelInputError, Unrelated, pair_means
 
@@ -28,6 +28,8 @@ class DepthsOfOne(NamedTuple):
         joint: the functions of means over z of a layer, and of a later one.
         sums: each tensor, from the states of its own layer.
         kept: how covariances of z with z of earlier layers go on from layer to layer.
+        field: that of these functions: z, or what it is where it is normalised.
+        scale: the name of what z is multiplied with there, if it is.
     """
 
     states: Mapping[str, Step]
@@ -35,6 +37,8 @@ class DepthsOfOne(NamedTuple):
     joint: tuple[JointOrders, ...]
     sums: Mapping[str, Step]
     kept: Mapping[str, Step]
+    field: str = "z"
+    scale: str = ""
 
 
 def depths_of_one(
@@ -58,7 +62,7 @@ def depths_of_one(
     between = {
         name: kept_on(keep, name, leading[name[0]], steps) for name, keep in depths.kept.items()
     }
-    over = joint_of_one(functions, G, between, depths.joint)
+    over = joint_of_one(depths, functions, G, between)
     known: dict[str, Any] = {
         name: np.zeros(len(G) - (not depths.noises[name])) if name in depths.noises else 0.0
         for name in depths.states
@@ -102,7 +106,10 @@ def next_states(
         if layer >= last:
             continue
         later = slice(layer, last)
-        read = {f"later_{n[2:]}": v[later] for n, v in means.items() if n.startswith("z_")}
+        own_means = {name: name.removeprefix(f"{depths.field}_") for name in means}
+        read = {f"later_{own_means[n]}": v[later] for n, v in means.items() if own_means[n] != n}
+        if depths.scale:
+            read[f"later_{depths.scale}"] = means[depths.scale][later]
         read |= {n: table[layer - 1, later] for n, table in over.items()}
         above = {f"{n}_m": values[later] for n, values in leading.items()}
         above |= {n: table[layer - 1, later] for n, table in between.items()}
@@ -120,17 +127,16 @@ def kept_on(keep: Step, name: str, leading: Array, steps: Sequence[Any]) -> Arra
 
 
 def joint_of_one(
-    functions: Sequence[Function],
-    G: Array,
-    between: Mapping[str, Array],
-    joint: Sequence[JointOrders],
+    depths: DepthsOfOne, functions: Sequence[Function], G: Array, between: Mapping[str, Array]
 ) -> dict[str, Array]:
     """The means over z of each layer, a row, and of each later one, of those that others read."""
-    count = len(G) - 1
+    count, joint = len(G) - 1, depths.joint
+    names = [joint_name(depths.field, orders) for orders in joint]
     if not joint or count < 2:  # with two layers none is read again
-        return {joint_name(orders): np.zeros((count, count)) for orders in joint}
+        return {name: np.zeros((count, count)) for name in names}
     upper = between["G_lm"][:count, :count]
     K = upper + upper.T + np.diag(G[:count])
+    K = of_unit_variance(K) if depths.field != "z" else K
     products = sorted({side for orders in joint for side in orders})
     each: list[Function] = []
     for orders in products:
@@ -140,7 +146,7 @@ def joint_of_one(
         ]
     places = [(2 * products.index(here), 2 * products.index(later)) for here, later in joint]
     tables = pair_means(each, K, places)
-    return {joint_name(orders): table for orders, table in zip(joint, tables, strict=True)}
+    return dict(zip(names, tables, strict=True))
 
 
 def product_of_some(functions: Sequence[Function], z: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symdlt.kernels.numpy_target.checks import scale_of
 from symdlt.kernels.numpy_target.quadrature import MeanTable, Quadrature, check_finite
 from symdlt.means import Array, Function, KernelInputError
 
@@ -17,13 +18,15 @@ Values = Mapping[str, Any]  # arrays over the layers, or numbers of one layer
 class FieldMeans(NamedTuple):
     """A Gaussian field of a layer: its variance from means of earlier ones, and what is integrated.
 
-    The names are those of the rows of its table.
+    The names are those of the rows of its table. Of a field that is normalised, `scale` names what
+    it is multiplied with there.
     """
 
     variance: Callable[[Any, Values, Values], Any]
     functions: str
-    table: MeanTable
+    table: MeanTable | None
     names: tuple[str, ...]
+    scale: str = ""
 
 
 def means_over_layers(
@@ -42,7 +45,9 @@ def means_over_layers(
         first: that of layer 1.
         h: the hyperparameters, one value a layer.
     """
-    quadratures = {n: Quadrature(functions[f.functions], f.table) for n, f in fields.items()}
+    quadratures = {
+        n: Quadrature(functions[f.functions], f.table) for n, f in fields.items() if f.table
+    }
     K = [first]
     rows: list[dict[str, float]] = []
     for layer, values in enumerate(zip(*h, strict=True), 1):
@@ -50,8 +55,11 @@ def means_over_layers(
         for name, field in fields.items():
             variance = float(field.variance(at, means, below))
             refuse_negative(f"the field {name}", variance, layer + 1)
-            own = quadratures[name].at(variance, layer)
-            means |= dict(zip(field.names, own.tolist(), strict=True))
+            if field.scale:
+                means[field.scale] = float(scale_of(name, variance))
+            if name in quadratures:
+                own = quadratures[name].at(variance, layer)
+                means |= dict(zip(field.names, own.tolist(), strict=True))
         K.append(float(advance(at, means, below)))
         rows.append(means)
         if not math.isfinite(K[-1]):

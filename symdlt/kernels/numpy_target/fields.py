@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symdlt.kernels.numpy_target.checks import scale_of
 from symdlt.kernels.numpy_target.layers import tables_of_means
 from symdlt.kernels.numpy_target.problem import Problem, Samples, Tables, table_name
 from symdlt.means import Array, Function, LayerMeans, Unrelated
@@ -17,12 +18,14 @@ PAIRED = {1: "aa->a", 3: "abcc->abc"}  # an odd mean is that of one more factor,
 class Field(NamedTuple):
     """A Gaussian field of a layer: its covariance, and the functions that means are taken of.
 
-    Its covariance reads means of earlier fields, each with the numbers of its functions.
+    Its covariance reads means of earlier fields, each with the numbers of its functions; without
+    any it reads what that field is multiplied with where it is normalised, which `scale` names.
     """
 
     covariance: Callable[[Any, Tables, Tables, Samples], Array]
     functions: str
     reads: tuple[tuple[str, tuple[int, ...]], ...]
+    scale: str = ""
 
 
 def with_constant(activation: tuple[Function, ...]) -> tuple[Function, ...]:
@@ -65,10 +68,14 @@ def means_of_fields(
     pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
     named: dict[str, Array] = {}
     for name, field in fields.items():
-        orders = sorted(order for of, order in wanted if of == name)
-        if not orders:
+        asked_of = sorted(order for of, order in wanted if of == name)
+        if not asked_of:
             continue
         K = field.covariance(h, named, below, pairs)
+        if field.scale:
+            named[field.scale] = scale_of(name, K.diagonal())
+        if not (orders := [order for order in asked_of if order]):
+            continue
         one = ones[field.functions]
         even = [(*order, one)[: len(order) + len(order) % 2] for order in orders]
         asked = problem._replace(means=tuple(sorted({*even})))

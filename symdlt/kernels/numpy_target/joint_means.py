@@ -14,10 +14,16 @@ JointOrders = tuple[tuple[int, ...], tuple[int, ...]]
 TWO = 2  # functions of each layer; where there is one, the constant one stands next to it
 
 
-def joint_name(orders: JointOrders) -> str:
-    """The name of a table: z_s0_s0_later_s1 for <s s s'^m>."""
+def joint_name(field: str, orders: JointOrders) -> str:
+    """The name of a table: z_s0_s0_later_s1 for <s s s'^m> over z."""
     here, later = orders
-    return f"z_{table_name(here)}_later_{table_name(later)}"
+    return f"{field}_{table_name(here)}_later_{table_name(later)}"
+
+
+def of_unit_variance(K: Array) -> Array:
+    """The covariance of normalised fields."""
+    scales: Array = K.diagonal() ** -0.5
+    return K * scales * scales[:, None]
 
 
 def joint_tables(

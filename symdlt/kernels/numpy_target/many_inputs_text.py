@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP, ZERO
+from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise
 from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
@@ -26,7 +27,6 @@ from symdlt.kernels.generator.representation import (
 )
 from symdlt.kernels.numpy_target import template
 
-NOISE = "Y_"  # how names of covariances with noise begin
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
@@ -79,11 +79,6 @@ def states_text(module: KernelModule) -> list[str]:
     ]
 
 
-def is_noise(state: TensorFunction) -> bool:
-    """Whether a state is a covariance with noise, which each later layer has."""
-    return state.tensor.startswith(NOISE)
-
-
 def depths_tables(module: KernelModule) -> str:
     """The tables of what a skip adds."""
     if module.depths is None:
@@ -107,6 +102,7 @@ def depths_tables(module: KernelModule) -> str:
         noises=noises,
         sums=sums,
         kept=[f'"{one.tensor}": keep_{one.variable},' for one in depths.kept],
+        **depth_field(depths),
     )
 
 
@@ -122,7 +118,8 @@ def _fields_table(module: KernelModule) -> str:
         read = () if field.covariance is None else field.covariance.field_means
         reads = bracketed("(", tuple_items(_quoted(read)), "),", COLUMNS - 8)
         names = {"name": field.name, "functions": field.key}
-        rows.append(filled(template.ROW_FIELD, **names, reads=reads))
+        scale = f'scale="{field.scale}",' if field.scale else ""
+        rows.append(filled(template.ROW_FIELD, **names, reads=reads, scale=scale))
     if not rows:
         return "" if module.depths is None else "FIELDS: dict[str, Field] = {}"
     return filled(template.FIELDS, rows=rows)
@@ -175,11 +172,13 @@ def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], tol
 
 
 def _table(entry: Entry) -> str:
-    return f'{"means" if entry.orders else "below"}["{entry.table}"]'
+    return f'{entry.home}["{entry.table}"]'
 
 
 def _gathered(entry: Entry, function: TensorFunction) -> str:
     """The entries of a table at the tuples."""
+    if entry.kept:
+        return _mask(entry, [f"x{label}" for label in entry.samples])
     axes = [*["..."] * bool(entry.later), *(f"x{label}" for label in entry.samples)]
     return f"{_table(entry)}[{', '.join(axes)}]"
 
@@ -187,6 +186,10 @@ def _gathered(entry: Entry, function: TensorFunction) -> str:
 def _whole(entry: Entry, function: TensorFunction) -> str:
     """The entries of a table at all pairs: the table, its transpose, or a diagonal of it."""
     first, second = function.samples
+    if entry.kept:
+        return _mask(entry, [f"x[{function.samples.index(label)}]" for label in entry.samples])
+    if len(entry.samples) == 1:
+        return _table(entry) + "[:, None]" * (entry.samples == (first,))
     if entry.samples == (first, second):
         return _table(entry)
     if entry.samples == (second, first):
@@ -196,6 +199,11 @@ def _whole(entry: Entry, function: TensorFunction) -> str:
     kept = "".join(sorted(set(axes)))
     column = "[:, None]" if kept == "i" else ""
     return f'diagonal("{axes}->{kept}", {_table(entry)}){column}'
+
+
+def _mask(entry: Entry, samples: Sequence[str]) -> str:
+    """The mean of factors of a mask."""
+    return f"mask_mean({', '.join([repr(float(entry.kept)), *samples])})"
 
 
 def _row(function: TensorFunction, module: KernelModule) -> str:
@@ -210,10 +218,10 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
     needs = {name for one in listed for name in one.tensors}
     needs |= {METRIC} if fields else set()  # covariances are made of it
     over = tuple_items(_quoted(function.field_means))
-    plain = [*(orders for _, orders in function.field_means)]
+    plain = [*(orders for _, orders in function.field_means if orders)]
     if module.depths is not None:
         states = module.depths.needed_by(function)
-        plain += [o for s in states for _, o in s.field_means]
+        plain += [o for s in states for _, o in s.field_means if o]
         plain += [(*here, *there) for s in states for here, there in s.later_means]
         used = used.union(*(one.reads for one in (*states, *module.depths.kept)))
         if function in module.sums:  # which is called with them alone

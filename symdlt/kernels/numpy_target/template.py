@@ -43,7 +43,7 @@ from symdlt.kernels.numpy_target.problem import (
 from symdlt.kernels.numpy_target.quadrature import (
     Quadrature, check_finite, checked_overlap_of_one, refuse_many_layers, scan, variances
 )
-from symdlt.kernels.numpy_target.tuples import diagonal
+from symdlt.kernels.numpy_target.tuples import diagonal, mask_mean
 from symdlt.means import (
     Array, ClosedMeans, Function, Indices, KernelInputError as KernelInputError,
     KinkedMeans, LayerMeans, SmoothMeans
@@ -239,6 +239,8 @@ DEPTHS = DepthsOfOne(
     kept={
         $kept
     },
+    $field
+    $scale
 )
 """
 
@@ -282,8 +284,9 @@ ROW_FIELD_ONE = """\
 "$name": FieldMeans(
     variance_$name,
     "$functions",
-    means_$name,
+    $table
     $names
+    $scale
 ),"""
 
 RECURSION_ONE = '''\
@@ -456,6 +459,7 @@ ROW_FIELD = """\
     covariance_$name,
     "$functions",
     $reads
+    $scale
 ),"""
 
 COVARIANCE = '''\
@@ -496,6 +500,8 @@ DEPTHS = Depths(
     kept={
         $kept
     },
+    $field
+    $scale
 )"""
 
 ROW_NOISE = """\

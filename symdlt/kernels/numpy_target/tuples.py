@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -57,6 +58,19 @@ def diagonal(axes: str, table: Array) -> Array:
     """Entries with repeated samples: "iiij->ij" are those at 1112 for all pairs."""
     entries: Array = np.einsum(axes, table)
     return entries
+
+
+def mask_mean(kept: float, *samples: Indices) -> Array:
+    """The mean of a factor of a mask at each of some samples, which have draws of their own.
+
+    A factor is 1/kept with the probability kept and else zero, so that of k factors at d different
+    samples it is kept^(d - k).
+    """
+    again: Array = np.zeros(())
+    for place, one in enumerate(samples[1:], 1):
+        again = again + reduce(np.logical_or, (one == other for other in samples[:place]))
+    mean: Array = kept**-again
+    return mean
 
 
 def fill(

@@ -13,7 +13,7 @@ from symdlt.means import (
     Planes,
     SmoothMeans,
     Unrelated,
-    pairs_of,
+    by_samples,
     plane_means,
     plane_step,
     planes,
@@ -135,22 +135,7 @@ def _placed(
     fields: tuple[int, int],
 ) -> Array:
     """Means with an axis for each factor, from those of pairs of samples i <= j."""
-    samples = int((2 * means.shape[2]) ** 0.5)
-    i, j = pairs_of(samples)
-    pair = np.zeros((samples, samples), dtype=np.intp)
-    pair[i, j] = pair[j, i] = np.arange(len(i))
-    turned = np.arange(samples)[:, None] > np.arange(samples)
-    (left, right), kinds = sides, []
-    for side, listed in ((left, lefts), (right, rights)):
-        kinds.append(np.where(turned, listed.index(side[::-1]), listed.index(side)))
-    table = means[
-        :,
-        :,
-        pair[:, :, None, None],
-        pair[None, None],
-        kinds[0][:, :, None, None],
-        kinds[1][None, None],
-    ]
+    table = by_samples(means, lefts, rights, *sides)
     of = wanted[1]
     places = [k for field in fields for k in range(LEGS) if of[k] == field]
     return np.moveaxis(table, (2, 3, 4, 5), [2 + place for place in places])

@@ -54,7 +54,42 @@ class ReadNoise(NamedTuple):
     later: bool
 
 
-Read: TypeAlias = ReadMean | ReadTensor | ReadNoise
+class ReadMask(NamedTuple):
+    """A mean of factors of a mask that are read.
+
+    Attributes:
+        name: of the mask.
+        kept: the part of the neurons that is not dropped.
+        samples: of the factors.
+        shared: whether one draw is that of all samples.
+    """
+
+    name: str
+    kept: Fraction
+    samples: tuple[int, ...]
+    shared: bool
+
+    @property
+    def of_one(self) -> Fraction:
+        """Its value for one sample, or one draw: each factor is 1/kept with that probability."""
+        return self.kept ** (1 - len(self.samples))
+
+
+class ReadScale(NamedTuple):
+    """What a normalised field is multiplied with, at a sample.
+
+    Attributes:
+        name: its letter.
+        field: the name of what is normalised.
+        samples: the number of the sample.
+    """
+
+    name: str
+    field: str
+    samples: tuple[int, ...]
+
+
+Read: TypeAlias = ReadMean | ReadTensor | ReadNoise | ReadMask | ReadScale
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,11 @@ class DepthEquations:
 
     Args:
         layer: the layer.
+        inputs: "one" or "many".
     """
 
-    def __init__(self, layer: Layer | Stack) -> None:
-        self.layer = layer
+    def __init__(self, layer: Layer | Stack, inputs: str) -> None:
+        self.layer, self.inputs = layer, inputs
         self.wholes: dict[str, SystemEquation] = {}
         self.states: dict[str, SystemEquation] = {}
 
@@ -52,9 +53,15 @@ class DepthEquations:
         Raises:
             KernelError: if the functions of z that layers read have constants.
         """
-        if not derivation.tables.alike:
-            raise self._refused(derivation.correlator.name)
         name = derivation.correlator.name + ".1" * piece
+        if not derivation.tables.alike:
+            raise self._refused(name)
+        if piece and any(stream.norm for stream in self.layer.streams):
+            raise KernelError(
+                f"{name} of the layer {self.layer} has no kernel file. It keeps z and normalises "
+                "it, and of such layers these are known in numbers: ask `propagate` of a `Network` "
+                "of them. The thirteen tensors of the book have kernel files."
+            )
         if piece:
             state = derivation.tensor(f"Q{name}")
             sum_of_states = LayerEquation(f"{name}_{derivation.samples}", state)
@@ -101,14 +108,15 @@ class DepthEquations:
         table = derivation.tables.known[name]
         average, edges = derivation.tables.later_average(table), frozenset(table.links)
         equation = derivation.noise(average, OF_PAIR, edges)
-        return system_equation(derivation, equation, name, AXES, NOTHING, table.symmetries)
+        ways = table.symmetries
+        return system_equation(derivation, equation, name, AXES, NOTHING, ways, self.inputs)
 
     def _equation(
         self, derivation: LayerDerivation, equation: LayerEquation, name: str
     ) -> SystemEquation:
         """An equation with the axes of a tensor."""
         samples, ways = tuple(map(int, derivation.samples)), derivation.correlator.symmetries
-        found = system_equation(derivation, equation, name, samples, NOTHING, ways)
+        found = system_equation(derivation, equation, name, samples, NOTHING, ways, self.inputs)
         self.noises.tables.known |= derivation.tables.known
         return found
 
@@ -120,14 +128,16 @@ class DepthEquations:
         derivation.tensor(f"{name}^lm")
         equation = LayerEquation(f"{after}[m+1]", _renamed(passed, {below: after}))
         samples = tuple(map(int, derivation.samples))
-        return system_equation(derivation, equation, f"{name}^lm", samples, NOTHING, ((0, 1),))
+        named, ways = f"{name}^lm", ((0, 1),)
+        return system_equation(derivation, equation, named, samples, NOTHING, ways, self.inputs)
 
     def _refused(self, name: str) -> KernelError:
         return KernelError(
             f"{name} of the layer {self.layer} has no kernel file. Later layers read the same "
-            "neurons, and what the layer reads of z has constants, or is of fields that keep z or "
-            "mask it, which may be others at each depth. Kernel files follow functions of z itself "
-            "with numbers. `propagate` of a `Network` of such layers has all thirteen tensors."
+            "neurons, and what the layer reads of z has constants, or is of fields that keep z, "
+            "which may be others at each depth. Kernel files follow functions of z itself, or of "
+            "rmsnorm(z) or layernorm(z), with numbers. `propagate` of a `Network` of such layers "
+            "has all thirteen tensors."
         )
 
 

@@ -61,7 +61,7 @@ def layer_system(
 @lru_cache(maxsize=8)  # kernels of each target are of one system
 def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> LayerSystem:
     """The equations of some tensors, and of all that they need."""
-    depths = DepthEquations(definition)
+    depths = DepthEquations(definition, inputs)
     equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
@@ -79,7 +79,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 _check_laws(derivation, name)
             if not derivation.shared or (correlator.pairs == 1 and not piece):
                 equation = derivation.correction() if piece else derivation.recursion()
-                equations[name] = _of_tensor(derivation, equation, piece)
+                equations[name] = _of_tensor(derivation, equation, piece, inputs)
             elif inputs == "one" and is_chain(definition):
                 equations[name] = _of_steps(name, definition, inputs)
             else:
@@ -88,7 +88,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 continue
         left += sorted(equations[name].needs)
         if name == "G":
-            fields = tuple(_fields(derivation))
+            fields = tuple(_fields(derivation, inputs))
     ordered = _in_dependency_order(equations)
     return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
@@ -96,15 +96,11 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
 def _check(layer: Layer | Stack) -> None:
     """Refuse what kernel files have no words for."""
     drawn = [one for stream in layer.streams for one in stream.drawn]
-    found = {
-        "norms": any(stream.norm for stream in layer.streams),
-        "dropout": any(s.mask and not s.mask.shared for s in layer.streams),
-        "windows": any(one.window for one in drawn),
-    }
-    if has := [name for name, present in found.items() if present]:
+    if any(one.window for one in drawn):
         raise KernelError(
-            f"The layer {layer} has {' and '.join(has)}, and kernel files are of layers without. "
-            "`layer_equations` has the equations, and `propagate` of a `Network` the tensors."
+            f"The layer {layer} has windows, which sum over positions, and the tables of kernel "
+            "files have axes of samples alone. `layer_equations` has the equations, and "
+            "`propagate` of a `Network` the tensors."
         )
 
 
@@ -161,7 +157,9 @@ def _size(name: str) -> tuple[int, int, str]:
     return tensor(what).axes, piece, name
 
 
-def _of_tensor(derivation: LayerDerivation, equation: LayerEquation, piece: int) -> SystemEquation:
+def _of_tensor(
+    derivation: LayerDerivation, equation: LayerEquation, piece: int, inputs: str
+) -> SystemEquation:
     correlator = derivation.correlator
     first = NOTHING
     if correlator.pairs == 1 and not piece:
@@ -170,10 +168,11 @@ def _of_tensor(derivation: LayerDerivation, equation: LayerEquation, piece: int)
             size: Any = branch.rate if correlator.forest.edges else branch.variance
             first = first + (size if branch.site is None else size * OVERLAP)
     name, samples = correlator.name + ".1" * piece, tuple(map(int, derivation.samples))
-    return system_equation(derivation, equation, name, samples, first, correlator.symmetries)
+    ways = correlator.symmetries
+    return system_equation(derivation, equation, name, samples, first, ways, inputs)
 
 
-def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
+def _fields(derivation: LayerDerivation, inputs: str) -> Iterator[SystemEquation]:
     """The covariances of the fields inside a layer."""
     zero, names = Polynomial.number(0), derivation.texts.names
     samples = tuple(map(int, derivation.samples))
@@ -183,4 +182,5 @@ def _fields(derivation: LayerDerivation) -> Iterator[SystemEquation]:
         covariance = zero + derivation.entry(derivation.means.kernels[field, field])
         ends = " ".join(f"{names[field]}_{sample}" for sample in samples)
         equation = LayerEquation(f"<{ends}>", covariance)
-        yield system_equation(derivation, equation, names[field], samples, zero, ((0, 1), (1, 0)))
+        both = ((0, 1), (1, 0))
+        yield system_equation(derivation, equation, names[field], samples, zero, both, inputs)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
-from symdlt.derivation.response.site_averages import OUTPUT, Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.symbolic.closed_systems import ReadNoise
 from symdlt.derivation.response.symbolic.labels import Labels
@@ -19,6 +21,7 @@ Axes = tuple[int, ...]
 Links = tuple[tuple[int, int], ...]  # edges between axes
 
 OBSERVED = "z"  # the function whose noise the tensor itself has met
+OF_MEAN = "mean"  # of one that is a mean over neurons, which has one leg and not two
 OF_PAIR, OF_FUNCTION = (0, 1), (2, 3)  # axes
 # Either leg of a pair, and either of an average, may stand first.
 TURNS: tuple[Axes, ...] = ((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2))
@@ -52,7 +55,19 @@ class NoiseTable(NamedTuple):
     @property
     def symmetries(self) -> tuple[Axes, ...]:
         """The orders of the axes that leave it unchanged."""
-        return tuple(order for order in TURNS if self.turned(order) == self)
+        return tuple(order for order in self.turns if self.turned(order) == self)
+
+    @property
+    def turns(self) -> tuple[Axes, ...]:
+        """The orders in which its axes may stand; the one leg of a mean is the third."""
+        either = self.kind != OF_MEAN
+        return tuple(order for order in TURNS if either or order[len(OF_PAIR) :] == OF_FUNCTION)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The axes of the function."""
+        first, second = OF_FUNCTION
+        return (first, first) if self.kind == OF_MEAN else (first, second)
 
     def turned(self, order: Axes) -> NoiseTable:
         """The table whose axes stand in another order."""
@@ -84,31 +99,61 @@ class NoiseTables:
     Args:
         beyond: the layer, with what later layers read.
         labels: of legs, by which entries are numbered.
+        names: of fields.
     """
 
-    def __init__(self, beyond: LaterLayer, labels: Labels) -> None:
-        self.later, self.labels = beyond.later, labels
-        fields = beyond.program.fields
+    def __init__(self, beyond: LaterLayer, labels: Labels, names: Sequence[str]) -> None:
+        self.later, self.labels, self.names = beyond.later, labels, names
+        self.fields = fields = beyond.program.fields
         self.functions = [fields[f].branches[number].function for f, number in beyond.sources]
-        kinds = [_kind(one, self.functions.index(one)) for one in self.functions]
+        kinds = [self._kind(one, self.functions.index(one)) for one in self.functions]
         self.kinds = dict(zip(beyond.sources, kinds, strict=True))
         self.kinds |= {(self.later, number): kind for number, kind in enumerate(kinds)}
-        self.kinds |= {(field, OUTPUT): OBSERVED for field in (BASE, self.later)}
+        for field in (BASE, self.later):
+            self.kinds |= {(field, OUTPUT): OBSERVED, (field, MEAN): OF_MEAN}
         self.known: dict[str, NoiseTable] = {}  # the tables that were read, by their names
 
     @property
     def alike(self) -> bool:
-        """Whether all layers read the same functions of z, without constants of their own."""
+        """Whether all layers read the same functions of z, without constants of their own.
+
+        It may be masked, and normalised.
+        """
         terms = [term for function in self.functions for term in function]
         numbers: list[Any] = [number for number, _ in terms]  # polynomials here
         constant = all(not key for number in numbers for key, _ in (ZERO + number).terms)
-        return constant and all(f == BASE for _, factors in terms for f, _, _ in factors)
+        read = {field for _, factors in terms for field, _, _ in factors}
+        return constant and all(self._of_z(field) for field in read)
+
+    def _of_z(self, field: int) -> bool:
+        """Whether a field is z, or z over its length, or a mask."""
+        one = self.fields[field]
+        return bool(field == BASE or one.mask or (one.norm and one.kept[0][1][0][0] == BASE))
+
+    def _kind(self, function: Function, number: int) -> str:
+        """A short name of a function: its activation, or its number if it is no single one.
+
+        With factors of masks it begins with m; behind it stands the field, if that is not z.
+        """
+        if len(function) == 1:
+            ((factor, factors),) = function
+            plain = [one for one in factors if not self.fields[one[0]].mask]
+            if factor == ONE and len(plain) == 1:
+                ((field, name, order),) = plain
+                parts = ["m" * (len(factors) - len(plain))]
+                parts += [] if name is None else [f"{ascii_name(name)}{order or ''}"]
+                if field != BASE or name is None:
+                    parts += re.findall(r"\w+", self.names[field])
+                return "_".join(part for part in parts if part)
+        return f"f{number + 1}"
 
     def entries(self, met: MetNoise) -> Counter[ReadNoise]:
         """The entries whose sum a covariance with noise is; where a leg stands twice, several."""
         average = met.average
+        kind = self.kinds[average.read]
         ways = [vertex for _, vertex in met.pair] + [*average.vertices]
-        legs, samples = [way.leg for way in ways], [*map(self.labels.number, ways)]
+        samples = [*map(self.labels.number, ways)]
+        legs = [way.leg for way in ways[: len(TURNS[0]) - (kind == OF_MEAN)]]
         ends = [end for edge in sorted(met.edges) for end in edge]
         places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
         along = [[axis for axis in OF_FUNCTION if ways[axis] == v] for _, v in average.legs]
@@ -116,8 +161,8 @@ class NoiseTables:
         for chosen in product(*places, *along):
             links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
             first, second = (chosen[len(ends) :].count(axis) for axis in OF_FUNCTION)
-            table = NoiseTable(self.kinds[average.read], links, (first, second))
-            turned, order = min((table.turned(order), order) for order in TURNS)
+            table = NoiseTable(kind, links, (first, second))
+            turned, order = min((table.turned(order), order) for order in table.turns)
             self.known[turned.name] = turned
             at = tuple(samples[axis] for axis in order)
             found[ReadNoise(turned.name, at, average.read[0] == self.later)] += 1
@@ -126,17 +171,7 @@ class NoiseTables:
     def later_average(self, table: NoiseTable) -> SiteAverage:
         """What a later layer reads, whose noise a table is of, at legs numbered as its axes."""
         kinds = {kind: number for (of, number), kind in self.kinds.items() if of == self.later}
-        first, second = map(Vertex, OF_FUNCTION)
+        first, second = map(Vertex, table.ends)
         along = [first] * table.slopes[0] + [second] * table.slopes[1]
         legs = tuple((self.later, vertex) for vertex in along)
         return SiteAverage((self.later, kinds[table.kind]), (first, second), legs)
-
-
-def _kind(function: Function, number: int) -> str:
-    """A short name of a function: its activation, or its number if it is no single one."""
-    if len(function) == 1:
-        ((factor, factors),) = function
-        if factor == ONE and len(factors) == 1:
-            ((_, name, order),) = factors
-            return OBSERVED if name is None else f"{ascii_name(name)}{order or ''}"
-    return f"f{number + 1}"

@@ -131,7 +131,7 @@ class LayerDerivation:
         }
         names = names_of(definition, self.beyond)
         labelled = Labels(samples, windows)
-        self.tables = NoiseTables(self.beyond, labelled)
+        self.tables = NoiseTables(self.beyond, labelled, names)
         self.texts = ReasonTexts(self.program, names, labelled, reads_z_alone(definition))
         self.means = SymbolicMeans(self.texts, recorded)
         letters = letters_of(definition, self.beyond, names)

@@ -27,6 +27,7 @@ from symdlt.derivation.response.site_functions import (
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ZERO
 from symdlt.derivation.response.symbolic.accounts import Account
+from symdlt.derivation.response.symbolic.closed_systems import ReadScale
 from symdlt.derivation.response.symbolic.field_names import mark_between
 from symdlt.derivation.response.symbolic.labels import Ends, Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
@@ -96,16 +97,23 @@ class SymbolicKernels(SiteKernels):
     def _name_lengths(self, covariance: Symbols, field: int) -> None:
         """Write $c^{-2}$ for the lengths that a norm divides by: it multiplies with c."""
         self.lengths.setdefault(field, covariance[0, 0])
-        for row, scale in enumerate(self._scales_of(self.letters[field])):
+        for row, scale in enumerate(self._scales_of(field)):
             covariance[row, row] = self._exact(scale**-2)
 
     def _scale(self, field: ProgramField, variances: Symbols) -> Symbols:
         del variances
-        scales = self._scales_of(self.letters[field.kept[0][1][0][0]])
+        scales = self._scales_of(field.kept[0][1][0][0])
         return np.array([self._exact(scale) for scale in scales], dtype=object)
 
-    def _scales_of(self, letter: str) -> list[Polynomial]:
-        return [symbol_named(f"{letter}_{self.labels.of(one)}") for one in self.labels.vertices]
+    def _scales_of(self, field: int) -> list[Polynomial]:
+        """What a normalised field is multiplied with, at each vertex."""
+        symbols, letter = [], self.letters[field]
+        for one in self.labels.vertices:
+            name = f"{letter}_{self.labels.of(one)}"
+            at = (self.labels.number(one),)
+            self.means.read[name] = ReadScale(letter, self.means.texts.names[field], at)
+            symbols.append(symbol_named(name))
+        return symbols
 
     def _exact(self, value: Polynomial) -> Any:
         return Account.of(value) if self.means.recorded else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,13 @@ from symdlt.derivation.response.site_functions import (
 )
 from symdlt.derivation.response.site_means import LEGS, ONE, SiteMeans
 from symdlt.derivation.response.symbolic.accounts import Account
-from symdlt.derivation.response.symbolic.closed_systems import FieldFactor, ReadMean, ReadTensor
+from symdlt.derivation.response.symbolic.closed_systems import (
+    FieldFactor,
+    Read,
+    ReadMask,
+    ReadMean,
+    ReadTensor,
+)
 from symdlt.derivation.response.symbolic.labels import joined
 from symdlt.derivation.response.symbolic.noise_tables import MetNoise
 from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts
@@ -93,9 +98,8 @@ class SymbolicMeans(SiteMeans):
     def __init__(self, texts: ReasonTexts, recorded: bool) -> None:
         super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(texts.names))
         self.texts, self.recorded = texts, recorded
-        self.read: dict[str, ReadMean | ReadTensor] = {}  # what symbols stand for, by their names
+        self.read: dict[str, Read] = {}  # what symbols stand for, by their names
         self.noises: dict[str, MetNoise] = {}  # and those of noise
-        self.mask_means: dict[str, Fraction] = {}  # the numbers that are means of masks of one draw
 
     def symbol(self, name: str) -> Any:
         """A symbol that is named as it is printed."""
@@ -122,8 +126,9 @@ class SymbolicMeans(SiteMeans):
         for field in sorted({of for _, of, _, _ in masked}):
             legs = [factor for factor in masked if factor[1] == field]
             name, mask = f"<{self.texts.product(legs)}>", self.texts.program.fields[field].mask
-            if mask and mask.shared:
-                self.mask_means[name] = mask.kept ** (1 - len(legs))
+            if mask:
+                at = tuple(self.texts.labels.number(vertex) for vertex, *_ in legs)
+                self.read[name] = ReadMask(self.texts.names[field], mask.kept, at, mask.shared)
             whole = whole * self.symbol(name)
         return whole
 

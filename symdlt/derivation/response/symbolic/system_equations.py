@@ -7,7 +7,12 @@ from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.polynomial import Monomial
-from symdlt.derivation.response.symbolic.closed_systems import Read, ReadNoise, SystemEquation
+from symdlt.derivation.response.symbolic.closed_systems import (
+    Read,
+    ReadMask,
+    ReadNoise,
+    SystemEquation,
+)
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 
@@ -21,6 +26,7 @@ def system_equation(
     samples: tuple[int, ...],
     first: Polynomial,
     symmetries: tuple[tuple[int, ...], ...],
+    inputs: str,
 ) -> SystemEquation:
     """One equation of a derivation.
 
@@ -31,9 +37,10 @@ def system_equation(
         samples: on each axis.
         first: the value at layer 1.
         symmetries: the permutations of the axes that leave it unchanged.
+        inputs: "one" or "many".
     """
     reads: dict[str, Read] = {}
-    equation = _without_masks(equation, derivation.means.mask_means)
+    equation = _without_masks(equation, derivation.means.read, inputs == "one")
     products = (product.terms[0] for product in equation.products)
     terms = tuple(term for product in products for term in _expanded(derivation, *product, reads))
     for monomial, _ in terms:
@@ -44,9 +51,14 @@ def system_equation(
     return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
 
 
-def _without_masks(equation: LayerEquation, masks: Mapping[str, Fraction]) -> LayerEquation:
-    """An equation with the numbers that means of masks are."""
-    return LayerEquation(equation.name, equation.polynomial.substitute(masks))
+def _without_masks(equation: LayerEquation, reads: Mapping[str, Read], one: bool) -> LayerEquation:
+    """An equation with the numbers that means of masks of one draw, or at one sample, are."""
+    numbers = {
+        symbol: read.of_one
+        for symbol, read in reads.items()
+        if isinstance(read, ReadMask) and (one or read.shared)
+    }
+    return LayerEquation(equation.name, equation.polynomial.substitute(numbers))
 
 
 def _expanded(

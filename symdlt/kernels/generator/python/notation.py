@@ -26,13 +26,24 @@ DEPTHS = (
 )
 
 
+SCALES = (
+    "What a field is multiplied with where it is normalised is $told: one over the root of its "
+    "mean square over neurons."
+)
+
+MASKS = (
+    "mask_… is the mean of factors of a mask, of which each sample has a draw of its own: of k "
+    "factors at d different samples it is kept^(d-k), kept being the part that is not dropped."
+)
+
+
 def notation_of_fields(module: KernelModule) -> str:
     """What the symbols are of a layer that takes means over several fields."""
     many = module.inputs == "many"
     kind = "covariance" if many else "variance"
     functions = ""
     if isinstance(module.layer, Stack) and module.fields:
-        field = module.fields[-1].name
+        field, _ = module.fields[-1].printed
         functions = f", s({field}) is that of the field {field}"
     for one in module.fields:
         for place, name in enumerate(one.functions[1:], 1):
@@ -58,6 +69,11 @@ def notation_of_fields(module: KernelModule) -> str:
         ratios=", and ".join(ratios),
         pieces=", a piece X.j without n_(l-1)^-j besides" * module.has_pieces,
     )
+    scales = [one.printed for one in module.fields if one.scale]
+    if named := [f"{letter}, of {field}" for field, letter in scales]:
+        text += f" {filled(SCALES, told=' and '.join(named))}"
+    if module.has_masks:
+        text += f" {MASKS}"
     if module.depths is not None:
         noise = "Y_12[F] is that of Q(z_1 z_2)" if many else "Y is that of Q(z z)"
         noise += " with the noise of F"

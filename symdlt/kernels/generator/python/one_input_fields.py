@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import Formula, symbols
+from symdlt.kernels.generator.python.depth_tables import is_noise
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
@@ -82,7 +83,9 @@ class FieldTexts:
         return {
             "needed": tuple_behind("NEEDED = ", quoted(self.module.hyperparameters)),
             "fields": [f"{name}: Array" for name in self.module.names],
-            "means_tables": "\n\n\n".join(map(self._means, self.module.fields)),
+            "means_tables": "\n\n\n".join(
+                self._means(field) for field in self.module.fields if self.listed[field.name]
+            ),
             "fields_rows": [self._row(field) for field in self.module.fields],
             "table": ["{", *table, "}"] if table else ["{}"],
         }
@@ -94,7 +97,9 @@ class FieldTexts:
             self.templates.row,
             name=field.name,
             functions=field.key,
+            table=f"means_{field.name}," if names else "None,",
             names=bracketed("(", tuple_items(names), "),", INSIDE - 4),
+            scale=f'scale="{field.scale}",' if field.scale else "",
         )
 
     def _means(self, field: FieldFunction) -> str:
@@ -189,6 +194,23 @@ class FieldTexts:
             return assignment(target, value, self._names, INSIDE)
         return f"{target} = {self.templates.library}.full_like(h.r, {expression_text(value, {})})"
 
+    def of_depths(self) -> list[str]:
+        """The functions that a skip adds."""
+        if self.module.depths is None:
+            return []
+        functions = []
+        for one in self.module.depths.kept:
+            of = "NTK" if one.tensor[0] == "H" else "covariance"
+            told = f"The {of} of z of layer m+1 with z of an earlier layer l."
+            functions.append(self.value(f"keep_{one.variable}", told, one))
+        for one in self.module.depths.states:
+            told = f"{one.tensor} of layer l+1{', for each later layer m' * is_noise(one)}."
+            functions.append(self.value(f"advance_{one.variable}", told, one))
+        for one in self.module.sums:
+            told = f"{one.tensor} of a layer, from states of the same layer."
+            functions.append(self.value(f"advance_{one.variable.lower()}", told, one))
+        return functions
+
     @property
     def _names(self) -> dict[str, str]:
         return {name: f"h.{name}" for name in (*self.module.names, "r")}
@@ -196,7 +218,7 @@ class FieldTexts:
 
 def _entries(one: TensorFunction) -> list[str]:
     """The lines that name what an equation reads."""
-    return [f'{e.name} = {"means" if e.orders else "below"}["{e.table}"]' for e in one.entries]
+    return [f'{e.name} = {e.home}["{e.table}"]' for e in one.entries]
 
 
 def _wrapped(lines: tuple[str, ...]) -> list[str]:

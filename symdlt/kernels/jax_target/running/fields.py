@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from symdlt.kernels.jax_target.running.calls import Function
-from symdlt.kernels.jax_target.running.smooth import Array, root
+from symdlt.kernels.jax_target.running.smooth import Array, inverse, root
 
 Values = Mapping[str, Array]
 
@@ -16,13 +16,15 @@ Values = Mapping[str, Array]
 class FieldTable(NamedTuple):
     """A Gaussian field of a layer: its variance from means of earlier ones, and what is integrated.
 
-    The names are those of the rows of its table.
+    The names are those of the rows of its table. Of a field that is normalised, `scale` names what
+    it is multiplied with there.
     """
 
     variance: Callable[[Any, Values, Values], Array]
     functions: str
-    table: Callable[[Sequence[Array], Array], Array]
+    table: Callable[[Sequence[Array], Array], Array] | None
     names: tuple[str, ...]
+    scale: str = ""
 
 
 def means_of_fields(
@@ -44,9 +46,13 @@ def means_of_fields(
     nodes, weights = rule
     means: dict[str, Array] = {}
     for field in fields.values():
-        z = root(field.variance(h, means, below)) * nodes
-        rows = field.table([function(z) for function in functions[field.functions]], weights)
-        means |= dict(zip(field.names, rows, strict=True))
+        deviation = root(field.variance(h, means, below))
+        if field.scale:
+            means[field.scale] = inverse(deviation)
+        if field.table is not None:
+            z = deviation * nodes
+            rows = field.table([function(z) for function in functions[field.functions]], weights)
+            means |= dict(zip(field.names, rows, strict=True))
     return means
 
 
