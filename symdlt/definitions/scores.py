@@ -11,7 +11,9 @@ from symdlt.definitions.streams import (
     SiteFunction,
     Stream,
     at_pairs,
+    functions_in,
     is_recurrent,
+    sites_of,
 )
 from symdlt.errors import LayerError
 
@@ -82,3 +84,34 @@ def _check_softmax(read: SiteFunction, pairs: frozenset[str], refused: Refused) 
         raise refused("has softmax of a field that is no score. It is over positions, as of q.k")
     if any(one.order for one in factors) or len(factors) > 1:
         raise refused("has a derivative, or a product, of softmax, which is over all positions")
+
+
+def scores_without_fluctuations(streams: Sequence[Stream], heads: int) -> str:
+    """Why of scores in a layer nothing of order 1/n is known; empty if it is, or if there are none.
+
+    Args:
+        streams: of the layer.
+        heads: how many there are, 0 if that is not known.
+    """
+    scores = [stream for stream in streams if stream.score]
+    pairs, sites = at_pairs(streams), sites_of(streams)
+    attending = {name for site in sites if pairs & {*site} for name in site}
+    ends = {name for stream in scores for name in stream.score or ()}
+    summed = {name for site in sites if ends & {*site} for name in site}
+    reads = [drawn.function.fields for one in streams for drawn in one.drawn if drawn.function]
+    if any(len({*stream.score}) == 1 for stream in scores if stream.score):
+        return (
+            "scores of a field with itself, which are divided by the number of neurons of a head, "
+            "fluctuate with their mean"
+        )
+    if scores and any(SOFTMAX in functions_in(stream) for stream in streams):
+        return "products of four softmaxes are means over all scores of four positions"
+    if attending & {BELOW, ABOVE}:
+        return f"values are read at the neurons of {BELOW} or {ABOVE}"
+    if any(stream.norm or stream.mask for stream in streams if stream.name in attending):
+        return "norms, or masks, are at the neurons of values"
+    if any(read & (attending | summed) and not read & pairs for read in reads):
+        return "queries, keys or values are read by weights without scores"
+    if scores and not heads:
+        return "the number of heads is not known; it is given by inner={'heads': 16}"
+    return ""

@@ -18,6 +18,7 @@ from symdlt.definitions import (
     functions_in,
     is_recurrent,
     program_of,
+    scores_without_fluctuations,
 )
 from symdlt.derivation.response.corrections import Corrections
 from symdlt.derivation.response.fluctuations import Fluctuations
@@ -72,7 +73,7 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
-            f"{' '.join(later)} cannot be had: {reason}. Fourth cumulants of weights enter them. "
+            f"{' '.join(later)} cannot be had: {reason}. "
             f"They were asked of {network!r}. Make the weights Gaussian, or ask for leading orders."
         )
     functions = {function for stream in streams for function in functions_in(stream)}
@@ -96,11 +97,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
 def without_fluctuations(network: Network) -> str:
     """Why of a network G and H alone are known; empty if more is."""
     for number, layer in enumerate(network.layers, 1):
-        if any(stream.score for stream in layer.streams):
-            return (
-                f"in layer {number} the sums over the neurons of a head, of which the theory of "
-                "order 1/n is not known, make scores"
-            )
+        if reason := scores_without_fluctuations(layer.streams, network.heads(number)):
+            return f"{reason}, in layer {number}"
         if is_recurrent(layer.streams):
             return (
                 f"the weights of layer {number} are used at several steps, and forward equations "
@@ -119,6 +117,8 @@ def compared_tolerance(network: Network) -> float:
 
 def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
+    if any(stream.score for layer in network.layers for stream in layer.streams):
+        return "at a finite number of neurons of a head its scores are not Gaussian"
     read = [s for layer in network.layers for s in layer.streams]
     for drawn in (one for stream in read[:-1] for one in stream.drawn):
         if drawn.function is None or drawn.orthogonal:
@@ -224,7 +224,8 @@ def site_means(
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
         return functions_of(functions[name], derivatives)
 
-    grids = [field.grid if positions else () for field in program.fields]
+    # Those of the fields, and of their copies at another neuron of a head.
+    grids = [field.grid if positions else () for field in program.fields] * 2
     masks = {place: field.mask for place, field in enumerate(program.fields) if field.mask}
     return SiteMeans(samples, means, chain, grids, masks, tolerance)
 
