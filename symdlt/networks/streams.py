@@ -73,8 +73,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
-            f"{' '.join(later)} cannot be had: {reason}. "
-            f"They were asked of {network!r}. Make the weights Gaussian, or ask for leading orders."
+            f"{' '.join(later)} cannot be had: {reason}. They were asked of {network!r}. Ask for "
+            "leading orders."
         )
     functions = {function for stream in streams for function in functions_in(stream)}
     for function in sorted(functions - {SOFTMAX}):
@@ -97,8 +97,9 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
 def without_fluctuations(network: Network) -> str:
     """Why of a network G and H alone are known; empty if more is."""
     for number, layer in enumerate(network.layers, 1):
-        if reason := scores_without_fluctuations(layer.streams, network.heads(number)):
-            return f"{reason}, in layer {number}"
+        widths = {one.name: network.width_of(one.name, number) for one in layer.streams}
+        if reason := scores_without_fluctuations(layer.streams, widths, network.heads(number)):
+            return f"in layer {number} {reason}"
         if is_recurrent(layer.streams):
             return (
                 f"the weights of layer {number} are used at several steps, and forward equations "
@@ -124,11 +125,14 @@ def without_corrections(network: Network) -> str:
         if drawn.function is None or drawn.orthogonal:
             continue
         if drawn.fourth is None:
-            return f"the law of the weights {drawn.tensor.name} has no fourth cumulant"
+            return (
+                f"the law of the weights {drawn.tensor.name} has no fourth cumulant, which enters "
+                "them; Gaussian weights will do"
+            )
         if drawn.window and drawn.window.pools and drawn.fourth:
             return (
                 f"the weights {drawn.tensor.name} read means over positions, whose fourth moments "
-                "join as many positions as there are legs"
+                "join as many positions as there are legs; Gaussian weights will do"
             )
     return ""
 

@@ -30,7 +30,8 @@ C_b, C_W, C_Q, C_K, C_V = (Fraction(k, 10) for k in (1, 13, 11, 9, 12))
 INPUTS = np.array([[[1.0, 0.5], [-0.5, 1.5]]])
 K = [
     [
-        C_b + C_W * sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b, strict=True)) / 2
+        C_b
+        + C_W * sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b, strict=True)) / 2
         for b in INPUTS[0].T
     ]
     for a in INPUTS[0].T

@@ -28,12 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import (
-    INPUT,
-    LAYER_NORM,
-    Correlator,
-    ProgramBranch,
-)
+from symdlt.definitions import INPUT, LAYER_NORM, Correlator, ProgramBranch
 from symdlt.derivation.response.heads import Heads
 from symdlt.derivation.response.moves import Moves, OfNoise, OfPair
 from symdlt.derivation.response.reasons import (
@@ -372,10 +367,10 @@ class Fluctuations:
             self.known[key] = whole / self.widths[site]
             if heads := self.heads.numbers.get(site):
                 near = product_of(first, self.heads.other_neuron(second))
-                together = self.means.mean(with_edges(near, sorted(edges)))
-                shared_by_head = self.means.total([(1, together, None), *parts[1:]])
+                near_mean = self.means.mean(with_edges(near, sorted(edges)))
+                of_head = self.means.total([(1, near_mean, None), *parts[1:]])
                 more = 1 / heads - 1 / self.widths[site]
-                self.known[key] = self.known[key] + more * shared_by_head
+                self.known[key] = self.known[key] + more * of_head
         return self.known[key]
 
     def shared(self, site: int, other: int) -> Array:

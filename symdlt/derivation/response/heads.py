@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-import numpy as np
-
 from symdlt.definitions import ROOT, Program
 from symdlt.derivation.response.site_functions import Terms
 from symdlt.derivation.response.site_means import SiteMeans
@@ -68,11 +66,12 @@ class Heads:
 
     def _add_copy(self, field: int) -> None:
         """The covariances of a copy with all fields and copies of its neuron that are known."""
-        for known in (self.means.kernels, self.means.ntks):
+        means = self.means
+        for known, between in ((means.kernels, means.kernel), (means.ntks, means.ntk)):
             joined = [g for f, g in known if f == field] + [f for f, g in known if g == field]
             for other in {*joined}:
                 meets = [
-                    a * b * self._between(known, s, t)
+                    a * b * between(s, t)
                     for s, a in self.scores[field].items()
                     for t, b in self.scores[other].items()
                 ]
@@ -82,6 +81,3 @@ class Heads:
                     ends = max(field, other), min(field, other)
                     known[self.count + ends[0], self.count + ends[1]] = known[ends]
         self.copied.add(field)
-
-    def _between(self, known: dict[tuple[int, int], np.ndarray], s: int, t: int) -> np.ndarray:
-        return known[s, t] if s >= t else known[t, s].T

@@ -76,8 +76,8 @@ def offsets_of(program: Program) -> list[set[int]]:
     offsets: list[set[int]] = [{0} for _ in program.fields]
     for field, one in reversed([*enumerate(program.fields)]):
         for place, (_, ((kept, _, _), *_)) in enumerate(one.kept):
-            at = one.places[place][0] if one.places else unmoved(max(offsets[field]) + 1)[0]
-            offsets[kept] |= {at[offset][0] for offset in offsets[field]}
+            at = one.places[place][0] if one.places else None
+            offsets[kept] |= {at[offset][0] if at else offset for offset in offsets[field]}
         for branch in one.branches:
             read = {of for _, factors in branch.function for of, _, _ in factors if of != INPUT}
             for of in read:
