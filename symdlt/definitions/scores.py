@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
+    LAYER_NORM,
     SOFTMAX,
     SiteFunction,
     Stream,
@@ -116,6 +117,8 @@ def scores_without_fluctuations(
         return f"values are at the neurons of {BELOW} or {ABOVE}; give them weights, as in v = V z"
     if any((one.norm or one.mask) and one.name in of_values for one in streams):
         return "norms, or masks, are at the neurons of values"
+    if any(one.norm == LAYER_NORM and one.name in summed for one in streams):
+        return "means of queries or keys are taken away; rmsnorm keeps them"
     if any(read & of_values.union(summed) and not read & at_pairs(streams) for read in reads):
         return "queries, keys or values are read by weights without scores"
     if len({*summed}) < len(summed):

@@ -44,6 +44,8 @@ Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
 LEADING = ("G", "H")
+# Of trees of attention that sampled networks have confirmed.
+MOST_EDGES = 2
 # Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
 SOFTMAX_TOLERANCE = 1e-4
 
@@ -70,6 +72,12 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{network!r}. Ask for G and H, which are known at infinite width."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
+    trees = [name for name in beyond if len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES]
+    if trees and any(stream.score for stream in streams):
+        raise LayerError(
+            f"{' '.join(trees)} cannot be had: of attention, trees of three edges have not been "
+            f"confirmed by sampled networks. They were asked of {network!r}. Ask for other tensors."
+        )
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
