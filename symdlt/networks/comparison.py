@@ -23,8 +23,8 @@ from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 from symdlt.networks.streams import (
-    LEADING,
     compared_tolerance,
+    known_tensors,
     named_activation,
     without_corrections,
     without_fluctuations,
@@ -233,10 +233,7 @@ def check(
 
 def _compared(mlp: Network, asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tensors that can be compared, and those of "all" that are left out."""
-    reason = without_corrections(mlp) if asked == TENSORS else ""
-    known = [name for name in asked if not reason or "." not in name]
-    if asked == TENSORS and without_fluctuations(mlp):
-        known = [name for name in known if name in LEADING]
+    known = known_tensors(mlp, asked) if asked == TENSORS else asked
     names = tuple(name for name in known if _measurable(mlp, name))
     left_out = tuple(name for name in asked if name not in names)
     if left_out and asked != TENSORS:

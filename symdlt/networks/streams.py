@@ -72,8 +72,7 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{network!r}. Ask for G and H, which are known at infinite width."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
-    trees = [name for name in beyond if len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES]
-    if trees and any(stream.score for stream in streams):
+    if trees := [name for name in beyond if _is_unconfirmed(network, name)]:
         raise LayerError(
             f"{' '.join(trees)} cannot be had: of attention, trees of three edges have not been "
             f"confirmed by sampled networks. They were asked of {network!r}. Ask for other tensors."
@@ -100,6 +99,22 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                     "Make it Gaussian; weights that are summed over many neurons, and biases of "
                     "the outputs, may have any symmetric law."
                 )
+
+
+def _is_unconfirmed(network: Network, name: str) -> bool:
+    """Whether a tensor has trees of attention that sampled networks have not confirmed."""
+    scores = any(stream.score for layer in network.layers for stream in layer.streams)
+    return scores and len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES
+
+
+def known_tensors(network: Network, names: Sequence[str]) -> tuple[str, ...]:
+    """Of some tensors those whose theory is known for the layers of a network."""
+    known = [name for name in names if not _is_unconfirmed(network, name)]
+    if without_fluctuations(network):
+        known = [name for name in known if name in LEADING]
+    if without_corrections(network):
+        known = [name for name in known if "." not in name]
+    return tuple(known)
 
 
 def without_fluctuations(network: Network) -> str:
