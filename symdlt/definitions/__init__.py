@@ -44,6 +44,9 @@ from symdlt.definitions.programs import Function as Function
 from symdlt.definitions.programs import Program as Program
 from symdlt.definitions.programs import ProgramBranch as ProgramBranch
 from symdlt.definitions.programs import ProgramField as ProgramField
+from symdlt.definitions.scores import (
+    scores_without_fluctuations as scores_without_fluctuations,
+)
 from symdlt.definitions.short_form import WIDTH as WIDTH
 from symdlt.definitions.site_steps import SiteFactor as SiteFactor
 from symdlt.definitions.site_steps import SiteProduct as SiteProduct

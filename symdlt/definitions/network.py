@@ -16,7 +16,7 @@ from symdlt.definitions.layers import DENSE, Layer
 from symdlt.definitions.numbers import Values, per_layer, whole, whole_widths
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack, is_stack
-from symdlt.definitions.streams import ABOVE, BELOW
+from symdlt.definitions.streams import ABOVE, BELOW, HEADS
 from symdlt.definitions.windows import Grid
 from symdlt.errors import ActivationError, InputError, LayerError
 
@@ -200,6 +200,10 @@ class Network:
         # How many outputs there are says nothing of the fields on the way to them.
         usual = [*self.widths, *(self.widths or hidden)[-1:]][layer - 1]
         return next((known[name][layer - 1] for name in site if name in known), usual)
+
+    def heads(self, layer: int) -> int:
+        """How many heads the values of layer 1, …, L are divided in; 0 if it is not known."""
+        return dict(self.inner).get(HEADS, (0,) * self.depth)[layer - 1]
 
     def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
         """The number that a constant, such as a variance, has at layer 1, …, L.

@@ -23,7 +23,6 @@ from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
     CAUSAL_SOFTMAX,
-    HEADS,
     SOFTMAX,
     Drawn,
     Factor,
@@ -274,7 +273,7 @@ class _Maker:
         # Over their number the products of a head do not fluctuate at infinite width.
         fixed, variance = (NUMBER, 0.0) if queries == keys else (ROOT, 1.0 / one.width)
         summed = ProgramBranch(_SUM, variance, 0.0, 0.0, shape, one.site, function, fixed=fixed)
-        heads = dict(self.network.inner).get(HEADS, (0,) * self.layer)[self.layer - 1]
+        heads = self.network.heads(self.layer)
         return ProgramField(site, width, (), (), (summed,), grid=(*grid, *grid), heads=heads)
 
     def _spread(self, number: int, of: Callable[[int], Sources]) -> int:

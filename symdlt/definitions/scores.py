@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
+    LAYER_NORM,
     SOFTMAX,
     SiteFunction,
     Stream,
     at_pairs,
+    functions_in,
     is_recurrent,
+    sites_of,
 )
 from symdlt.errors import LayerError
 
@@ -82,3 +85,46 @@ def _check_softmax(read: SiteFunction, pairs: frozenset[str], refused: Refused) 
         raise refused("has softmax of a field that is no score. It is over positions, as of q.k")
     if any(one.order for one in factors) or len(factors) > 1:
         raise refused("has a derivative, or a product, of softmax, which is over all positions")
+
+
+def scores_without_fluctuations(
+    streams: Sequence[Stream], widths: Mapping[str, int], heads: int
+) -> str:
+    """Why of scores in a layer nothing of order 1/n is known; empty if it is, or if there are none.
+
+    Args:
+        streams: of the layer.
+        widths: of its fields.
+        heads: how many there are, 0 if that is not known.
+    """
+    scores = {stream.name: stream.score for stream in streams if stream.score}
+    sites, reads = (
+        sites_of(streams),
+        [one.function.fields for s in streams for one in s.drawn if one.function],
+    )
+    of_values = {name for site in sites if {*site} & {*scores} for name in site}
+    summed = [
+        name for ends in scores.values() for site in sites if ends[0] in site for name in site
+    ]
+    if any(len({*ends}) == 1 for ends in scores.values()):
+        return (
+            "scores of a field with itself, over the number of neurons of a head, fluctuate about "
+            "a mean that does"
+        )
+    if scores and any(SOFTMAX in functions_in(stream) for stream in streams):
+        return "products of four softmaxes have means over all scores of four positions"
+    if of_values & {BELOW, ABOVE}:
+        return f"values are at the neurons of {BELOW} or {ABOVE}; give them weights, as in v = V z"
+    if any((one.norm or one.mask) and one.name in of_values for one in streams):
+        return "norms, or masks, are at the neurons of values"
+    if any(one.norm == LAYER_NORM and one.name in summed for one in streams):
+        return "means of queries or keys are taken away; rmsnorm keeps them"
+    if any(read & of_values.union(summed) and not read & at_pairs(streams) for read in reads):
+        return "queries, keys or values are read by weights without scores"
+    if len({*summed}) < len(summed):
+        return "several scores are sums over the same neurons"
+    if scores and not heads:
+        return "the number of heads is not known; give it, as in inner={'heads': 16}"
+    if any(widths[name] % heads for name in scores):
+        return f"the neurons of values do not make {heads} heads; give as many for each"
+    return ""

@@ -23,8 +23,8 @@ from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 from symdlt.networks.streams import (
-    LEADING,
     compared_tolerance,
+    known_tensors,
     named_activation,
     without_corrections,
     without_fluctuations,
@@ -153,7 +153,7 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
                 f"{1 / least**2:.1g} a deviation remains."
             )
         elif least:
-            next_order = "" if without_fluctuations(self.mlp) else ", for G and H of next order"
+            next_order = "" if _at_leading_order(self.mlp) else ", for G and H of next order"
             remarks.append(
                 f"The theory is that of leading order{next_order}: deviations of "
                 f"relative order 1/n = {1 / least:.1g} are to be expected."
@@ -233,10 +233,7 @@ def check(
 
 def _compared(mlp: Network, asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tensors that can be compared, and those of "all" that are left out."""
-    reason = without_corrections(mlp) if asked == TENSORS else ""
-    known = [name for name in asked if not reason or "." not in name]
-    if asked == TENSORS and without_fluctuations(mlp):
-        known = [name for name in known if name in LEADING]
+    known = known_tensors(mlp, asked) if asked == TENSORS else asked
     names = tuple(name for name in known if _measurable(mlp, name))
     left_out = tuple(name for name in asked if name not in names)
     if left_out and asked != TENSORS:
@@ -348,7 +345,7 @@ def _theory(
     mlp: Network, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """The tensors, and their norms."""
-    leading = doubled or mlp.depth == 1 or without_fluctuations(mlp)
+    leading = doubled or mlp.depth == 1 or _at_leading_order(mlp)
     corrected = () if leading else ("G", "H")
     needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
     needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
@@ -359,6 +356,11 @@ def _theory(
         for name in names
     }
     return theory, {name: _norm(name, result) for name in names}
+
+
+def _at_leading_order(mlp: Network) -> bool:
+    """Whether no corrections of G and H are known."""
+    return bool(without_fluctuations(mlp) or without_corrections(mlp))
 
 
 def _norm(name: str, result: Propagation) -> float:

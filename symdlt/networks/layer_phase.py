@@ -10,7 +10,15 @@ from reprlib import repr as short_repr
 
 import numpy as np
 
-from symdlt.definitions import Layer, Network, Stack, ascii_name, program_of, read_layer_definition
+from symdlt.definitions import (
+    Layer,
+    Network,
+    Stack,
+    ascii_name,
+    is_recurrent,
+    program_of,
+    read_layer_definition,
+)
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, later_first
 from symdlt.derivation.response.site_functions import Vertex
@@ -18,7 +26,7 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
 from symdlt.errors import LayerError, SolutionError, require
-from symdlt.networks.streams import check_streams, site_means, without_fluctuations
+from symdlt.networks.streams import check_streams, site_means
 
 # Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
 LOWEST, HIGHEST, STEP = 1e-12, 1e12, 2.0
@@ -193,10 +201,11 @@ class _LayerResponse:
         below = f"z' = {weights[0]} z"
         self.network = Network(activation, [1], values, [below, definition], n_0=1)
         check_streams(self.network, ["G"])
-        if reason := without_fluctuations(self.network):
+        if is_recurrent(definition.streams) or any(one.score for one in definition.streams):
             raise LayerError(
-                f"The layer {definition} has kernels of pairs of positions: {reason}. The kernel "
-                "of one input is one number here. Ask `propagate` for G and H at every layer."
+                f"The layer {definition} has kernels of pairs of positions, by scores or steps. "
+                "The kernel of one input is one number here. Ask `propagate` for the tensors at "
+                "every layer."
             )
         masks = [stream.mask for stream in definition.streams if stream.mask]
         if not all(mask.shared for mask in masks):

@@ -18,6 +18,7 @@ from symdlt.definitions import (
     functions_in,
     is_recurrent,
     program_of,
+    scores_without_fluctuations,
 )
 from symdlt.derivation.response.corrections import Corrections
 from symdlt.derivation.response.fluctuations import Fluctuations
@@ -43,6 +44,8 @@ Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
 LEADING = ("G", "H")
+# Of trees of attention that sampled networks have confirmed.
+MOST_EDGES = 2
 # Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
 SOFTMAX_TOLERANCE = 1e-4
 
@@ -69,11 +72,16 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{network!r}. Ask for G and H, which are known at infinite width."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
+    if trees := [name for name in beyond if _is_unconfirmed(network, name)]:
+        raise LayerError(
+            f"{' '.join(trees)} cannot be had: of attention, trees of three edges have not been "
+            f"confirmed by sampled networks. They were asked of {network!r}. Ask for other tensors."
+        )
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
-            f"{' '.join(later)} cannot be had: {reason}. Fourth cumulants of weights enter them. "
-            f"They were asked of {network!r}. Make the weights Gaussian, or ask for leading orders."
+            f"{' '.join(later)} cannot be had: {reason}. They were asked of {network!r}. Ask for "
+            "leading orders."
         )
     functions = {function for stream in streams for function in functions_in(stream)}
     for function in sorted(functions - {SOFTMAX}):
@@ -93,14 +101,28 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                 )
 
 
+def _is_unconfirmed(network: Network, name: str) -> bool:
+    """Whether a tensor has trees of attention that sampled networks have not confirmed."""
+    scores = any(stream.score for layer in network.layers for stream in layer.streams)
+    return scores and len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES
+
+
+def known_tensors(network: Network, names: Sequence[str]) -> tuple[str, ...]:
+    """Of some tensors those whose theory is known for the layers of a network."""
+    known = [name for name in names if not _is_unconfirmed(network, name)]
+    if without_fluctuations(network):
+        known = [name for name in known if name in LEADING]
+    if without_corrections(network):
+        known = [name for name in known if "." not in name]
+    return tuple(known)
+
+
 def without_fluctuations(network: Network) -> str:
     """Why of a network G and H alone are known; empty if more is."""
     for number, layer in enumerate(network.layers, 1):
-        if any(stream.score for stream in layer.streams):
-            return (
-                f"in layer {number} the sums over the neurons of a head, of which the theory of "
-                "order 1/n is not known, make scores"
-            )
+        widths = {one.name: network.width_of(one.name, number) for one in layer.streams}
+        if reason := scores_without_fluctuations(layer.streams, widths, network.heads(number)):
+            return f"in layer {number} {reason}"
         if is_recurrent(layer.streams):
             return (
                 f"the weights of layer {number} are used at several steps, and forward equations "
@@ -119,16 +141,21 @@ def compared_tolerance(network: Network) -> float:
 
 def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
+    if any(stream.score for layer in network.layers for stream in layer.streams):
+        return "at a finite number of neurons of a head its scores are not Gaussian"
     read = [s for layer in network.layers for s in layer.streams]
     for drawn in (one for stream in read[:-1] for one in stream.drawn):
         if drawn.function is None or drawn.orthogonal:
             continue
         if drawn.fourth is None:
-            return f"the law of the weights {drawn.tensor.name} has no fourth cumulant"
+            return (
+                f"the law of the weights {drawn.tensor.name} has no fourth cumulant, which enters "
+                "them; Gaussian weights will do"
+            )
         if drawn.window and drawn.window.pools and drawn.fourth:
             return (
                 f"the weights {drawn.tensor.name} read means over positions, whose fourth moments "
-                "join as many positions as there are legs"
+                "join as many positions as there are legs; Gaussian weights will do"
             )
     return ""
 
@@ -224,7 +251,8 @@ def site_means(
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
         return functions_of(functions[name], derivatives)
 
-    grids = [field.grid if positions else () for field in program.fields]
+    # Those of the fields, and of their copies at another neuron of a head.
+    grids = [field.grid if positions else () for field in program.fields] * 2
     masks = {place: field.mask for place, field in enumerate(program.fields) if field.mask}
     return SiteMeans(samples, means, chain, grids, masks, tolerance)
 

@@ -264,7 +264,7 @@ def test_documents_say_what_every_symbol_is():
     both = [derive("V", layer=BLOCK), derive("V.1", layer=BLOCK)]
     source = document(both).source
     assert source.count(r"\subsection*{The tensor") == 2
-    assert r"h_{i} &= a_i + \sum_j U_{ij}\,\sigma(z_{j}) \\" in source
+    assert r"h_{i} &= a_{i} + \sum_j U_{ij}\,\sigma(z_{j}) \\" in source
     items = re.findall(r"\\item\[\$(.*?)\$\]", source)
     assert items == [r"n_{\ell}", r"n_{\ell-1}", "n_{h}", "C_W", "C_a", "C_U"]
     with pytest.raises(LayerError, match="Results of the layers"):

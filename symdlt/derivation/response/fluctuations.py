@@ -28,12 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import (
-    INPUT,
-    LAYER_NORM,
-    Correlator,
-    ProgramBranch,
-)
+from symdlt.definitions import INPUT, LAYER_NORM, Correlator, ProgramBranch
+from symdlt.derivation.response.heads import Heads
 from symdlt.derivation.response.moves import Moves, OfNoise, OfPair
 from symdlt.derivation.response.reasons import (
     KeptPair,
@@ -88,6 +84,7 @@ class Fluctuations:
         self.drawn = kernels.drawn
         self.samples = kernels.means.samples
         self.moves = Moves(kernels.program)
+        self.heads = Heads(kernels.program, kernels.means)
         self.widths = {field.site: field.width for field in self.program.fields}
         self.centred = any(field.norm == LAYER_NORM for field in self.program.fields)
         self.reached = self._reached()
@@ -198,7 +195,9 @@ class Fluctuations:
             if not self.meets(average, field) and not self.meets(average, other):
                 self.known[key] = ZERO
                 return ZERO
-            below = [later_first(((t, u), (t, v))) for t in self.program.tops if t < other]
+            grid = self.program.fields[other].grid
+            tops = [t for t in self.program.tops if self.program.fields[t].grid == grid]
+            below = [later_first(((t, u), (t, v))) for t in tops if t < other]
             if below and (average, below[-1], edges) not in self.known:
                 for lower in below:  # one after the other, so that calls are not nested L deep
                     self.noise(average, lower, edges)
@@ -212,7 +211,8 @@ class Fluctuations:
 
     def meets(self, average: SiteAverage, field: int) -> bool:
         """Whether a field is made of neurons whose noise is that of an average."""
-        return self.function(average)[1] in self.reached[field]
+        _, site = self.function(average)
+        return site in self.reached[field] and site not in self.heads.summed
 
     def parts(
         self,
@@ -223,6 +223,8 @@ class Fluctuations:
     ) -> Array:
         """What δQ of the later field of a pair is made of, each part in its covariance."""
         (field, u), (other, v) = pair
+        if self.moves.spreads(pair):
+            return self.moves.spread(pair, edges, of_pair)
         one, kept = self.program.fields[field], self.kept_at(field, u)
         lower = [(c, ((k, u), (other, v))) for c, k in kept]
         if field == other:
@@ -363,6 +365,12 @@ class Fluctuations:
             whole = self.means.total(parts)
             whole = whole if shared is ONE else shared * whole
             self.known[key] = whole / self.widths[site]
+            if heads := self.heads.numbers.get(site):
+                near = product_of(first, self.heads.other_neuron(second))
+                near_mean = self.means.mean(with_edges(near, sorted(edges)))
+                of_head = self.means.total([(1, near_mean, None), *parts[1:]])
+                more = 1 / heads - 1 / self.widths[site]
+                self.known[key] = self.known[key] + more * of_head
         return self.known[key]
 
     def shared(self, site: int, other: int) -> Array:

@@ -79,6 +79,31 @@ class Moves:
         u, v = (end._replace(offset=int(back[end.offset])) for end in (u, v))
         return self._moved(of_pair(((f, u), (g, v)), edges), low, f)
 
+    def spreads(self, pair: Pair) -> bool:
+        """Whether a pair has fields that are kept at other positions than they are made at."""
+        return any(self.program.fields[field].places for field, _ in pair)
+
+    def spread(self, pair: Pair, edges: Edges, of_pair: OfPair) -> Array:
+        """The covariance of a pair of fields at pairs of positions, of those that they keep.
+
+        Queries and keys share nothing, nor scores and values.
+        """
+        (f, u), (g, v) = pair
+        one, other = (self.program.fields[field] for field in (f, g))
+        if one.places != other.places:
+            return ZERO
+        (((_, ((k, _, _),)),), ((_, ((m, _, _),)),)) = one.kept, other.kept
+        ((sources,),) = one.places
+        at = np.array(sources)[:, 0]  # of sums of offsets the sum
+        lower = tuple(
+            (of, end._replace(offset=int(at[end.offset]))) for of, end in ((k, u), (m, v))
+        )
+        covariance = of_pair((lower[0], lower[1]), edges)
+        axis = LEGS + u.side
+        if covariance is ZERO or covariance.shape[axis] == 1:
+            return covariance
+        return covariance.take(at, axis=axis)
+
 
 def at_one_position(covariance: Array) -> Array:
     """What is known for two positions, where they are the same."""

@@ -75,8 +75,9 @@ def offsets_of(program: Program) -> list[set[int]]:
     """Of each field the offsets between the positions of the pairs that tensors need."""
     offsets: list[set[int]] = [{0} for _ in program.fields]
     for field, one in reversed([*enumerate(program.fields)]):
-        for _, ((kept, _, _), *_) in one.kept:
-            offsets[kept] |= offsets[field]
+        for place, (_, ((kept, _, _), *_)) in enumerate(one.kept):
+            at = one.places[place][0] if one.places else None
+            offsets[kept] |= {at[offset][0] if at else offset for offset in offsets[field]}
         for branch in one.branches:
             read = {of for _, factors in branch.function for of, _, _ in factors if of != INPUT}
             for of in read:

@@ -178,7 +178,7 @@ class SiteKernels:
                 kernel.append((bias.variance, ones, KernelOf(field, BIASES, False)))
                 ntk.append((bias.rate, ones, KernelOf(field, BIASES, True, True)))
         for (number, branch), same in product(enumerate(one.branches), there.branches):
-            if branch.shared is not None and branch.shared == same.shared:
+            if _are_one(branch, same):
                 average, change = self._leading(branch, same)
                 kernel.append((branch.variance, average, KernelOf(field, number, False)))
                 ntk.append((branch.rate, average, KernelOf(field, number, True, True)))
@@ -243,6 +243,13 @@ class SiteKernels:
             for terms in (both, moved)
         )
         return average, change
+
+
+def _are_one(branch: ProgramBranch, other: ProgramBranch) -> bool:
+    """Whether two branches have the same weights; sums over the same heads have."""
+    if branch.fixed or other.fixed:
+        return branch.fixed == other.fixed == ROOT and branch.site == other.site
+    return branch.shared is not None and branch.shared == other.shared
 
 
 def _turned(factor: Any) -> Any:
