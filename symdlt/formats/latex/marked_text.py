@@ -42,7 +42,7 @@ def marked_latex(text: str, constants: Container[str], use: Conventions) -> str:
         use: choices of notation.
 
     >>> marked_latex("`n'` times `QV_1234`", (), Conventions(sample=""))
-    "$n_{\\ell-1}$ times $V_{(12)(34)}^{Q(\\ell)}$"
+    '$n_{\\ell-1}$ times $V_{(12)(34)}^{Q(\\ell)}$'
     """
     words = _MARKED.split(text.replace("…", r"\ldots{}"))
     return "".join(
