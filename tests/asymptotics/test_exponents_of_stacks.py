@@ -54,7 +54,7 @@ def of_names(formula, known):
         # its Taylor series is of numbers that are no multiples of one another
         "tanh(z) + sin(sqrt(2)*z)",
         "elu",
-        "selu",
+        pytest.param("selu", marks=pytest.mark.slow),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
@@ -94,7 +94,12 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
         ("tanh", "s(z) + 1/2 z", "tanh(z) + z/2"),
         ("relu", "s(z) + 1/2 z", "max(0, z) + z/2"),
         # a field beside a function differentiates it
-        ("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
+        pytest.param(
+            "tanh",
+            "s(z) + s(z) z z - 4 z z z",
+            "tanh(z) + tanh(z)*z*z - 4*z**3",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_mixture_is_the_dense_network_of_the_sum(activation, mixed, sum_of_both):

@@ -41,7 +41,7 @@ def assert_equal(found, right, names, inputs, allowed=1e-12):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [RMS, slow(MEAN), BEFORE, slow(INSIDE), GATED, DROPOUT, slow(BLOCK), BOTH]
+    "layer", [RMS, slow(MEAN), BEFORE, slow(INSIDE), slow(GATED), DROPOUT, slow(BLOCK), BOTH]
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]

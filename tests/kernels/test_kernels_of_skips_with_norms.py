@@ -33,7 +33,8 @@ def slow(layer):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [RMS, MEAN, slow(BEFORE), slow(GATED), slow(TWICE), slow(MIXED), DROPOUT, slow(BLOCK)]
+    "layer",
+    [slow(RMS), MEAN, slow(BEFORE), slow(GATED), slow(TWICE), slow(MIXED), DROPOUT, slow(BLOCK)],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
@@ -46,7 +47,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [DROPOUT, PRUNED, BLOCK])
+@pytest.mark.parametrize("layer", [DROPOUT, PRUNED, slow(BLOCK)])
 def test_corrections_with_masks_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"], 1e-11)
 
@@ -105,6 +106,7 @@ def test_a_file_stands_alone(tmp_path, inputs):
     assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
 
 
+@pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed():
     program = (
         "from symdlt.kernels import kernel_for\n"
