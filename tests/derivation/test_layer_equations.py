@@ -119,6 +119,11 @@ def test_latex():
     assert r"F_{\delta_{1}\delta_{3}\delta_{2}\delta_{4}}^{Q\prime} &=" in without
     assert r"\phi'_{\delta_{3}}" in without
     assert r"\sigma" not in without
+    own = Conventions(letters={"sigma": r"\phi", "C_W": r"\alpha_w"})
+    source = document(found, conventions=own).source
+    assert r"\item[${\alpha_w}$] the variance of the weights" in source
+    assert r"\sigma" not in source
+    assert "C_W" not in source
     numbered = to_latex(found, numbered=True)
     labels = re.findall(r"\\label\{eq:([^}]*)\}", numbered)
     assert labels == ["F-1", "F-2", "F-3", "F"]

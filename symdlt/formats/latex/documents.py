@@ -22,7 +22,7 @@ from symdlt.formats.latex.definitions import Defined, definition_latex, definiti
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, layer_document
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
-from symdlt.formats.latex.pages import displayed, prose
+from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation | StackRecursion | LayerEquations
@@ -43,9 +43,6 @@ Each tensor of layer $\ell+1$ is given in terms of those of layer $\ell$, whose 
 Angle brackets are expectations over Gaussian preactivations $z$ with the covariance $%s$ of
 layer~$\ell$; $\sigma$, $\sigma'$, \ldots, $\sigma^{(4)}$, \ldots{} are the activation and its
 derivatives at %s. %s"""
-
-_PRIME = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
-layer~$\ell$. """
 
 _DENSE = r"""Biases and weights have the variances $C_b$ and $C_W/n_{\ell}$ and the learning
 rates $\lambda_b$ and $\lambda_W/n_{\ell}$. """
@@ -189,7 +186,7 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     many = not all(recursion.single_input for recursion in recursions)
     where = "the sample in their subscript" if many else "the one input"
     text = _RECURSION_NOTATION % (use.kernel, where, _layers(recursions))
-    text += "" if use.layers else _PRIME
+    text += "" if use.layers else PRIMED
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]

@@ -14,7 +14,7 @@ from symdlt.formats.latex.definitions import Defined, definition_latex, definiti
 from symdlt.formats.latex.layers import layer_equation_latex
 from symdlt.formats.latex.marked_text import marked_latex
 from symdlt.formats.latex.notation import Conventions, tensor_name
-from symdlt.formats.latex.pages import displayed, prose
+from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.stacks import stack_latex
 from symdlt.formats.latex.streams import layer_latex
 
@@ -32,9 +32,6 @@ covariance that stands below them. A tensor with fields in front of its layer is
 fields in place of $z$, with $n_\ell$ in place of $n_{\ell-1}$. """
 
 _POSITIONS = "Each sample below a symbol stands at a position of its own. "
-
-_PRIME = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
-layer~$\ell$. """
 
 
 def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
@@ -54,12 +51,12 @@ def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
     read = dict.fromkeys(need for result in results for need in _read(result))
     others = [need for need in read if need not in own and need[0].name not in ("G", "H")]
     text = _LAYER % displayed(layer_latex(layers[0]), use)
-    text += "" if use.layers else _PRIME
+    text += "" if use.layers else PRIMED
     text += _POSITIONS * any(one.window for stream in layers[0].streams for one in stream.drawn)
     text += _FIELDS * any(isinstance(result, StackRecursion) for result in results)
     text += definitions_told([one for one, _ in own], [*own, *read], use, many=many)
     items = [*_items(results, use)]
-    body = prose(text, use) + "\n" + _list(items)
+    body = prose(f"{text}\n{_list(items)}", use)
     if others:
         shown = "\n".join(displayed(_defined(*one, use, many=many), use) for one in others)
         body += f"Other tensors of layer~$\\ell$ that are read are defined by\n{shown}\n"
@@ -113,14 +110,10 @@ def _items(results: Sequence[LayerResult], use: Conventions) -> Iterator[tuple[s
         new = [*_meanings(result, known)]
         if not told_averages and any("M(" in text or "Q(" in text for _, text in new):
             told_averages = True
-            for text in AVERAGES:
-                symbol, _, meaning = text.partition(" is ")
-                yield marked_latex(symbol, constants, use), marked_latex(meaning, constants, use)
+            new = [*AVERAGES, *new]
         for symbol, meaning in new:
-            yield (
-                marked_latex(marked(symbol), constants, use),
-                marked_latex(f"{meaning}.", constants, use),
-            )
+            told = marked(symbol), f"{meaning}."
+            yield marked_latex(told[0], constants, use), marked_latex(told[1], constants, use)
 
 
 def _meanings(result: LayerResult, known: set[str]) -> Entries:

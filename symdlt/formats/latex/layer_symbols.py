@@ -8,7 +8,7 @@ from symdlt.algebra.names import GREEK
 from symdlt.definitions import BELOW, BOOK, ascii_name, tensor
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
 
-LAYER, ABOVE, LATER = r"\ell", r"\ell+1", "m"
+LAYER, ABOVE = r"\ell", r"\ell+1"
 _GREEK = {ascii: letter for letter, ascii in GREEK.items()}
 _POWER = re.compile(r"(?P<base>.*[^\^])\^(?P<power>\d+)")
 # A function of a field at a sample, s'(z^m)_1, or where there is one field alone s'^m_1.
@@ -40,7 +40,7 @@ def symbol_latex(name: str, layer: str, use: Conventions) -> str:
         return _mean(name[1:-1], use)
     noise = _NOISE.fullmatch(name)
     if noise:
-        edges = "".join(f"[{noise['edges']}]" if noise["edges"] else "")
+        edges = f"[{noise['edges']}]" if noise["edges"] else ""
         below, above = samples_latex(noise["legs"], use), _above(edges, layer, use)
         return f"Y_{{{below}}}{above}[{function_latex(noise['function'], use)}]"
     known = _TENSOR.fullmatch(name)

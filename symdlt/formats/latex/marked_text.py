@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<other>>=|.)"
 )
 _HEAD = re.compile(r"(?P<part>Q?)(?P<letter>[A-Z])(?P<piece>\.1)?(?:\^(?P<other>\w*)m)?")
-_SIGNS = {">=": r"\ge ", "E": r"\mathbb{E}", "l": r"\ell", "…": r"\ldots"}
+_SIGNS = {">=": r"\ge ", "l": r"\ell"}
 
 
 def marked_latex(text: str, constants: Container[str], use: Conventions) -> str:

@@ -6,6 +6,9 @@ import re
 
 from symdlt.formats.latex.notation import Conventions, renamed
 
+PRIMED = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
+layer~$\ell$. """
+
 
 def displayed(body: str, use: Conventions, label: str = "") -> str:
     """Lines of an `align` body as an environment, numbered where there is a label."""

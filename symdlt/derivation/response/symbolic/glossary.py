@@ -22,10 +22,16 @@ PRINTED = {"<": "<F>", "Y_": "Y", "sum_": "sum_q"}
 
 # What the linear response is made of.
 AVERAGES = (
-    "`M(F)` is the average of `F` over neurons, which are alike and independent given all before. "
-    "It fluctuates by the noise of its neurons, and with the law that they share.",
-    "`Q(z'_1 z'_2)` is the covariance of `z'_1` and `z'_2` at one neuron given all before: it is "
-    "made of such averages.",
+    (
+        "M(F)",
+        "the average of `F` over neurons, which are alike and independent given all before. It "
+        "fluctuates by the noise of its neurons, and with the law that they share",
+    ),
+    (
+        "Q(z'_1 z'_2)",
+        "the covariance of `z'_1` and `z'_2` at one neuron given all before: it is made of such "
+        "averages",
+    ),
 )
 
 
@@ -106,7 +112,7 @@ class Glossary:
             "`z` is the preactivation of layer `l` and `z'` that of layer `l+1`; the numbers below "
             f"them are vertices, each with a sample of its own{', at a position' * self._placed}.",
             *[edges] * bool(one.forest.edges),
-            *AVERAGES,
+            *(f"`{symbol}` is {meaning}." for symbol, meaning in AVERAGES),
             "The factor of a step that takes a mean has the derivatives, and lacks the fields, "
             "that later steps take out of it.",
         ]
