@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,10 +191,10 @@ def plane_means(
 
 def by_samples(
     means: Array,
-    lefts: Sequence[tuple[Any, ...]],
-    rights: Sequence[tuple[Any, ...]],
-    left: tuple[Any, ...],
-    right: tuple[Any, ...],
+    lefts: Sequence[tuple[object, ...]],
+    rights: Sequence[tuple[object, ...]],
+    left: tuple[object, ...],
+    right: tuple[object, ...],
 ) -> Array:
     """Means with an axis for each sample, from those of pairs of samples i <= j.
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 
 import mpmath
@@ -205,6 +206,31 @@ def printed_under_two_hash_seeds(program: str) -> set[bytes]:
         ).stdout
         for seed in ("1", "2")
     }
+
+
+def printed_next_to(folder: Path, text: str, program: str) -> str:
+    """What a program prints that imports a kernel, mine.py, and must need none of our packages."""
+    (folder / "mine.py").write_text(text, encoding="utf-8")
+    alone = "\nassert not {'symdlt', 'sympy', 'mpmath'} & set(sys.modules)\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import sys, numpy as np, mine\n" + program + alone],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def passes_its_doctests_alone(folder: Path, text: str, program: str) -> str:
+    """The last line that a program prints next to a kernel whose doctests pass there."""
+    doctests = (
+        "import doctest\n"
+        "assert doctest.testmod(mine, extraglobs={'np': np}).failed == 0\n"
+        "print(len(v), float(np.ravel(v[0])[0]), float(np.ravel(v[1])[0]) > 0)\n"
+    )
+    return printed_next_to(folder, text, program + doctests).splitlines()[-1]
 
 
 def relative_error(result: dict, exact: dict, names: Sequence[str] | None = None) -> float:

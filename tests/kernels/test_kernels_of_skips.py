@@ -1,12 +1,10 @@
 """Kernels of layers with a skip: values at all depths, text that stands alone, and refusals."""
 
-import subprocess
-import sys
 from functools import cache
 
 import numpy as np
 import pytest
-from kernel_reference import loaded, printed_under_two_hash_seeds
+from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, layer_equations, propagate
 from symdlt.algebra import orthogonal
@@ -302,23 +300,9 @@ def test_what_does_not_fit_into_memory_is_refused():
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_file_stands_alone_and_says_how_it_was_made(tmp_path, inputs):
     made = kernel_for(["V"], layer=RESIDUAL, inputs=inputs, activation="sin", name="mine")
-    (tmp_path / "mine.py").write_text(made.text, encoding="utf-8")
     overlap = "1.0" if inputs == "one" else "np.eye(2)"
-    program = (
-        "import doctest, sys, numpy as np, mine\n"
-        f"v = mine.propagate(mine.ACTIVATION, {overlap}, 4, C_b=0.0, C_W=1.0, xi=0.5)['V']\n"
-        "assert not {'symdlt', 'sympy', 'mpmath'} & set(sys.modules)\n"
-        "assert doctest.testmod(mine, extraglobs={'np': np}).failed == 0\n"
-        "print(len(v), float(np.ravel(v[0])[0]), float(np.ravel(v[1])[0]) > 0)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines()[-1:] == ["4 0.0 True"], done.stderr
+    program = f"v = mine.propagate(mine.ACTIVATION, {overlap}, 4, C_b=0.0, C_W=1.0, xi=0.5)['V']\n"
+    assert passes_its_doctests_alone(tmp_path, made.text, program) == "4 0.0 True"
     lines = made.text.splitlines()
     assert all(len(line) <= 100 for line in lines if "--layer" not in line)
     recipe = made.text[made.text.index("symdlt kernel G V") :].split("\n            (")[0]
