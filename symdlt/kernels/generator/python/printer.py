@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 from symdlt.kernels.generator.expressions import Formula, Multiple, Raised, Sum, Symbol
 from symdlt.kernels.generator.python.layout import INSIDE
@@ -24,16 +25,17 @@ def expression_text(expression: Formula, names: Names) -> str:
     >>> expression_text(Sum((half, Multiple(Fraction(-1)))), {"y": "m.y"})
     '0.5 * x**2 * m.y - 1.0'
     """
-    return "".join(f"{sign}{' * '.join(_factors(p, names))}" for sign, p in _signed(expression))
+    return _printed(expression, names).text
 
 
 def assignment(target: str, expression: Formula, names: Names, columns: int) -> str:
     """The lines that assign an expression to a name, or return it."""
     opening = target if target == "return" else f"{target} ="
-    text = f"{opening} {expression_text(expression, names)}"
+    printed = _printed(expression, names)
+    text = f"{opening} {printed.text}"
     if len(text) <= columns:
         return text
-    return f"{opening} (\n{_block(expression, names, columns - 4)}\n)"
+    return f"{opening} (\n{_block(printed, columns - 4)}\n)"
 
 
 def assignment_lines(target: str, expression: Formula, names: Names) -> list[str]:
@@ -41,32 +43,39 @@ def assignment_lines(target: str, expression: Formula, names: Names) -> list[str
     return textwrap.indent(assignment(target, expression, names, INSIDE), "    ").splitlines()
 
 
-def _block(expression: Formula, names: Names, columns: int) -> str:
-    """The inside of a pair of parentheses, indented, one operand a line."""
-    text = expression_text(expression, names)
-    if len(text) > columns:
-        lines = (_product(s.lstrip(), p, names, columns) for s, p in _signed(expression))
-        text = "\n".join(lines)
-    return textwrap.indent(text, "    ")
+class _Printed(NamedTuple):
+    """A sum on one line, and its products, each behind its sign, for when that is too long."""
+
+    text: str
+    products: list[tuple[str, _Product]]
 
 
-def _product(prefix: str, product: Multiple, names: Names, columns: int) -> str:
-    """A product on one line, or one factor a line."""
-    text = prefix + " * ".join(_factors(product, names))
-    if len(text) <= columns:
-        return text
-    lines: list[str] = []
-    texts = _factors(product, names)
-    factors: list[Symbol | Raised | Sum | None] = list(product.factors)
-    if len(texts) > len(factors):
-        factors.insert(0, None)  # the number
-    for factor, one in zip(factors, texts, strict=True):
-        start = "* " if lines else prefix
-        if isinstance(factor, Sum) and len(start + one) > columns:
-            lines.append(f"{start}(\n{_block(factor, names, columns - 4)}\n)")
-        else:
-            lines.append(start + one)
-    return "\n".join(lines)
+class _Product(NamedTuple):
+    """A product on one line, and its factors; of a sum in parentheses, what is inside."""
+
+    text: str
+    factors: list[tuple[str, _Printed | None]]
+
+
+def _printed(expression: Formula, names: Names) -> _Printed:
+    products = [(sign, _product(product, names)) for sign, product in _signed(expression)]
+    return _Printed("".join(sign + product.text for sign, product in products), products)
+
+
+def _product(product: Multiple, names: Names) -> _Product:
+    factors = [_factor(factor, names) for factor in product.factors]
+    if abs(product.coefficient) != 1 or not factors:
+        factors.insert(0, (number_text(abs(product.coefficient)), None))
+    return _Product(" * ".join(text for text, _ in factors), factors)
+
+
+def _factor(factor: Symbol | Raised | Sum, names: Names) -> tuple[str, _Printed | None]:
+    if isinstance(factor, Sum):
+        inside = _printed(factor, names)
+        return f"({inside.text})", inside
+    if isinstance(factor, Raised):
+        return f"{names.get(factor.base.name, factor.base.name)}**{factor.exponent}", None
+    return names.get(factor.name, factor.name), None
 
 
 def _signed(expression: Formula) -> Iterator[tuple[str, Multiple]]:
@@ -78,19 +87,26 @@ def _signed(expression: Formula) -> Iterator[tuple[str, Multiple]]:
         yield " - " if term.coefficient < 0 else " + ", term
 
 
-def _factors(product: Multiple, names: Names) -> list[str]:
-    texts = [_factor(factor, names) for factor in product.factors]
-    if abs(product.coefficient) != 1 or not texts:
-        texts.insert(0, number_text(abs(product.coefficient)))
-    return texts
+def _block(printed: _Printed, columns: int) -> str:
+    """The inside of a pair of parentheses, indented, one operand a line."""
+    text = printed.text
+    if len(text) > columns:
+        text = "\n".join(_operand(s.lstrip(), p, columns) for s, p in printed.products)
+    return textwrap.indent(text, "    ")
 
 
-def _factor(factor: Symbol | Raised | Sum, names: Names) -> str:
-    if isinstance(factor, Sum):
-        return f"({expression_text(factor, names)})"
-    if isinstance(factor, Raised):
-        return f"{_factor(factor.base, names)}**{factor.exponent}"
-    return names.get(factor.name, factor.name)
+def _operand(prefix: str, product: _Product, columns: int) -> str:
+    """A product on one line, or one factor a line."""
+    if len(prefix + product.text) <= columns:
+        return prefix + product.text
+    lines: list[str] = []
+    for text, inside in product.factors:
+        start = "* " if lines else prefix
+        if inside and len(start + text) > columns:
+            lines.append(f"{start}(\n{_block(inside, columns - 4)}\n)")
+        else:
+            lines.append(start + text)
+    return "\n".join(lines)
 
 
 def number_text(number: Fraction) -> str:
