@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import sympy as sp
+from cases import slow
 
 from symdlt import Network, exponents, propagate
 from symdlt.cli import main
@@ -47,14 +48,14 @@ def of_names(formula, known):
     "activation",
     [
         "tanh",
-        pytest.param("erf", marks=pytest.mark.slow),
-        "linear",
+        slow("erf"),
+        slow("linear"),
         "relu",
         "z + z**2/4 - z**3",
         # its Taylor series is of numbers that are no multiples of one another
         "tanh(z) + sin(sqrt(2)*z)",
-        "elu",
-        pytest.param("selu", marks=pytest.mark.slow),
+        slow("elu"),
+        slow("selu"),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
@@ -165,7 +166,7 @@ def test_corrections_of_residual_blocks_come_to_their_asymptotes():
         assert more < min(0.1, 0.2 * less), (name, less, more)
 
 
-@pytest.mark.parametrize("layer", [BLOCK, READING])
+@pytest.mark.parametrize("layer", [BLOCK, slow(READING)])
 def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
     """By linear response, which knows no steps; the errors fall with the depth."""
     solution = exponents("tanh", layer=layer, values={"C_U": "3/2", "xi": "4/5"})
@@ -183,8 +184,8 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
     ("activation", "layer", "values"),
     [
         ("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
-        ("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
-        pytest.param("tanh", GATE, {"C_U": 1, "C_V": 2}, marks=pytest.mark.slow),
+        slow("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
+        slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
     ],
 )
 def test_tensors_come_to_their_asymptotes(activation, layer, values):
@@ -209,7 +210,11 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
 @pytest.mark.parametrize("activation", ["relu", "linear"])
 @pytest.mark.parametrize(
     ("layer", "values"),
-    [(BLOCK, {"C_U": "3/2", "xi": "4/5"}), (TWO, {"C_U": "5/4"}), (BLOCK, {"C_U": 1, "xi": "1/9"})],
+    [
+        (BLOCK, {"C_U": "3/2", "xi": "4/5"}),
+        slow(TWO, {"C_U": "5/4"}),
+        slow(BLOCK, {"C_U": 1, "xi": "1/9"}),
+    ],
 )
 def test_where_the_kernel_stays_every_layer_is_exact(activation, layer, values):
     solution = exponents(activation, FINITE, layer=layer, values=values)

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from cases import slow
 from sympy import Rational, Symbol, expand, sqrt
 
 from symdlt import BOOK, Stack, derive, explain, layer_equations, to_latex
@@ -135,7 +136,7 @@ def test_latex():
         ("V", RESIDUAL),
         ("R", RESIDUAL),
         ("G.1", RESIDUAL),
-        ("A", GATE),
+        slow("A", GATE),
         ("G.1", MASKED),
         ("D", WINDOWED),
         ("F", "h = U s(layernorm(z)); z' = z + W tanh(h)"),

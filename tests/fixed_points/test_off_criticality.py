@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from cases import slow
 
 from symdlt import MLP
 from symdlt.activations import activation
@@ -218,7 +219,13 @@ def test_the_command_line_takes_fractions_and_both_spellings(capsys):
 
 @pytest.mark.parametrize(
     ("steepness", "C_W", "C_b"),
-    [(1.0, 1.0, 0.0), (100.0, 1.0, 0.0), (100.0, 1.5, 0.05), (100.0, 30.0, 1e-4), (1e5, 1.5, 1e-4)],
+    [
+        (1.0, 1.0, 0.0),
+        (100.0, 1.0, 0.0),
+        (100.0, 1.5, 0.05),
+        (100.0, 30.0, 1e-4),
+        slow(1e5, 1.5, 1e-4),
+    ],
 )
 def test_bumps_whose_kernel_falls_below_that_of_zero(steepness, C_W, C_b):
     """<s s> of exp(-a z^2) is (1 + 4 a K)^(-1/2), less than sigma(0)^2 = 1 by any factor."""

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt import Network, Stack, propagate, recipe
 from symdlt.cli import main
@@ -42,9 +43,9 @@ def added(activation, layer, values, rates):
     ("activation", "layer", "given"),
     [
         ("tanh", BLOCK, {"C_U": 1, "xi": 0.8}),
-        ("tanh", TWO, {"C_U": 1}),
-        ("tanh", READING, {"C_U": 2, "xi": 0.6}),
-        ("relu", READING, {"C_U": 1, "xi": 0.8}),
+        slow("tanh", TWO, {"C_U": 1}),
+        slow("tanh", READING, {"C_U": 2, "xi": 0.6}),
+        slow("relu", READING, {"C_U": 1, "xi": 0.8}),
         ("relu", BLOCK, {"C_U": 1, "xi": 0.8}),
     ],
 )

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import loaded, printed_under_two_hash_seeds
 from test_kernels_of_stacks import DATA, DEPTH, run, theory, values_for
 
@@ -26,10 +27,6 @@ BOTH = "z' = b + W dropout(0.2) s(rmsnorm(z))"
 PIECES = ["G.1", "H.1"]
 
 
-def slow(layer):
-    return pytest.param(layer, marks=pytest.mark.slow)
-
-
 def assert_equal(found, right, names, inputs, allowed=1e-12):
     """At each layer, to a part of the largest entry there."""
     for name in names:
@@ -41,7 +38,7 @@ def assert_equal(found, right, names, inputs, allowed=1e-12):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [RMS, slow(MEAN), BEFORE, slow(INSIDE), slow(GATED), DROPOUT, slow(BLOCK), BOTH]
+    "layer", [RMS, *map(slow, [MEAN, BEFORE, INSIDE, GATED, BLOCK, BOTH]), DROPOUT]
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
@@ -53,7 +50,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RMS, slow(INSIDE), TWICE, DROPOUT, slow(BLOCK), SAME, BOTH])
+@pytest.mark.parametrize("layer", [RMS, DROPOUT, SAME, *map(slow, [INSIDE, TWICE, BLOCK, BOTH])])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     options = {"tolerance": 1e-12} if inputs == "many" else {}
@@ -133,6 +130,7 @@ def test_the_text_says_what_scales_and_masks_are():
     assert "10/9 C_W <s'(z) s'(z)> H\n" in kernel_for(["H"], layer=DROPOUT, inputs="one").text
 
 
+@pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed():
     program = (
         "from symdlt.kernels import kernel_for\n"

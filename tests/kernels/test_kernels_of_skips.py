@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, layer_equations, propagate
@@ -25,7 +26,7 @@ LINEAR = "z' = xi z + b + W z"
 SLOPE = "z' = xi z + b + W s'(z)"
 DEPTH, WIDTH, INNER = 6, 50, 20
 DATA = np.array([[1.0, 0.5, -0.3], [0.2, -1.0, 0.4], [-0.6, 0.1, 0.9]])
-SLOW = [pytest.param(layer, marks=pytest.mark.slow) for layer in (GATE, MIXTURE, TWO, SLOPE)]
+SLOW = [slow(layer) for layer in (GATE, MIXTURE, TWO, SLOPE)]
 
 
 def values_for(names, **given):
@@ -73,9 +74,7 @@ def agree(found, right, names, inputs, tolerance):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize(
-    "layer", [RESIDUAL, BARE, pytest.param(BLOCK, marks=pytest.mark.slow), LINEAR, *SLOW]
-)
+@pytest.mark.parametrize("layer", [RESIDUAL, slow(BARE), slow(BLOCK), LINEAR, *SLOW])
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs)
@@ -87,7 +86,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, BARE, *SLOW[:-1]])
+@pytest.mark.parametrize("layer", [RESIDUAL, slow(BLOCK), slow(BARE), *SLOW[:-1]])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"])
 
@@ -114,7 +113,7 @@ def check_corrections(layer, inputs, names, allowed=1e-12):
 @pytest.mark.parametrize(
     "layer",
     [
-        Stack("h = U s(z); m = prune(1/3); z' = xi z + W m s(h)"),
+        slow(Stack("h = U s(z); m = prune(1/3); z' = xi z + W m s(h)")),
         Stack(RESIDUAL, laws={"W": orthogonal}),
     ],
 )
@@ -132,7 +131,7 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
             assert np.abs(ours - expected).max() <= 1e-11 * np.abs(expected).max(), name
 
 
-@pytest.mark.parametrize("inputs", ["one", pytest.param("many", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("inputs", ["one", slow("many")])
 def test_each_tensor_alone_has_all_that_it_needs(inputs):
     whole = kernel_of(RESIDUAL, inputs, [*BOOK, "G.1", "H.1"])
     values = values_for(whole.HYPERPARAMETERS)
@@ -241,6 +240,7 @@ def test_some_tensors_at_some_samples():
     assert np.isnan(part["V"][1:, 3]).all()
 
 
+@pytest.mark.slow
 def test_depths_that_hardly_depend_on_each_other():
     """Sixteen layers at the usual tolerance: by planes, and at chosen samples by fours."""
     depth, data = 16, np.random.default_rng(0).standard_normal((4, 8))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import passes_its_doctests_alone, printed_under_two_hash_seeds
 from test_kernels_of_skips import DATA, agree, check_corrections, kernel_of, network_of, run
 from test_kernels_of_skips import values_for as values_of
@@ -24,14 +25,9 @@ BLOCK = "h = U dropout(1/3) s(z); z' = xi z + W s(h)"
 LOPSIDED = "gelu"
 
 
-def slow(layer):
-    return pytest.param(layer, marks=pytest.mark.slow)
-
-
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer",
-    [slow(RMS), MEAN, slow(BEFORE), slow(GATED), slow(TWICE), slow(MIXED), DROPOUT, slow(BLOCK)],
+    "layer", [*map(slow, [RMS, MEAN, BEFORE, GATED, TWICE, MIXED, BLOCK]), DROPOUT]
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
@@ -44,7 +40,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [DROPOUT, PRUNED, slow(BLOCK)])
+@pytest.mark.parametrize("layer", [DROPOUT, slow(PRUNED), slow(BLOCK)])
 def test_corrections_with_masks_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"], 1e-11)
 

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, derive, propagate
@@ -81,12 +82,8 @@ def run(
     "layer",
     [
         GATE,
-        pytest.param(SWIGLU, marks=pytest.mark.slow),
         BLOCK,
-        pytest.param(MIXTURE, marks=pytest.mark.slow),
-        pytest.param(JOINED, marks=pytest.mark.slow),
-        BARE,
-        BILINEAR,
+        *map(slow, [SWIGLU, MIXTURE, JOINED, BARE, BILINEAR]),
         "z' = b + W s'(z)",
     ],
 )
@@ -104,9 +101,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize(
-    "layer", [GATE, pytest.param(SWIGLU, marks=pytest.mark.slow), BLOCK, BARE, MIXTURE]
-)
+@pytest.mark.parametrize("layer", [GATE, BLOCK, *map(slow, [SWIGLU, BARE, MIXTURE])])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data, names = DATA if inputs == "many" else DATA[:1], ("G.1", "H.1")
     options = {"tolerance": 1e-12} if inputs == "many" else {}
@@ -207,9 +202,7 @@ def test_a_block_of_two_weights_is_two_dense_layers(inputs):
 LATER = ["G.1", "H.1", "V.1", "X6", "X6_02_14", "G.2"]
 
 
-@pytest.mark.parametrize(
-    "later", [LATER, pytest.param([*LATER, "B.1", "F.1"], marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("later", [["G.1", "V.1", "X6"], slow([*LATER, "B.1", "F.1"])])
 def test_the_next_order_of_a_block_is_that_of_two_dense_layers(later):
     """The dense kernel is generated from recursions that know of no fields inside a layer."""
     names = ["G", "H", "V", *later]

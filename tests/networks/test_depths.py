@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt import Network, Stack, propagate
 from symdlt.algebra import orthogonal, uniform
@@ -57,12 +58,12 @@ def compare(network, x, names, monkeypatch, rtol=1e-9):
         np.testing.assert_allclose(found[name], expected[name], atol=rtol * scale, err_msg=name)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "gelu", "sin", "z + z**2/2"])
+@pytest.mark.parametrize("activation", ["tanh", slow("gelu"), slow("sin"), "z + z**2/2"])
 def test_one_input(activation, monkeypatch):
     compare(residual(activation, 5), X[:1], "all", monkeypatch)
 
 
-@pytest.mark.parametrize("activation", ["relu", "where(z < 0, 0.3*z, z)", "abs"])
+@pytest.mark.parametrize("activation", ["relu", slow("where(z < 0, 0.3*z, z)"), slow("abs")])
 def test_one_input_with_a_kink(activation, monkeypatch):
     compare(residual(activation, 6), X[:1], KINKED, monkeypatch)
 
@@ -113,22 +114,16 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
     ("layers", "values", "inner"),
     [
         ([DENSE, *[BLOCK] * 3], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9]}),
-        pytest.param(
+        slow(
             [DENSE, *[GATE] * 3],
             {"C_V": 0.8, "lambda_V": 0.5, **WITH_U},
             {"u": [9, 5, 7, 9]},
-            marks=pytest.mark.slow,
         ),
-        ([DENSE, *[MIXED] * 3], {"xi": None}, {}),
-        pytest.param([DENSE, *[MIXED] * 4], {"xi": None}, {}, marks=pytest.mark.slow),
-        pytest.param(
-            [DENSE, *[BLOCK] * 4],
-            {"xi": None, **WITH_U},
-            {"h": [9, 5, 7, 9, 4]},
-            marks=pytest.mark.slow,
-        ),
+        slow([DENSE, *[MIXED] * 3], {"xi": None}, {}),
+        slow([DENSE, *[MIXED] * 4], {"xi": None}, {}),
+        slow([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
         ([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
-        ([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
+        slow([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
     ],
 )
 def test_blocks_and_several_streams(layers, values, inner, monkeypatch):

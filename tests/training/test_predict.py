@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from cases import slow
 
 import symdlt.training.prediction_at_finite_width as finite_width
 from symdlt import MLP
@@ -55,7 +56,7 @@ def test_order_of_samples_and_of_outputs():
     same(swapped.covariance, found.covariance[:, :, ::-1, ::-1])
 
 
-@pytest.mark.parametrize("covariance", [True, False])
+@pytest.mark.parametrize("covariance", [slow(True), False])
 def test_test_samples_in_chunks(monkeypatch, covariance):
     """With memory for one or two chunks of test samples at a time, here or in threads."""
     tests, flow = RNG.standard_normal((5, 4)), GradientFlow(2.0)
