@@ -202,7 +202,7 @@ def test_a_block_of_two_weights_is_two_dense_layers(inputs):
 LATER = ["G.1", "H.1", "V.1", "X6", "X6_02_14", "G.2"]
 
 
-@pytest.mark.parametrize("later", [["G.1", "V.1", "X6"], slow([*LATER, "B.1", "F.1"])])
+@pytest.mark.parametrize("later", [["G.1", "H.1", "V.1", "X6"], slow([*LATER, "B.1", "F.1"])])
 def test_the_next_order_of_a_block_is_that_of_two_dense_layers(later):
     """The dense kernel is generated from recursions that know of no fields inside a layer."""
     names = ["G", "H", "V", *later]
