@@ -478,3 +478,59 @@ def test_gradients_through_all_pairs_of_depths():
     assert float(many_of_them[1]) == pytest.approx(float(last(*point)), rel=1e-12)
     with pytest.raises(module.KernelInputError, match="Leave widths out"):
         module.propagate(0.8, DEPTH, **numbers, widths=WIDTHS)
+
+
+@pytest.mark.parametrize(
+    ("layer", "what", "bound"),
+    [
+        ("u = U z; v = V z; z' = b + W s(u) v", "erf", 1e-12),
+        ("u = U z; v = V z; z' = b + W s(u) sigmoid(v)", "gelu", 1e-6),
+        ("h = U s(z); z' = b + W s(h)", "relu", 1e-12),
+        ("z' = xi z + b + W s(z)", "tanh", 1e-6),
+        ("h = U s(z); z' = xi z + b + W s(h) + P z", "gelu", 1e-12),
+        ("z' = b + W s(U rmsnorm(z))", "sin", 1e-12),
+        ("h = U s(layernorm(z)); z' = xi z + W dropout(0.1) s(rmsnorm(h))", "erf", 1e-12),
+        ("m = prune(1/4); z' = b + W m s(z)", "relu", 1e-12),
+        ("u = U z; v = V z; z' = b + W u v", "tanh", 1e-12),
+    ],
+)
+def test_kernels_of_pairs_through_several_streams(layer, what, bound):
+    x = X[:4]  # a field that is zero cannot be normalised
+    given = {"layer": layer, "name": "own"}
+    plain = loaded(kernel_for(["G", "H"], activation=what, **given))
+    module = loaded(kernel_for(["G", "H"], activation=what, target="jax", **given))
+    rng = np.random.default_rng(5)
+    numbers = {name: rng.uniform(0.4, 1.1, DEPTH).tolist() for name in plain.HYPERPARAMETERS}
+    wanted = plain.propagate(plain.ACTIVATION, x @ x.T / 3, DEPTH, tolerance=1e-12, **numbers)
+    found = module.propagate(module.overlaps(x)[0], DEPTH, **numbers)
+    apart, variances = module.overlaps(x[:2], x[2:])
+    beside = module.propagate(apart, DEPTH, **numbers, variances=variances)
+    for name in ("G", "H"):
+        assert off(found[name], wanted[name]) < bound, name
+        size = np.sqrt(np.einsum("lii,ljj->lij", wanted[name], wanted[name]))
+        error = np.abs(beside[name] - wanted[name][:, :2, 2:]) / size[:, :2, 2:]
+        assert error.max() < bound, name
+
+    def last(x):
+        overlap, _ = module.overlaps(x)
+        return module.propagate(overlap, DEPTH, **numbers)["H"][-1, 0, 1]
+
+    step = 1e-5 * np.eye(4, 3)
+    slope = float((jax.jit(jax.grad(last))(jnp.asarray(x)) * np.eye(4, 3)).sum())
+    difference = float(last(x + step) - last(x - step)) / 2e-5
+    assert slope == pytest.approx(difference, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "layer", "reason"),
+    [
+        (["V"], "u = U z; v = V z; z' = b + W s(u) v", "V of many inputs"),
+        (["G"], "h = U z; z' = b + W (s(h) + 1/2 h)", "it needs h_s1_1"),
+        (["G"], "z' = b + W (s(z) + sigmoid(z))", "it needs z_s0_s2_12"),
+        (["G"], "z' = b + W s'(z)", "it needs z_s1_s1_12"),
+        (["H"], "z' = same z + W s(z)", "Its code uses this name"),
+    ],
+)
+def test_layers_without_kernels_of_pairs(tensors, layer, reason):
+    with pytest.raises(KernelError, match=reason):
+        kernel_for(tensors, layer=layer, activation="tanh", target="jax")

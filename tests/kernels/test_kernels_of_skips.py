@@ -365,7 +365,7 @@ def test_edges_of_noise_end_at_its_legs():
         (["V"], "z' = xi z + W (s(z) + a z)", {}, KernelError, "may be others at each depth"),
         (["V"], "u = 1/2 z; z' = z + W s(u)", {}, KernelError, "fields that keep z"),
         (["V"], "u = U z; v = u + V z; z' = z + W s(u) s(v)", {}, KernelError, "join the fields"),
-        (["V"], RESIDUAL, {"target": "jax"}, KernelError, "choose the target numpy"),
+        (["V"], RESIDUAL, {"target": "jax"}, KernelError, 'or the target "numpy"'),
         (["R"], RESIDUAL, {"activation": "relu"}, KernelError, "R of relu cannot be had"),
         (["V"], MIXTURE, {"activation": "relu"}, KernelError, "odd number of functions"),
         (["V"], RESIDUAL, {"activation": "relu", "inputs": "one"}, KernelError, "take smooth"),

@@ -242,6 +242,13 @@ def test_a_residual_block_that_reads_z_itself():
         assert found[name] == pytest.approx(expected, rel=1e-9), name
 
 
+def test_kernels_alone_of_products_without_functions():
+    found, network, _ = run(BILINEAR, "many", ["G", "H"])
+    right = propagate(network, DATA, ["G", "H"])
+    for name in "GH":
+        assert found[name] == pytest.approx(right[name], rel=1e-12)
+
+
 def test_the_ntk_of_a_gate_by_hand():
     """K and Θ of one input, by sums at equal steps."""
     module = kernel_of(("H",), GATE, "one")
@@ -402,7 +409,7 @@ def test_symmetric_laws_enter_by_their_variance():
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
         (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),
         (["V"], "u = U z; z' = W tanh(u)", {"activation": "tanh"}, KernelError, "reads no s"),
-        (["V"], BLOCK, {"target": "jax"}, KernelError, "choose the target numpy"),
+        (["V"], BLOCK, {"target": "jax"}, KernelError, 'or the target "numpy"'),
         (["V"], "u = U z; z' = means W s(u)", {}, KernelError, "The symbol means"),
     ],
 )

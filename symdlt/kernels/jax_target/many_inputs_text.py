@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from symdlt.activations import Activation
+from symdlt.activations import activation as activation_of
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.activations.sympy_form import Z
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.expressions import symbols
+from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.lowering import OVERLAP
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.one_input import Data
 from symdlt.kernels.generator.python.printer import assignment, expression_text
 from symdlt.kernels.generator.representation import KernelModule, TensorFunction
+from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.jax_target import template
+from symdlt.kernels.jax_target.activations import jax_activation
+from symdlt.kernels.jax_target.many_inputs_fields_text import recursions, refuse_other_means, rows
 
 # The means of pairs that there are: <s s> and <s' s'>.
 MEANS = ((0, 0), (1, 1))
@@ -25,13 +31,15 @@ FAMILIES = {
 }
 
 
-def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
+def data_of_many(module: KernelModule) -> Data:
     """What the template asks for, apart from what all kernels have.
 
     Raises:
         KernelError: for tensors other than the kernel and the NTK.
     """
-    for function in module.functions:
+    if module.several:
+        refuse_other_means(module)
+    for function in () if module.several else module.functions:
         if not function.local or not set(function.means) <= set(MEANS):
             raise KernelError(
                 f"{function.tensor} of many inputs cannot be written for JAX. Its recursion needs "
@@ -47,9 +55,27 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         "first_layer": [
             f'"{f.tensor}": {expression_text(f.first, names)},' for f in module.functions
         ],
-        "recursions": "\n\n\n".join(_recursion(f, names) for f in module.functions),
         "table": [f'"{f.tensor}": advance_{f.variable.lower()},' for f in module.functions],
-        "tables": '"s0_s0": kernel, "s1_s1": slopes',
+        **(_through_fields(module) if module.several else _through_one(module, names)),
+    }
+
+
+def _through_one(module: KernelModule, names: dict[str, str]) -> Data:
+    return {
+        "recursions": "\n\n\n".join(_recursion(f, names) for f in module.functions),
+        "tables_of_layer": template.TABLES_MANY,
+        "own_of_layer": template.OWN_MANY,
+        "same_input": "",
+    }
+
+
+def _through_fields(module: KernelModule) -> Data:
+    table = filled(template.FIELDS_PAIRS, rows=rows(module))
+    return {
+        "recursions": "\n\n\n".join([*recursions(module), table]),
+        "tables_of_layer": template.TABLES_PAIRS,
+        "own_of_layer": template.OWN_PAIRS,
+        "same_input": template.SAME_PAIRS,
     }
 
 
@@ -69,13 +95,50 @@ def _recursion(function: TensorFunction, names: dict[str, str]) -> str:
     )
 
 
-def closed_form(activation: Activation, kinked: bool) -> str:
+class PairMeans(NamedTuple):
+    """How a kernel has the means of a function over pairs.
+
+    Attributes:
+        code: the function and its derivative as code, if the kernel brings them along.
+        functions: what they are called there.
+        call: the call that makes the means.
+        closed: whether they have a closed form.
+    """
+
+    code: str
+    functions: str
+    call: str
+    closed: bool
+
+
+def pair_means(module: KernelModule, brought: Activation | None) -> dict[str, PairMeans]:
+    """How a kernel has the means of all its functions.
+
+    Raises:
+        KernelError: for kinks that have no closed form.
+    """
+    names = module.keys if module.several else (GIVEN,)
+    return {n: _means_of(brought if n == GIVEN else activation_of(n), n) for n in names}
+
+
+def _means_of(one: Activation | None, name: str) -> PairMeans:
+    if one is None:
+        functions, code, call = template.GIVEN.format(count=2), "", ""
+    else:
+        named = "" if name == GIVEN else name
+        functions, code = named.upper() or "ACTIVATION", jax_activation(one, 1, named)
+        call = closed_form(one)
+    series = template.SERIES_MEANS.format(functions=functions, degrees=degrees(one))
+    return PairMeans(code, functions, call or series, bool(call))
+
+
+def closed_form(activation: Activation) -> str:
     """The call that makes the means of an activation in closed form, or an empty text.
 
     Raises:
         KernelError: for kinks that have no closed form.
     """
-    if kinked:
+    if kinks_of(activation):
         slopes = straight_slopes(smooth_pieces(activation))
         if slopes is None:
             raise KernelError(

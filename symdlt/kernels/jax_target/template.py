@@ -37,6 +37,7 @@ from symdlt.kernels.jax_target.running.depths import (
     DepthTable, refuse_widths, tensors_of_depths
 )
 from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
+from symdlt.kernels.jax_target.running.pair_fields import PairField, Tables, means_of_pairs
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
@@ -436,13 +437,13 @@ def propagate(
     pairs, own = checked_overlaps(overlap, variances, dtype)
     count, symmetric = len(pairs), $symmetric
     at = places_of(pairs.shape, symmetric)
+    $same_input
 
     def next_layer(below: State, h: Layer) -> tuple[State, dict[str, Array] | None]:
         tensors, own = below
-        kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
-        tables = {$tables}
+        $tables_of_layer
         above = {name: advance(h, tables, tensors) for name, advance in RECURSIONS.items()}
-        own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)
+        $own_of_layer
         return (above, own), above if every_layer else None
 
     start = Layer(*(values[0] for values in layers))
@@ -475,7 +476,7 @@ computed from the activation at each K_ii. Values where samples are the same hav
 The activation has to be smooth: kinks are not seen here.
 """
 
-SERIES_MEANS = "means = series_means({functions}, {degrees}, step, shift, dtype)"
+SERIES_MEANS = "series_means({functions}, {degrees}, step, shift, dtype)"
 
 CLOSED_METHOD = """\
 <s s> and <s' s'> have a closed form for this activation. Derivatives that are infinite where
@@ -503,6 +504,48 @@ def series_error(
 RECURSION_MANY = '''\
 $head
     """$tensor of layer l+1 at all pairs.
+
+    $equation
+    """
+    $entries
+    $value
+'''
+
+TABLES_MANY = """\
+kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
+tables = {"s0_s0": kernel, "s1_s1": slopes}"""
+
+OWN_MANY = """\
+own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)"""
+
+TABLES_PAIRS = """\
+tables, sides = means_of_pairs(FIELDS, means, h, tensors, own, at, same)"""
+
+SAME_PAIRS = "same = (at.first == at.second) & (variances is None)"
+
+OWN_PAIRS = """\
+own = tuple(advance_g(h, side, {"G": K}) for side, K in zip(sides, own, strict=True))"""
+
+MEANS_PAIRS = """\
+means: dict[str, Means] = {
+    $by_function
+}"""
+
+FIELDS_PAIRS = """\
+FIELDS: dict[str, PairField] = {
+    $rows
+}"""
+
+ROW_PAIRS = """\
+"$name": PairField(
+    covariance_$name,
+    $function
+    $scale
+),"""
+
+RECURSION_PAIRS = '''\
+def $name(h: Layer, means: Tables, below: Tables) -> Array:
+    """$told at all pairs.
 
     $equation
     """

@@ -10,6 +10,7 @@ from tokenize import generate_tokens
 
 from symdlt.activations import Activation
 from symdlt.errors import KernelError
+from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.python.layout import (
     example_lines,
     filled,
@@ -22,7 +23,7 @@ from symdlt.kernels.generator.python.notation import notation_of_fields
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
-from symdlt.kernels.jax_target.many_inputs_text import closed_form, data_of_many, degrees
+from symdlt.kernels.jax_target.many_inputs_text import data_of_many, pair_means
 from symdlt.kernels.jax_target.one_input_fields_text import data_of_one_with_fields
 from symdlt.kernels.jax_target.one_input_text import data_of_one
 
@@ -51,11 +52,6 @@ def module_text(
         KernelError: for symbols that its code uses otherwise, and means that it does not have.
         ActivationError: for an activation that is not finite.
     """
-    if module.several and module.inputs == "many":
-        raise KernelError(
-            f"A kernel of the layer {module.layer} takes means at several fields. Those in JAX are "
-            'for one input. Ask for inputs="one" (--inputs one), or choose the target numpy.'
-        )
     _refuse_names(module)
     shared: dict[str, str | Iterable[str]] = {
         "names": f"HYPERPARAMETERS = {tuple_behind('HYPERPARAMETERS = ', quoted(module.names))}",
@@ -65,12 +61,13 @@ def module_text(
         "argument": template.GIVEN_ARGUMENT if activation is None else "",
         "activation_meaning": template.GIVEN_MEANING if activation is None else "",
     }
-    if module.several:
-        notation, body = notation_of_fields(module), _one_with_fields(module, activation, shared)
-    elif module.inputs == "one":
-        notation, body = template.NOTATION_ONE, _one(module, activation, shared)
+    several = module.several
+    if module.inputs == "many":
+        body = _many(module, activation, shared)
     else:
-        notation, body = template.NOTATION_MANY, _many(module, activation, bool(kinks), shared)
+        body = (_one_with_fields if several else _one)(module, activation, shared)
+    plain = template.NOTATION_ONE if module.inputs == "one" else template.NOTATION_MANY
+    notation = notation_of_fields(module) if several else plain
     imports, definitions = linked(template.IMPORTS, body)
     lead = "\n" * definitions.startswith(("def ", "class ", "@"))
     text = filled(
@@ -124,47 +121,50 @@ def _one_with_fields(
 def _many(
     module: KernelModule,
     activation: Activation | None,
-    kinked: bool,
     shared: dict[str, str | Iterable[str]],
 ) -> str:
-    data = data_of_many(module)
-    brought = "" if activation is None else jax_activation(activation, 1)
-    closed = "" if activation is None else closed_form(activation, kinked)
-    if closed:
-        parts = {"make_means": f"means = {closed}", "method": template.CLOSED_METHOD}
-        parts |= dict.fromkeys(("series_error", "rule", "rule_meaning"), "")
-        parts["symmetric"] = "variances is None"
-        return filled(template.BODY_MANY, **shared, **data, **parts, activation=brought)
-    functions = "ACTIVATION" if brought else template.GIVEN.format(count=2)
-    error = filled(
-        template.SERIES_ERROR,
-        functions=functions,
-        **{name: shared[name] for name in ("argument", "activation_meaning")},
-    )
+    data = data_of_many(module)  # which refuses what has no such means
+    means = pair_means(module, activation)
+    series = [one for one in means.values() if not one.closed]
+    parts = dict.fromkeys(("series_error", "rule", "rule_meaning"), "")
+    if series:
+        given = module.several or activation is None
+        argument, meaning = template.GIVEN_ARGUMENT, template.GIVEN_MEANING
+        parts["series_error"] = filled(
+            template.SERIES_ERROR,
+            functions=template.GIVEN.format(count=2) if given else series[0].functions,
+            argument=argument if given else "",
+            activation_meaning=meaning if given else "",
+        )
+        parts |= {"rule": template.SERIES_RULE, "rule_meaning": template.SERIES_MEANING}
+    if module.several:
+        rows = [f'"{name}": {one.call},' for name, one in means.items()]
+        parts["make_means"] = filled(template.MEANS_PAIRS, by_function=rows)
+    else:
+        parts["make_means"] = f"means = {means[GIVEN].call}"
     return filled(
         template.BODY_MANY,
         **shared,
         **data,
-        make_means=template.SERIES_MEANS.format(functions=functions, degrees=degrees(activation)),
-        method=template.SERIES_METHOD,
-        activation=brought,
-        series_error=error,
-        symmetric="False",
-        rule=template.SERIES_RULE,
-        rule_meaning=template.SERIES_MEANING,
+        **parts,
+        method=template.SERIES_METHOD if series else template.CLOSED_METHOD,
+        symmetric="False" if series else "variances is None",
+        activation="\n\n\n".join(one.code for one in means.values() if one.code),
     )
 
 
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
     fields: tuple[str, ...] = ()
-    if module.several:
+    if module.several and module.inputs == "many":
+        fields = template.TABLES_PAIRS, template.OWN_PAIRS, template.SAME_PAIRS
+    elif module.several:
         fields = template.BODY_FIELDS_ONE, template.VALUE_FIELD
     if module.depths is not None:
         fields = *fields, template.DEPTHS_ONE, template.RETURNED_WITH_DEPTHS
     bodies = {
         "one": (template.BODY_ONE, template.RECURSION_ONE, *fields),
-        "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE),
+        "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE, *fields),
     }
     text = template.IMPORTS + "".join(bodies[module.inputs])
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
@@ -12,6 +11,7 @@ from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
     bracketed,
+    equation_lines,
     filled,
     quoted,
     tuple_items,
@@ -26,8 +26,6 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
-
-_EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
@@ -138,7 +136,7 @@ def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
     else:
         names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
         entries = [f"{entry.name} = {_whole(entry, one)}" for entry in one.entries]
-        equation = [part for line in one.equation for part in _EQUATION.wrap(line)]
+        equation = equation_lines(one.equation)
         value = assignment("return", one.value, names, INSIDE)
     return filled(
         template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
@@ -162,7 +160,7 @@ def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], tol
         name=function.variable.lower(),
         tensor=function.tensor,
         where=("at the tuples x" if four else "at all pairs") + told,
-        equation=[part for line in function.equation for part in _EQUATION.wrap(line)],
+        equation=equation_lines(function.equation),
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
         entries=[f"{entry.name} = {read(entry, function)}" for entry in function.entries],
         value="return np.zeros(x[0].shape)"
@@ -241,7 +239,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         template.ROW_MANY,
         tensor=function.tensor,
         name=function.variable.lower(),
-        local=str(function.local and not fields and module.depths is None),
+        local=str(function.local and not module.several),
         fields=bracketed("fields=(", over, "),", COLUMNS - 8) if fields else "",
         **lines,
     )

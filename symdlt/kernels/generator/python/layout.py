@@ -12,6 +12,7 @@ from symdlt.errors import KernelError
 COLUMNS = 100  # as in the rest of the repository
 INSIDE = COLUMNS - 4  # in the body of a function
 
+_EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 _ALONE = re.compile(r"( *)\$(\w+)")
 
 
@@ -45,6 +46,11 @@ def filled(text: str, **values: str | Iterable[str]) -> str:
         elif block := blocks[alone[2]].rstrip("\n"):
             lines.append(textwrap.indent(block, alone[1]))
     return re.sub("\n{4,}", "\n\n\n", "\n".join(lines))
+
+
+def equation_lines(lines: Iterable[str]) -> list[str]:
+    """An equation as it stands in the docstring of a function, its long terms broken."""
+    return [part for line in lines for part in _EQUATION.wrap(line)]
 
 
 def quoted(names: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from symdlt.kernels.generator.python.depth_tables import is_noise
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
+    equation_lines,
     filled,
     quoted,
     tuple_behind,
@@ -25,8 +26,6 @@ from symdlt.kernels.generator.representation import (
     Mean,
     TensorFunction,
 )
-
-_EQUATION = textwrap.TextWrapper(INSIDE - 4, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 class FieldTemplates(NamedTuple):
@@ -166,7 +165,7 @@ class FieldTexts:
             self.templates.value,
             name=name,
             told=told,
-            equation=_wrapped(one.equation),
+            equation=equation_lines(one.equation),
             entries=_entries(one),
             value=assignment("return", one.value, self._names, INSIDE),
         )
@@ -180,7 +179,7 @@ class FieldTexts:
             self.templates.recursion,
             head=bracketed(name, arguments, ") -> tuple[Array, Array]:"),
             tensor=one.tensor,
-            equation=_wrapped(one.equation),
+            equation=equation_lines(one.equation),
             multiplications=str(one.cost.multiplications),
             additions=str(one.cost.additions),
             entries=[line for line in _entries(one) if line.split(" = ")[0] in read],
@@ -219,7 +218,3 @@ class FieldTexts:
 def _entries(one: TensorFunction) -> list[str]:
     """The lines that name what an equation reads."""
     return [f'{e.name} = {e.home}["{e.table}"]' for e in one.entries]
-
-
-def _wrapped(lines: tuple[str, ...]) -> list[str]:
-    return [part for line in lines for part in _EQUATION.wrap(line)]
