@@ -25,9 +25,10 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.centring import centred
-from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
+from symdlt.kernels.generator.expressions import Formula, Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
+from symdlt.kernels.generator.position_means import position_means
 from symdlt.kernels.generator.representation import (
     METRIC,
     DepthFunctions,
@@ -87,6 +88,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         several=True,
         stride=stride,
         depths=depths,
+        positions=position_means(system, partial(_outside, system)),
     )
 
 
@@ -289,6 +291,11 @@ def _lengths(
             length = _coefficients(field.terms, names)
         lengths[_name(named(read))] = length
     return lengths
+
+
+def _outside(system: LayerSystem, one: SystemEquation) -> Formula:
+    """What does not stand under means over positions."""
+    return factored(_coefficients(one.outside, {}), rank_in(system.layer))
 
 
 def _name(named: Entry | str) -> str:

@@ -12,6 +12,7 @@ from symdlt.definitions import Layer, Stack, function_text
 from symdlt.derivation import differentiate
 from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
+from symdlt.kernels.generator.position_means import PositionMeans
 
 METRIC = "G"
 Orders = tuple[int, ...]
@@ -307,6 +308,7 @@ class KernelModule:
         several: whether it is one of several streams, or of equations like theirs.
         stride: there how far apart several functions of one field are numbered.
         depths: with a skip what its tensors are made of.
+        positions: with a window the means over positions.
     """
 
     inputs: str
@@ -320,6 +322,7 @@ class KernelModule:
     several: bool = False
     stride: int = 0
     depths: DepthFunctions | None = None
+    positions: PositionMeans | None = None
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from reprlib import repr as short_repr
@@ -119,7 +119,12 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
     }
 
 
-def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
+def located(
+    problem: Problem,
+    result: Mapping[str, Array | Sequence[Array]],
+    reason: ValueError,
+    layer: int,
+) -> KernelInputError:
     """An error, be it of means from elsewhere, with the layer that it happened below."""
     text = str(reason).rstrip(".") or "The means failed"
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))

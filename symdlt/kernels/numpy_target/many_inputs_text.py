@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP, ZERO
@@ -26,6 +26,7 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
+from symdlt.kernels.numpy_target.positions_text import positions_tables
 
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
@@ -43,19 +44,38 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         "first_layer": first,
         "recursions": "\n\n\n".join(
             [
-                *(_covariance(field, module.names) for field in module.fields),
-                *(recursion_text(f, module.names, _told(f, module)) for f in module.functions),
+                *(_covariance(field, module) for field in module.fields),
+                *(
+                    recursion_text(f, module.names, _told(f, module), _sample(module))
+                    for f in module.functions
+                ),
                 *states_text(module),
             ]
         ),
         "table": [_row(function, module) for function in module.functions],
-        "fields_table": "\n\n".join(filter(None, (_fields_table(module), depths_tables(module)))),
+        "fields_table": "\n\n".join(filter(None, _more_tables(module))),
+        **(template.SAMPLES if module.positions is None else template.POSITIONS),
     }
 
 
+def _more_tables(module: KernelModule) -> Iterator[str]:
+    """The tables of fields, of what a skip adds, and of what a window adds."""
+    yield _fields_table(module)
+    yield depths_tables(module)
+    if module.positions is not None:
+        yield positions_tables(module.positions, module.names)
+
+
 def _told(function: TensorFunction, module: KernelModule) -> str:
-    """What is said of tensors that are sums of states."""
+    """What is said of tensors that are sums of states, or means over positions."""
+    if module.positions is not None:
+        return " of layer l, under its means over positions"
     return ", from states of the same layer" if function in module.sums else ""
+
+
+def _sample(module: KernelModule) -> str:
+    """The code of the sample of an entry, which may have positions."""
+    return "{}" if module.positions is None else 'below["sample"][{}]'
 
 
 def states_text(module: KernelModule) -> list[str]:
@@ -121,7 +141,8 @@ def _fields_table(module: KernelModule) -> str:
         scale = f'scale="{field.scale}",' if field.scale else ""
         rows.append(filled(template.ROW_FIELD, **names, reads=reads, scale=scale))
     if not rows:
-        return "" if module.depths is None else "FIELDS: dict[str, Field] = {}"
+        alone = module.depths is None and module.positions is None
+        return "" if alone else "FIELDS: dict[str, Field] = {}"
     return filled(template.FIELDS, rows=rows)
 
 
@@ -130,14 +151,15 @@ def _quoted(read: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
     return [f'("{field}", {orders})' for field, orders in read]
 
 
-def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
+def _covariance(field: FieldFunction, module: KernelModule) -> str:
     """The covariance of a field as a function of the layer, of means and tensors below."""
     one = field.covariance
     if one is None:
         entries, equation, value = [], ["<z_1 z_2> = G_12"], f'return below["{METRIC}"]'
     else:
-        names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
-        entries = [f"{entry.name} = {_whole(entry, one)}" for entry in one.entries]
+        names = {name: f"h.{name}" for name in (*module.names, "r")}
+        sample = _sample(module)
+        entries = [f"{entry.name} = {_whole(entry, one, sample)}" for entry in one.entries]
         equation = [part for line in one.equation for part in _EQUATION.wrap(line)]
         value = assignment("return", one.value, names, INSIDE)
     return filled(
@@ -145,13 +167,16 @@ def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
     )
 
 
-def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], told: str = "") -> str:
+def recursion_text(
+    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", sample: str = "{}"
+) -> str:
     """A recursion as a function of the layer, the means, the tensors below and the tuples.
 
     Args:
         function: the recursion.
         hyperparameters: the names of those of a layer.
         told: more that is said of it, behind where it is.
+        sample: the code of the sample of an entry, with a place for the entry.
     """
     four = len(function.samples) == 4
     read = _gathered if four else _whole
@@ -164,7 +189,7 @@ def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], tol
         where=("at the tuples x" if four else "at all pairs") + told,
         equation=[part for line in function.equation for part in _EQUATION.wrap(line)],
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
-        entries=[f"{entry.name} = {read(entry, function)}" for entry in function.entries],
+        entries=[f"{entry.name} = {read(entry, function, sample)}" for entry in function.entries],
         value="return np.zeros(x[0].shape)"
         if zero
         else assignment("return", function.value, names, INSIDE),
@@ -175,19 +200,20 @@ def _table(entry: Entry) -> str:
     return f'{entry.home}["{entry.table}"]'
 
 
-def _gathered(entry: Entry, function: TensorFunction) -> str:
+def _gathered(entry: Entry, function: TensorFunction, sample: str = "{}") -> str:
     """The entries of a table at the tuples."""
     if entry.kept:
-        return _mask(entry, [f"x{label}" for label in entry.samples])
+        return _mask(entry, [sample.format(f"x{label}") for label in entry.samples])
     axes = [*["..."] * bool(entry.later), *(f"x{label}" for label in entry.samples)]
     return f"{_table(entry)}[{', '.join(axes)}]"
 
 
-def _whole(entry: Entry, function: TensorFunction) -> str:
+def _whole(entry: Entry, function: TensorFunction, sample: str = "{}") -> str:
     """The entries of a table at all pairs: the table, its transpose, or a diagonal of it."""
     first, second = function.samples
     if entry.kept:
-        return _mask(entry, [f"x[{function.samples.index(label)}]" for label in entry.samples])
+        at = [f"x[{function.samples.index(label)}]" for label in entry.samples]
+        return _mask(entry, [sample.format(axis) for axis in at])
     if len(entry.samples) == 1:
         return _table(entry) + "[:, None]" * (entry.samples == (first,))
     if entry.samples == (first, second):
@@ -233,6 +259,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         "hyperparameters": quoted(name for name in module.names if name in used),
         "symmetries": map(str, function.symmetries),
     }
+    plain_layers = module.depths is None and module.positions is None
     lines = {
         name: bracketed(f"{name}=(", tuple_items(items), "),", COLUMNS - 8)
         for name, items in rows.items()
@@ -241,7 +268,7 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         template.ROW_MANY,
         tensor=function.tensor,
         name=function.variable.lower(),
-        local=str(function.local and not fields and module.depths is None),
+        local=str(function.local and not fields and plain_layers),
         fields=bracketed("fields=(", over, "),", COLUMNS - 8) if fields else "",
         **lines,
     )

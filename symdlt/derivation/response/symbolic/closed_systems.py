@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -90,6 +90,7 @@ class ReadScale(NamedTuple):
 
 
 Read: TypeAlias = ReadMean | ReadTensor | ReadNoise | ReadMask | ReadScale
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # of axes
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class SystemEquation:
         reads: what the symbols of means and tensors stand for, by their names.
         first: the value at layer 1, with `overlap` for that of the inputs.
         symmetries: the permutations of its axes that leave it unchanged.
+        outside: of a layer with windows the terms that do not stand under means over positions.
+        together: there the axes that go over the positions of a window together.
     """
 
     name: str
@@ -113,6 +116,8 @@ class SystemEquation:
     reads: Mapping[str, Read]
     first: tuple[tuple[Monomial, Fraction | int], ...]
     symmetries: tuple[tuple[int, ...], ...]
+    outside: tuple[tuple[Monomial, Fraction | int], ...] = ()
+    together: Groups = ()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -151,6 +156,8 @@ class LayerSystem:
         fields: the covariances of the fields inside the layer, in the order of computation.
         depths: with a skip the states.
         inputs: "one" or "many", that the kernel is for.
+        readouts: with windows by the word of a readout, and by tensors, the axes that go over all
+            positions together.
     """
 
     layer: Layer | Stack
@@ -158,6 +165,7 @@ class LayerSystem:
     fields: tuple[SystemEquation, ...]
     depths: DepthSystem | None = None
     inputs: str = "many"
+    readouts: Mapping[str, Mapping[str, Groups]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.equations)

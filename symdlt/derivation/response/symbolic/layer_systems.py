@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from symdlt.definitions import (
     Correlator,
     Layer,
     Stack,
+    Window,
     is_chain,
     split_subleading,
     tensor,
@@ -23,8 +25,9 @@ from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
-from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
+from symdlt.derivation.response.symbolic.symbolic_means import symbol_named, with_window
 from symdlt.derivation.response.symbolic.system_equations import system_equation
+from symdlt.derivation.response.symbolic.window_sums import READOUTS, readout_groups
 from symdlt.errors import KernelError
 
 OVERLAP = symbol_named("overlap")
@@ -44,7 +47,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, and for other corrections.
+        KernelError: for a skip whose layers read other things each, for windows of a skip or of
+            one input, and for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -53,9 +57,12 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
-    _check(definition)
-    names = (one if isinstance(one, str) else one.name for one in tensors)
-    return _derived(("G", *names), definition, inputs)
+    names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
+    windows = [one.window for stream in definition.streams for one in stream.drawn if one.window]
+    if not windows:
+        return _derived(names, definition, inputs)
+    _check_positions(definition, inputs)
+    return _with_readouts(names, definition)
 
 
 @lru_cache(maxsize=8)  # kernels of each target are of one system
@@ -93,14 +100,32 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
 
-def _check(layer: Layer | Stack) -> None:
-    """Refuse what kernel files have no words for."""
-    drawn = [one for stream in layer.streams for one in stream.drawn]
-    if any(one.window for one in drawn):
+@lru_cache(maxsize=8)
+def _with_readouts(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
+    """The equations of a layer with a window, and how readouts of all positions go together."""
+    system = _derived(names, definition, "many")
+    readouts = {
+        word: readout_groups(
+            system, _derived(names, with_window(definition, Window(whole=word)), "many")
+        )
+        for word in READOUTS
+    }
+    return replace(system, readouts=readouts)
+
+
+def _check_positions(layer: Layer | Stack, inputs: str) -> None:
+    """Refuse layers with windows for which there are no kernel files."""
+    if inputs != "many":
         raise KernelError(
-            f"The layer {layer} has windows, which sum over positions, and the tables of kernel "
-            "files have axes of samples alone. `layer_equations` has the equations, and "
-            "`propagate` of a `Network` the tensors."
+            f"The layer {layer} has a window, so that an input has as many samples as positions. "
+            "Kernel files for one input have none. Ask for many inputs, and give the overlaps of "
+            "one input at all pairs of its positions."
+        )
+    if LayerDerivation(tensor("G"), layer, False).shared:
+        raise KernelError(
+            f"The layer {layer} has a window and keeps z, whose later layers read at other "
+            "positions. Kernel files take windows of layers that close on their last one. "
+            "`layer_equations` has the equations, and `propagate` of a `Network` the tensors."
         )
 
 
