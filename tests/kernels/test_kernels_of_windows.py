@@ -10,11 +10,10 @@ from kernel_reference import loaded, passes_its_doctests_alone, printed_under_tw
 from symdlt import BOOK, Network, Stack, propagate
 from symdlt.algebra import uniform
 from symdlt.cli import main
-from symdlt.definitions import Window as Written
-from symdlt.definitions import read_layer_definition
+from symdlt.definitions import Window, read_layer_definition
 from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation
-from symdlt.kernels.numpy_target.positions import Window, positions_read
+from symdlt.kernels.numpy_target.positions import GridWindow, positions_read
 
 CIRCULAR = "z' = b + W[3] s(z)"
 ZERO = "z' = b + W[3, zero] s(z)"
@@ -136,7 +135,7 @@ def test_positions_are_samples_of_a_dense_layer_before_their_mean():
     module = loaded(kernel_for(["V"], layer=ZERO, name="own"))
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     found = module.propagate(functions, overlaps(x), 2, tolerance=ROUNDING, **values)
-    _, sources = Written.read("3, zero").sources((4,))
+    _, sources = Window.read("3, zero").sources((4,))
     below = found["G"][0].reshape(8, 8)
     dense = many_inputs.propagate(
         functions, below, 2, C_b=[0.0, 0.0], C_W=[1.0, 0.9], tensors=["V"], tolerance=ROUNDING
@@ -164,8 +163,8 @@ def test_positions_are_samples_of_a_dense_layer_before_their_mean():
     ],
 )
 def test_windows_read_what_the_text_of_layers_says(text, grid):
-    written = Written.read(text)
-    window = Window(written.kernel, written.stride, written.padding, bool(written.whole))
+    written = Window.read(text)
+    window = GridWindow(written.kernel, written.stride, written.padding, bool(written.whole))
     above, read = positions_read(window, grid)
     right, sources = written.sources(grid)
     assert above == right
@@ -208,7 +207,7 @@ def test_the_text_says_what_is_summed_and_how():
     told = text.replace("\n", " ")
     assert "from -1 on: 1+q is sample 1, q positions on from that of 1; what lies beyond" in told
     assert "      + 1/3 C_W sum_q <s_1+q s_2+q>\n" in text
-    assert 'WINDOW = Window((3,), stride=1, padding="zero")\n' in text
+    assert 'WINDOW = GridWindow((3,), stride=1, padding="zero")\n' in text
     assert '"window": ((0, 1), (2, 3)),\n' in text
     assert "    return h.C_W * z_s0_s0_12\n" in text
 

@@ -13,13 +13,13 @@ import numpy as np
 from symdlt.kernels.numpy_target.depth_layers import MeansOfLayer
 from symdlt.kernels.numpy_target.fields import means_of_fields
 from symdlt.kernels.numpy_target.layers import advance_all, empty_layers, located, write_first
-from symdlt.kernels.numpy_target.positions import NOWHERE, Window, mean_read, positions_read
+from symdlt.kernels.numpy_target.positions import NOWHERE, GridWindow, mean_read, positions_read
 from symdlt.kernels.numpy_target.problem import Problem, Tables
 from symdlt.kernels.numpy_target.tuples import independent_tuples
 from symdlt.means import Array, Indices, KernelInputError
 
 AxisGroups = tuple[tuple[int, ...], ...]  # axes of a table in groups
-READ_ALL = Window((), whole=True)
+READ_ALL = GridWindow((), whole=True)
 
 
 class Moved(NamedTuple):
@@ -33,7 +33,7 @@ class Moved(NamedTuple):
     outside: Callable[[Any], float]
 
 
-class Reading(NamedTuple):
+class PositionsRead(NamedTuple):
     """What a layer reads of that below: of each shift, and each entry above, the entry."""
 
     samples: int
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 class Positions(NamedTuple):
     """The window of a layer, the means of each tensor, and what the last layer reads, if told."""
 
-    window: Window
+    window: GridWindow
     moved: Mapping[str, Moved]
     readout: str | None
 
@@ -87,7 +87,7 @@ def layers_with_positions(
         reading, window = (last, READ_ALL) if last else ("window", positions.window)
         grid, at = positions_read(window, grids[-1])
         entries = of_samples(at, samples, prod(grids[-1]))
-        read = Reading(samples, positions.moved, reading, entries)
+        read = PositionsRead(samples, positions.moved, reading, entries)
         grids.append(grid)
         try:
             above = (
@@ -121,7 +121,7 @@ def of_samples(at: Indices, samples: int, count: int) -> Indices:
 
 def first_tables(
     problem: Problem,
-    read: Reading,
+    read: PositionsRead,
     h: Any,
     first_layer: Callable[[Any, Array], dict[str, Array]],
 ) -> dict[str, Array]:
@@ -134,7 +134,7 @@ def first_tables(
 
 
 def tables_above(
-    problem: Problem, read: Reading, taken: MeansOfLayer, h: Any, below: Tables
+    problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables
 ) -> dict[str, Array]:
     """The tensors of a layer: of what recursions give below, the means over what it reads."""
     count = len(below["G"])

@@ -13,7 +13,7 @@ from symdlt.means import Array, Indices, KernelInputError
 NOWHERE = -1  # what is read beyond the edge: zero
 
 
-class Window(NamedTuple):
+class GridWindow(NamedTuple):
     """What weights read: so many positions along each axis, or all of the grid.
 
     An output is at every so many positions; the padding is circular, zero or valid.
@@ -25,7 +25,7 @@ class Window(NamedTuple):
     whole: bool = False
 
 
-def positions_read(window: Window, grid: tuple[int, ...]) -> tuple[tuple[int, ...], Indices]:
+def positions_read(window: GridWindow, grid: tuple[int, ...]) -> tuple[tuple[int, ...], Indices]:
     """The grid of the outputs, and the number of what is read: of each shift, and each output."""
     if window.whole:
         return (), np.arange(prod(grid))[:, None]
@@ -46,7 +46,7 @@ def positions_read(window: Window, grid: tuple[int, ...]) -> tuple[tuple[int, ..
     return tuple(above), at
 
 
-def read_along(window: Window, size: int, length: int) -> Indices:
+def read_along(window: GridWindow, size: int, length: int) -> Indices:
     """What is read along one axis, of each shift, and each output."""
     if window.padding == "valid":
         if size > length:

@@ -36,7 +36,7 @@ def _window(window: Window) -> str:
     given = [sizes]
     if not window.whole:
         given += [f"stride={window.stride}", f'padding="{window.padding}"']
-    return f"Window({', '.join([*given, *['whole=True'] * bool(window.whole)])})"
+    return f"GridWindow({', '.join([*given, *['whole=True'] * bool(window.whole)])})"
 
 
 def example_with_positions(positions: PositionMeans, functions: str, given: str, sine: str) -> str:

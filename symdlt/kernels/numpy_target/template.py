@@ -40,7 +40,7 @@ from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_layers import (
     Moved, Positions, checked_readout, layers_with_positions
 )
-from symdlt.kernels.numpy_target.positions import Window, flattened
+from symdlt.kernels.numpy_target.positions import GridWindow, flattened
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
 )
