@@ -12,7 +12,13 @@ import numpy as np
 
 from symdlt.kernels.numpy_target.depth_layers import MeansOfLayer
 from symdlt.kernels.numpy_target.fields import means_of_fields
-from symdlt.kernels.numpy_target.layers import advance_all, empty_layers, located, write_first
+from symdlt.kernels.numpy_target.layers import (
+    advance_all,
+    check_functions,
+    empty_layers,
+    located,
+    write_first,
+)
 from symdlt.kernels.numpy_target.positions import NOWHERE, GridWindow, mean_read, positions_read
 from symdlt.kernels.numpy_target.problem import Problem, Tables
 from symdlt.kernels.numpy_target.tuples import independent_tuples
@@ -80,36 +86,44 @@ def layers_with_positions(
         first_layer: the tensors that do not vanish there.
         after_layer: called with the number of each layer that is done.
     """
-    samples, grids = len(problem.overlap) // prod(grid), [grid]
+    for means in taken.means.values():
+        check_functions(means=means, after_layer=after_layer)
+    samples, grids = len(problem.overlap) // prod(grid), []
     result: dict[str, list[Array]] = {name: [] for name in problem.recursions}
-    for layer, h in enumerate(problem.layers, 1):
-        last = positions.readout if layer == len(problem.layers) else None
-        reading, window = (last, READ_ALL) if last else ("window", positions.window)
-        grid, at = positions_read(window, grids[-1])
-        entries = of_samples(at, samples, prod(grids[-1]))
-        read = PositionsRead(samples, positions.moved, reading, entries)
+    for layer, h in enumerate(problem.layers):
+        readout = positions.readout if layer + 1 == len(problem.layers) else None
+        grid, read = read_from(grid, positions, samples, readout)
+        if layer == 0:
+            above = first_tables(problem, read, h, first_layer)
+        else:
+            below = {name: tables[-1] for name, tables in result.items()}
+            problem = of_entries(problem, below["G"])
+            try:
+                above = tables_above(problem, read, taken, h, below)
+            except ValueError as reason:
+                raise located(problem, result, reason, layer) from reason
         grids.append(grid)
-        try:
-            above = (
-                first_tables(problem, read, h, first_layer)
-                if layer == 1
-                else tables_above(problem, read, taken, h, {n: t[-1] for n, t in result.items()})
-            )
-        except ValueError as reason:
-            if layer == 1:
-                raise
-            raise located(problem, result, reason, layer - 1) from reason
         for name, table in above.items():
             result[name].append(table)
         if after_layer is not None:
-            after_layer(layer)
+            after_layer(layer + 1)
     return {
         name: [
             table.reshape(table.ndim * (samples, *grid))
-            for table, grid in zip(tables, grids[1:], strict=True)
+            for table, grid in zip(tables, grids, strict=True)
         ]
         for name, tables in result.items()
     }
+
+
+def read_from(
+    grid: tuple[int, ...], positions: Positions, samples: int, readout: str | None
+) -> tuple[tuple[int, ...], PositionsRead]:
+    """The grid of a layer, and what it reads of a grid."""
+    window = READ_ALL if readout else positions.window
+    above, at = positions_read(window, grid)
+    entries = of_samples(at, samples, prod(grid))
+    return above, PositionsRead(samples, positions.moved, readout or "window", entries)
 
 
 def of_samples(at: Indices, samples: int, count: int) -> Indices:
@@ -117,6 +131,17 @@ def of_samples(at: Indices, samples: int, count: int) -> Indices:
     starts = np.arange(samples)[:, None] * count
     entries: Indices = np.where(at[:, None, :] == NOWHERE, NOWHERE, starts + at[:, None, :])
     return entries.reshape(len(at), -1)
+
+
+def of_entries(problem: Problem, K: Array) -> Problem:
+    """What is computed, of entries with a covariance, which may be others than before."""
+    tuples = problem.tuples
+    if len(K) != len(problem.overlap):
+        tuples = {
+            name: independent_tuples(problem.recursions[name].symmetries, len(K), None)
+            for name in tuples
+        }
+    return problem._replace(overlap=K, tuples=tuples)
 
 
 def first_tables(
@@ -137,16 +162,11 @@ def tables_above(
     problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables
 ) -> dict[str, Array]:
     """The tensors of a layer: of what recursions give below, the means over what it reads."""
-    count = len(below["G"])
     numbers = np.arange(read.samples, dtype=np.float64)
-    below = {**below, "sample": np.repeat(numbers, count // read.samples)}
-    tuples = {
-        name: independent_tuples(problem.recursions[name].symmetries, count, None)
-        for name in problem.tuples
-    }
-    here = problem._replace(overlap=below["G"], layers=[h], tuples=tuples)
-    under = {name: tables[0] for name, tables in empty_layers(here).items()}
-    advance_all(here, partial(means_of_fields, here, *taken), h, below, under)
+    below = {**below, "sample": np.repeat(numbers, len(below["G"]) // read.samples)}
+    room = empty_layers(problem._replace(layers=[h]))
+    under = {name: tables[0] for name, tables in room.items()}
+    advance_all(problem, partial(means_of_fields, problem, *taken), h, below, under)
     return {
         name: read.moved[name].outside(h)
         + mean_read(table, read.moved[name].together[read.word], read.entries)
