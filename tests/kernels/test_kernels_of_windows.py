@@ -11,12 +11,14 @@ from symdlt import BOOK, Network, Stack, propagate
 from symdlt.algebra import uniform
 from symdlt.cli import main
 from symdlt.definitions import Window, read_layer_definition
+from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation
 from symdlt.kernels.numpy_target.positions import GridWindow, positions_read
 
 CIRCULAR = "z' = b + W[3] s(z)"
 ZERO = "z' = b + W[3, zero] s(z)"
+GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
 WIDTHS, INNER, OUTPUTS = [40, 30], [25, 35], 50
 DEPTH = len(WIDTHS) + 1
 ROUNDING = 1e-12
@@ -105,7 +107,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
         ("z' = b + W[mean] s(z)", (2, 3, 4), None),
         ("z' = W[3, zero] z", (2, 3, 4), "mean"),
         pytest.param(
-            *("u = U z; v = V z; z' = b + W[3, zero] s(u) v", (2, 3, 3), "mean"),
+            *(GATE, (2, 3, 3), "mean"),
             marks=pytest.mark.slow,
         ),
         ("h = U s(z); z' = b + W[3, zero] s(h)", (2, 3, 3), None),
@@ -207,6 +209,37 @@ def test_arrays_have_the_positions_of_their_layer():
     assert prod(found["G"][0].shape) == 12**2
 
 
+@pytest.mark.parametrize("readout", ["all", "mean"])
+def test_one_layer_reads_all_positions_of_the_input(readout):
+    module = loaded(kernel_for(["V"], layer=CIRCULAR, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    x = inputs(2, 3, 4)
+    found = module.propagate(functions, overlaps(x), 1, C_b=0.1, C_W=1.2, readout=readout)
+    read = {"all": np.einsum("icp,jcp->ij", x, x) / 12, "mean": x.mean(2) @ x.mean(2).T / 3}
+    assert found["G"][0] == pytest.approx(0.1 + 1.2 * read[readout], rel=ROUNDING)
+    assert not found["V"][0].any()
+
+
+@pytest.mark.parametrize("layer", [CIRCULAR, GATE, "z' = b + W[3] dropout(0.1) s(layernorm(z))"])
+@pytest.mark.parametrize("window", ["[3x2, zero]", "[all]", "[mean]"])
+def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
+    """Term by term."""
+    names = ["V", "F", "R", "G.1"]
+    windowed = layer_system(names, re.sub(r"\[.*\]", window, layer))
+    plain = layer_system(names, re.sub(r"\[.*\]", "", layer))
+    assert windowed.names == plain.names
+    for ours, theirs in zip(windowed.equations, plain.equations, strict=True):
+        assert terms_of(ours, (*ours.terms, *ours.outside)) == terms_of(theirs, theirs.terms)
+
+
+def terms_of(equation, terms):
+    """The numbers of terms, by what their symbols stand for."""
+    return {
+        tuple(sorted((str(equation.reads.get(name, name)), power) for name, power in term)): number
+        for term, number in terms
+    }
+
+
 def test_the_text_says_what_is_summed_and_how():
     text = kernel_for(["V"], layer=ZERO, name="own").text
     told = text.replace("\n", " ")
@@ -232,6 +265,7 @@ def test_a_file_stands_alone(tmp_path, activation):
     if activation is None:
         program = program.replace("[np.tanh] * 3", "[np.sin, np.cos, lambda z: -np.sin(z)]")
     assert passes_its_doctests_alone(tmp_path, text, program) == "2 0.0 True"
+    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
 
 
 def test_text_does_not_depend_on_the_hash_seed():
@@ -262,7 +296,7 @@ def test_command(tmp_path, capsys):
         ("z' = b + W[3, mirror] s(z)", {}, LayerError, "mirror. is no window"),
         (CIRCULAR, {"target": "jax"}, KernelError, "choose the target numpy"),
         ("z' = readout W[3] s(z)", {}, KernelError, "The symbol readout"),
-        ("z' = grid W[3] s(z)", {}, KernelError, "The symbol grid"),
+        ("z' = inputs W[3] s(z)", {}, KernelError, "The symbol inputs"),
     ],
 )
 def test_what_has_no_kernel_is_refused(layer, options, error, reason):

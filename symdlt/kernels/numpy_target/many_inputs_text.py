@@ -46,7 +46,7 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
             [
                 *(_covariance(field, module) for field in module.fields),
                 *(
-                    recursion_text(f, module.names, _told(f, module), _sample(module))
+                    recursion_text(f, module.names, _told(f, module), bool(module.positions))
                     for f in module.functions
                 ),
                 *states_text(module),
@@ -71,11 +71,6 @@ def _told(function: TensorFunction, module: KernelModule) -> str:
     if module.positions is not None:
         return " of layer l, under its means over positions"
     return ", from states of the same layer" if function in module.sums else ""
-
-
-def _sample(module: KernelModule) -> str:
-    """The code of the sample of an entry, which may have positions."""
-    return "{}" if module.positions is None else 'below["sample"][{}]'
 
 
 def states_text(module: KernelModule) -> list[str]:
@@ -158,8 +153,8 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
         entries, equation, value = [], ["<z_1 z_2> = G_12"], f'return below["{METRIC}"]'
     else:
         names = {name: f"h.{name}" for name in (*module.names, "r")}
-        sample = _sample(module)
-        entries = [f"{entry.name} = {_whole(entry, one, sample)}" for entry in one.entries]
+        placed = bool(module.positions)
+        entries = [f"{entry.name} = {_whole(entry, one, placed)}" for entry in one.entries]
         equation = [part for line in one.equation for part in _EQUATION.wrap(line)]
         value = assignment("return", one.value, names, INSIDE)
     return filled(
@@ -168,7 +163,7 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
 
 
 def recursion_text(
-    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", sample: str = "{}"
+    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", placed: bool = False
 ) -> str:
     """A recursion as a function of the layer, the means, the tensors below and the tuples.
 
@@ -176,7 +171,7 @@ def recursion_text(
         function: the recursion.
         hyperparameters: the names of those of a layer.
         told: more that is said of it, behind where it is.
-        sample: the code of the sample of an entry, with a place for the entry.
+        placed: whether samples have positions.
     """
     four = len(function.samples) == 4
     read = _gathered if four else _whole
@@ -189,7 +184,7 @@ def recursion_text(
         where=("at the tuples x" if four else "at all pairs") + told,
         equation=[part for line in function.equation for part in _EQUATION.wrap(line)],
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
-        entries=[f"{entry.name} = {read(entry, function, sample)}" for entry in function.entries],
+        entries=[f"{entry.name} = {read(entry, function, placed)}" for entry in function.entries],
         value="return np.zeros(x[0].shape)"
         if zero
         else assignment("return", function.value, names, INSIDE),
@@ -200,20 +195,20 @@ def _table(entry: Entry) -> str:
     return f'{entry.home}["{entry.table}"]'
 
 
-def _gathered(entry: Entry, function: TensorFunction, sample: str = "{}") -> str:
+def _gathered(entry: Entry, function: TensorFunction, placed: bool = False) -> str:
     """The entries of a table at the tuples."""
     if entry.kept:
-        return _mask(entry, [sample.format(f"x{label}") for label in entry.samples])
+        return _mask(entry, [f"x{label}" for label in entry.samples], placed)
     axes = [*["..."] * bool(entry.later), *(f"x{label}" for label in entry.samples)]
     return f"{_table(entry)}[{', '.join(axes)}]"
 
 
-def _whole(entry: Entry, function: TensorFunction, sample: str = "{}") -> str:
+def _whole(entry: Entry, function: TensorFunction, placed: bool = False) -> str:
     """The entries of a table at all pairs: the table, its transpose, or a diagonal of it."""
     first, second = function.samples
     if entry.kept:
         at = [f"x[{function.samples.index(label)}]" for label in entry.samples]
-        return _mask(entry, [sample.format(axis) for axis in at])
+        return _mask(entry, at, placed)
     if len(entry.samples) == 1:
         return _table(entry) + "[:, None]" * (entry.samples == (first,))
     if entry.samples == (first, second):
@@ -227,9 +222,10 @@ def _whole(entry: Entry, function: TensorFunction, sample: str = "{}") -> str:
     return f'diagonal("{axes}->{kept}", {_table(entry)}){column}'
 
 
-def _mask(entry: Entry, samples: Sequence[str]) -> str:
-    """The mean of factors of a mask."""
-    return f"mask_mean({', '.join([repr(float(entry.kept)), *samples])})"
+def _mask(entry: Entry, at: Sequence[str], placed: bool) -> str:
+    """The mean of factors of a mask, whose draws are those of samples at all their positions."""
+    samples = f'*map(below["sample"].take, ({", ".join(at)}))' if placed else ", ".join(at)
+    return f"mask_mean({float(entry.kept)!r}, {samples})"
 
 
 def _row(function: TensorFunction, module: KernelModule) -> str:

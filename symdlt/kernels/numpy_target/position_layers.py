@@ -19,8 +19,14 @@ from symdlt.kernels.numpy_target.layers import (
     located,
     write_first,
 )
-from symdlt.kernels.numpy_target.positions import NOWHERE, GridWindow, mean_read, positions_read
-from symdlt.kernels.numpy_target.problem import Problem, Tables
+from symdlt.kernels.numpy_target.positions import (
+    NOWHERE,
+    GridWindow,
+    flattened,
+    mean_read,
+    positions_read,
+)
+from symdlt.kernels.numpy_target.problem import Problem, Tables, checked_overlap
 from symdlt.kernels.numpy_target.tuples import independent_tuples
 from symdlt.means import Array, Indices, KernelInputError
 
@@ -56,6 +62,14 @@ class Positions(NamedTuple):
     readout: str | None
 
 
+class InputsRead(NamedTuple):
+    """What layer 1 reads of the inputs: the overlaps, of how many samples, at which positions."""
+
+    overlap: Array
+    samples: int
+    grid: tuple[int, ...]
+
+
 def checked_readout(readout: str | None, moved: Mapping[str, Moved]) -> str | None:
     """Refuse what is no readout."""
     known = [*moved["G"].together][1:]
@@ -68,52 +82,19 @@ def checked_readout(readout: str | None, moved: Mapping[str, Moved]) -> str | No
     return readout
 
 
-def layers_with_positions(
-    problem: Problem,
-    grid: tuple[int, ...],
-    positions: Positions,
-    taken: MeansOfLayer,
-    first_layer: Callable[[Any, Array], dict[str, Array]],
-    after_layer: Callable[[int], object] | None,
-) -> dict[str, list[Array]]:
-    """All tensors, with an array for each layer: axes of samples, and behind each its positions.
+def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead:
+    """What layer 1 reads of the inputs.
 
     Args:
-        problem: what is computed, of samples at all positions of the inputs.
-        grid: these positions.
+        overlap: of the inputs, with axes of positions.
         positions: what each layer reads of those below.
-        taken: the means of a layer.
-        first_layer: the tensors that do not vanish there.
-        after_layer: called with the number of each layer that is done.
+        alone: whether it is the last layer as well.
     """
-    for means in taken.means.values():
-        check_functions(means=means, after_layer=after_layer)
-    samples, grids = len(problem.overlap) // prod(grid), []
-    result: dict[str, list[Array]] = {name: [] for name in problem.recursions}
-    for layer, h in enumerate(problem.layers):
-        readout = positions.readout if layer + 1 == len(problem.layers) else None
-        grid, read = read_from(grid, positions, samples, readout)
-        if layer == 0:
-            above = first_tables(problem, read, h, first_layer)
-        else:
-            below = {name: tables[-1] for name, tables in result.items()}
-            problem = of_entries(problem, below["G"])
-            try:
-                above = tables_above(problem, read, taken, h, below)
-            except ValueError as reason:
-                raise located(problem, result, reason, layer) from reason
-        grids.append(grid)
-        for name, table in above.items():
-            result[name].append(table)
-        if after_layer is not None:
-            after_layer(layer + 1)
-    return {
-        name: [
-            table.reshape(table.ndim * (samples, *grid))
-            for table, grid in zip(tables, grids, strict=True)
-        ]
-        for name, tables in result.items()
-    }
+    matrix, grid = flattened(overlap)
+    samples = len(matrix) // prod(grid)
+    above, read = read_from(grid, positions, samples, positions.readout if alone else None)
+    together = read.moved["G"].together[read.word]
+    return InputsRead(mean_read(checked_overlap(matrix), together, read.entries), samples, above)
 
 
 def read_from(
@@ -133,6 +114,57 @@ def of_samples(at: Indices, samples: int, count: int) -> Indices:
     return entries.reshape(len(at), -1)
 
 
+def layers_with_positions(
+    problem: Problem,
+    inputs: InputsRead,
+    positions: Positions,
+    taken: MeansOfLayer,
+    first_layer: Callable[[Any, Array], dict[str, Array]],
+    after_layer: Callable[[int], object] | None,
+) -> dict[str, list[Array]]:
+    """All tensors, with an array for each layer: axes of samples, and behind each its positions.
+
+    Args:
+        problem: what is computed, of samples at all positions of layer 1.
+        inputs: what that reads.
+        positions: what each layer reads of those below.
+        taken: the means of a layer.
+        first_layer: the tensors that do not vanish at layer 1.
+        after_layer: called with the number of each layer that is done.
+    """
+    for means in taken.means.values():
+        check_functions(means=means, after_layer=after_layer)
+    first, *others = problem.layers
+    room = empty_layers(problem._replace(layers=[first]))
+    write_first(problem, room, first_layer(first, problem.overlap))
+    result, grids = {name: [tables[0]] for name, tables in room.items()}, [inputs.grid]
+    for layer, h in enumerate(others, 1):
+        if after_layer is not None:
+            after_layer(layer)
+        last = layer == len(others)
+        grid, read = read_from(
+            grids[-1], positions, inputs.samples, positions.readout if last else None
+        )
+        below = {name: tables[-1] for name, tables in result.items()}
+        problem = of_entries(problem, below["G"])
+        try:
+            above = tables_above(problem, read, taken, h, below)
+        except ValueError as reason:
+            raise located(problem, result, reason, layer) from reason
+        grids.append(grid)
+        for name, table in above.items():
+            result[name].append(table)
+    if after_layer is not None:
+        after_layer(len(grids))
+    return {
+        name: [
+            table.reshape(table.ndim * (inputs.samples, *grid))
+            for table, grid in zip(tables, grids, strict=True)
+        ]
+        for name, tables in result.items()
+    }
+
+
 def of_entries(problem: Problem, K: Array) -> Problem:
     """What is computed, of entries with a covariance, which may be others than before."""
     tuples = problem.tuples
@@ -142,20 +174,6 @@ def of_entries(problem: Problem, K: Array) -> Problem:
             for name in tuples
         }
     return problem._replace(overlap=K, tuples=tuples)
-
-
-def first_tables(
-    problem: Problem,
-    read: PositionsRead,
-    h: Any,
-    first_layer: Callable[[Any, Array], dict[str, Array]],
-) -> dict[str, Array]:
-    """The tensors of layer 1, which reads positions of the input."""
-    overlap = mean_read(problem.overlap, read.moved["G"].together[read.word], read.entries)
-    first = problem._replace(overlap=overlap, layers=[h], tuples={})
-    room = empty_layers(first)
-    write_first(first, room, first_layer(h, overlap))
-    return {name: tables[0] for name, tables in room.items()}
 
 
 def tables_above(

@@ -38,9 +38,9 @@ from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, w
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_layers import (
-    Moved, Positions, checked_readout, layers_with_positions
+    Moved, Positions, checked_readout, inputs_read, layers_with_positions
 )
-from symdlt.kernels.numpy_target.positions import GridWindow, flattened
+from symdlt.kernels.numpy_target.positions import GridWindow
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
 )
@@ -405,14 +405,14 @@ def propagate(
         KernelInputError: for input that is not of this form, an activation that is not smooth,
             overflow, and what would not fit into memory.
     """
-    $flattening
+    $positions
     problem = checked_problem(
         RECURSIONS,
         Layer,
         first_layer,
         VARIANCES,
         activation,
-        overlap,
+        $overlap,
         depth,
         $given
         widths,
@@ -432,7 +432,8 @@ samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wa
     "kind": "Array",
     "returned": """\
 For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).""",
-    "flattening": "",
+    "positions": "",
+    "overlap": "overlap",
     "samples": "samples",
 }
 POSITIONS = {
@@ -448,7 +449,10 @@ overlap: x_i.x_j/n_0 for all inputs at all pairs of their positions, of shape
 For each tensor, and all that it needs, an array for each layer. Its axes are the sample and
 its positions in that layer, as those of the overlap, two times or four times; behind a
 readout there are no positions.""",
-    "flattening": "overlap, grid = flattened(overlap)",
+    "positions": """\
+positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
+inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
+    "overlap": "inputs.overlap",
     "samples": "None",
 }
 
@@ -480,16 +484,18 @@ ones = {
     $ones
 }
 layer_means = MeansOfLayer(FIELDS, by_function, ones)
-positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
 with np.errstate(all="ignore"):
-    return layers_with_positions(problem, grid, positions, layer_means, first_layer, after_layer)
+    return layers_with_positions(
+        problem, inputs, positions, layer_means, first_layer, after_layer
+    )
 """
 
 ADVANCE_LINEAR_POSITIONS = """\
 layer_means = MeansOfLayer(FIELDS, {}, {})
-positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
 with np.errstate(all="ignore"):
-    return layers_with_positions(problem, grid, positions, layer_means, first_layer, after_layer)
+    return layers_with_positions(
+        problem, inputs, positions, layer_means, first_layer, after_layer
+    )
 """
 
 ADVANCE_DEPTHS = """\
