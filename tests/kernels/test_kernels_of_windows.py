@@ -50,18 +50,18 @@ def mean_over_positions(name, table, samples):
     return np.einsum(f"{letters}->{'abcd'[:axes]}", table) / count ** len(matching)
 
 
-def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), activation="tanh"):
+def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
     """What the kernel gives, and `propagate` of the same network."""
     module = loaded(kernel_for(tensors, layer=layer, name="own"))
     names = module.HYPERPARAMETERS
     values = values_for(names)
-    ratios = [1.0, *(n / inner for n, inner in zip(WIDTHS, INNER, strict=True))]
-    functions = numpy_activation(activation, module.DERIVATIVES).functions
+    ratios = [1.0, *(n / inner for n, inner in zip(widths[:-1], INNER, strict=True))]
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
     found = module.propagate(
         getattr(module, "ACTIVATION", functions),
         overlaps(x),
         DEPTH,
-        widths=WIDTHS,
+        widths=widths[:-1],
         readout=readout,
         tolerance=ROUNDING,
         **values,
@@ -69,11 +69,13 @@ def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), activation="t
     )
     (window,) = {*re.findall(r"\w(\[[^]]*\])", layer)}
     read = layer.replace(window, f"[{readout}]") if readout else layer
+    if readout:  # which has no positions to keep anything at
+        read = re.sub(r"z' = (xi|1/2)? ?z \+", "z' =", read)
     drawn = read_layer_definition(layer).streams[-1].drawn
     first = " + ".join(f"{d.tensor.name}{window} z" if d.window else "b" for d in drawn)
     inner = {name[2:]: [1, *INNER] for name in names if name[:2] == "r_"}
     layers = [f"z' = {first}", *[layer] * (DEPTH - 2), read]
-    network = Network(activation, WIDTHS, values, layers, n_L=OUTPUTS, inner=inner)
+    network = Network("tanh", widths[:-1], values, layers, n_L=widths[-1], inner=inner)
     return found, propagate(network, x, list(found), tolerance=ROUNDING)
 
 
@@ -120,6 +122,21 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
 def test_families_of_layers_and_windows(layer, shape, readout):
     x = inputs(*shape)
     found, right = kernel_and_theory(layer, x, readout, ("V", "F", "R"))
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize("readout", [None, "all", "mean"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = xi z + b + W[3, zero] s(z)",
+        "h = U z; z' = 1/2 z + W[3] s(h)",
+        "y = rmsnorm(z); z' = z + b + W[2] s(y)",
+    ],
+)
+def test_kernel_and_ntk_of_a_skip_are_those_of_propagate(layer, readout):
+    x = inputs(2, 3, 4)
+    found, right = kernel_and_theory(layer, x, readout, ("H",), [OUTPUTS] * DEPTH)
     assert_equal(found, right, len(x))
 
 
@@ -229,14 +246,15 @@ def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
     plain = layer_system(names, re.sub(r"\[.*\]", "", layer))
     assert windowed.names == plain.names
     for ours, theirs in zip(windowed.equations, plain.equations, strict=True):
-        assert terms_of(ours, (*ours.terms, *ours.outside)) == terms_of(theirs, theirs.terms)
+        beside = {} if ours.beside is None else terms_of(ours.beside)
+        assert terms_of(ours) | beside == terms_of(theirs)
 
 
-def terms_of(equation, terms):
+def terms_of(equation):
     """The numbers of terms, by what their symbols stand for."""
     return {
         tuple(sorted((str(equation.reads.get(name, name)), power) for name, power in term)): number
-        for term, number in terms
+        for term, number in equation.terms
     }
 
 
@@ -246,7 +264,8 @@ def test_the_text_says_what_is_summed_and_how():
     assert "from -1 on: 1+q is sample 1, q positions on from that of 1; what lies beyond" in told
     assert "      + 1/3 C_W sum_q <s_1+q s_2+q>\n" in text
     assert 'WINDOW = GridWindow((3,), stride=1, padding="zero")\n' in text
-    assert '"window": ((0, 1), (2, 3)),\n' in text
+    assert '"window": Moved(((0, 1), (2, 3)), None),\n' in text
+    assert '"mean": Moved(((0,), (1,)), beside_g),\n' in text
     assert "    return h.C_W * z_s0_s0_12\n" in text
 
 
@@ -288,8 +307,10 @@ def test_command(tmp_path, capsys):
     ("layer", "options", "error", "reason"),
     [
         (CIRCULAR, {"inputs": "one"}, KernelError, "as many samples as positions"),
-        ("z' = z + W[3] s(z)", {}, KernelError, "has a window and keeps z"),
-        ("z' = b + U z + W[3] s(z)", {}, KernelError, "where they are, and at the positions"),
+        ("z' = z + W[3] s(z)", {}, KernelError, "V of .* keeps z, so that later layers"),
+        ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
+        ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
+        ("z' = b + U z + W[3] s(z)", {}, KernelError, "weights with a window, and others"),
         ("z' = b + W[3, pool 2] s(z)", {}, LayerError, "pools 2 positions"),
         ("z' = b + W[3] s(z) + P[2] z", {}, LayerError, "has several windows"),
         ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),

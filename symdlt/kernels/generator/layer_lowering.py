@@ -25,7 +25,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.centring import centred
-from symdlt.kernels.generator.expressions import Formula, Monomial, factored, monomial, symbols
+from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
 from symdlt.kernels.generator.position_means import position_means
@@ -88,7 +88,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         several=True,
         stride=stride,
         depths=depths,
-        positions=position_means(system, partial(_outside, system)),
+        positions=position_means(system, partial(_function, system, tables=tables)),
     )
 
 
@@ -291,11 +291,6 @@ def _lengths(
             length = _coefficients(field.terms, names)
         lengths[_name(named(read))] = length
     return lengths
-
-
-def _outside(system: LayerSystem, one: SystemEquation) -> Formula:
-    """What does not stand under means over positions."""
-    return factored(_coefficients(one.outside, {}), rank_in(system.layer))
 
 
 def _name(named: Entry | str) -> str:

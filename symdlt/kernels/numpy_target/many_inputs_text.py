@@ -26,7 +26,7 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.positions_text import positions_tables
+from symdlt.kernels.numpy_target.positions_text import besides, positions_tables
 
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 
@@ -50,6 +50,7 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
                     for f in module.functions
                 ),
                 *states_text(module),
+                *_besides_text(module),
             ]
         ),
         "table": [_row(function, module) for function in module.functions],
@@ -63,7 +64,7 @@ def _more_tables(module: KernelModule) -> Iterator[str]:
     yield _fields_table(module)
     yield depths_tables(module)
     if module.positions is not None:
-        yield positions_tables(module.positions, module.names)
+        yield positions_tables(module.positions)
 
 
 def _told(function: TensorFunction, module: KernelModule) -> str:
@@ -91,6 +92,22 @@ def states_text(module: KernelModule) -> list[str]:
     told = ", for each later layer m"
     return kept + [
         recursion_text(one, module.names, told * is_noise(one)) for one in module.depths.states
+    ]
+
+
+def _besides_text(module: KernelModule) -> list[str]:
+    """What comes to means over positions, as functions."""
+    names = {name: f"h.{name}" for name in (*module.names, "r")}
+    listed = {} if module.positions is None else besides(module.positions)
+    return [
+        filled(
+            template.BESIDE,
+            name=name,
+            told=one.tensor + " of a readout" * name.endswith("_readout"),
+            entries=[f"{entry.name} = {_whole(entry, one, True)}" for entry in one.entries],
+            value=assignment("return", one.value, names, INSIDE),
+        )
+        for name, one in listed.items()
     ]
 
 

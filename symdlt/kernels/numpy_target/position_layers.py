@@ -26,7 +26,7 @@ from symdlt.kernels.numpy_target.positions import (
     mean_read,
     positions_read,
 )
-from symdlt.kernels.numpy_target.problem import Problem, Tables, checked_overlap
+from symdlt.kernels.numpy_target.problem import Problem, Samples, Tables, checked_overlap
 from symdlt.kernels.numpy_target.tuples import independent_tuples
 from symdlt.means import Array, Indices, KernelInputError
 
@@ -35,14 +35,14 @@ READ_ALL = GridWindow((), whole=True)
 
 
 class Moved(NamedTuple):
-    """The means over positions that a tensor has of what its recursion gives there.
+    """The means over positions that a tensor is, of what its recursion gives.
 
-    Each group of axes goes over the positions together, for a layer and for each readout; what
-    comes to these means follows from the hyperparameters of the layer.
+    Each group of axes goes over the positions together. What comes to these means follows from
+    the layer and the tables below, if anything does.
     """
 
-    together: Mapping[str, AxisGroups]
-    outside: Callable[[Any], float]
+    together: AxisGroups
+    beside: Callable[[Any, Tables, Tables, Samples], Any] | None
 
 
 class PositionsRead(NamedTuple):
@@ -50,15 +50,17 @@ class PositionsRead(NamedTuple):
 
     samples: int
     moved: Mapping[str, Moved]
-    word: str
     entries: Indices
 
 
 class Positions(NamedTuple):
-    """The window of a layer, the means of each tensor, and what the last layer reads, if told."""
+    """The window of a layer, the means of each tensor, and what the last layer reads, if told.
+
+    The means are those of a layer, "window", and of readouts by their words.
+    """
 
     window: GridWindow
-    moved: Mapping[str, Moved]
+    moved: Mapping[str, Mapping[str, Moved]]
     readout: str | None
 
 
@@ -70,9 +72,9 @@ class InputsRead(NamedTuple):
     grid: tuple[int, ...]
 
 
-def checked_readout(readout: str | None, moved: Mapping[str, Moved]) -> str | None:
+def checked_readout(readout: str | None, moved: Mapping[str, Mapping[str, Moved]]) -> str | None:
     """Refuse what is no readout."""
-    known = [*moved["G"].together][1:]
+    known = [*moved["G"]][1:]
     if readout is not None and readout not in known:
         raise KernelInputError(
             f"readout={short_repr(readout)} is not known. The last layer reads all positions with "
@@ -93,7 +95,7 @@ def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead
     matrix, grid = flattened(overlap)
     samples = len(matrix) // prod(grid)
     above, read = read_from(grid, positions, samples, positions.readout if alone else None)
-    together = read.moved["G"].together[read.word]
+    together = read.moved["G"].together
     return InputsRead(mean_read(checked_overlap(matrix), together, read.entries), samples, above)
 
 
@@ -104,7 +106,8 @@ def read_from(
     window = READ_ALL if readout else positions.window
     above, at = positions_read(window, grid)
     entries = of_samples(at, samples, prod(grid))
-    return above, PositionsRead(samples, positions.moved, readout or "window", entries)
+    moved = {name: ways[readout or "window"] for name, ways in positions.moved.items()}
+    return above, PositionsRead(samples, moved, entries)
 
 
 def of_samples(at: Indices, samples: int, count: int) -> Indices:
@@ -184,9 +187,14 @@ def tables_above(
     below = {**below, "sample": np.repeat(numbers, len(below["G"]) // read.samples)}
     room = empty_layers(problem._replace(layers=[h]))
     under = {name: tables[0] for name, tables in room.items()}
-    advance_all(problem, partial(means_of_fields, problem, *taken), h, below, under)
-    return {
-        name: read.moved[name].outside(h)
-        + mean_read(table, read.moved[name].together[read.word], read.entries)
-        for name, table in under.items()
-    }
+    named = partial(means_of_fields, problem, *taken)
+    means = named(h, below)
+    advance_all(problem, lambda *_: means, h, below, under)
+    pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
+    above = {}
+    for name, table in under.items():
+        together, beside = read.moved[name]
+        above[name] = mean_read(table, together, read.entries)
+        if beside is not None:
+            above[name] = above[name] + beside(h, means, below, pairs)
+    return above

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from symdlt.definitions import Window
-from symdlt.kernels.generator.position_means import PositionMeans
 from symdlt.kernels.generator.python.layout import filled, tuple_text
-from symdlt.kernels.generator.python.printer import expression_text
+from symdlt.kernels.generator.representation import PositionMean, PositionMeans, TensorFunction
 from symdlt.kernels.numpy_target import template
 
 FEW = 3  # positions of an axis in an example without a window of its own
 CHANNELS = 2  # in an example
 
 
-def positions_tables(positions: PositionMeans, hyperparameters: Sequence[str]) -> str:
+def besides(positions: PositionMeans) -> dict[str, TensorFunction]:
+    """By their names what comes to means; that of all readouts is the same."""
+    listed = {}
+    for _, means in positions.tensors:
+        for mean in means:
+            if mean.beside is not None:
+                listed[_beside_name(mean, means[0])] = mean.beside
+    return listed
+
+
+def _beside_name(mean: PositionMean, layer: PositionMean) -> str:
+    """The name of what comes to a mean: that of the layer if it is the same."""
+    if mean.beside is None:
+        return "None"
+    other = layer.beside is None or mean.beside.value != layer.beside.value
+    return f"beside_{mean.beside.variable.lower()}{'_readout' * other}"
+
+
+def positions_tables(positions: PositionMeans) -> str:
     """The window of a layer, and the means over positions of each tensor."""
-    names = {name: f"h.{name}" for name in hyperparameters}
-    rows = [
-        filled(
-            template.ROW_MOVED,
-            tensor=one.tensor,
-            together=[f'"{word}": {groups},' for word, groups in one.together],
-            outside=expression_text(one.outside, names),
-        )
-        for one in positions.tensors
-    ]
+    rows = []
+    for tensor, means in positions.tensors:
+        ways = [
+            f'"{mean.word}": Moved({mean.together}, {_beside_name(mean, means[0])}),'
+            for mean in means
+        ]
+        rows.append(filled(template.ROW_MOVED, tensor=tensor, ways=ways))
     return filled(template.MOVED, window=_window(positions.window), rows=rows)
 
 

@@ -526,17 +526,21 @@ FIELDS: dict[str, Field] = {
 MOVED = """\
 WINDOW = $window
 
-MOVED: dict[str, Moved] = {
+MOVED: dict[str, dict[str, Moved]] = {
     $rows
 }"""
 
 ROW_MOVED = """\
-"$tensor": Moved(
-    {
-        $together
-    },
-    lambda h: $outside,
-),"""
+"$tensor": {
+    $ways
+},"""
+
+BESIDE = '''\
+def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Any:
+    """What comes to the means over positions of $told."""
+    $entries
+    $value
+'''
 
 ROW_FIELD = """\
 "$name": Field(

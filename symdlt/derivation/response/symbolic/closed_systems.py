@@ -105,7 +105,7 @@ class SystemEquation:
         reads: what the symbols of means and tensors stand for, by their names.
         first: the value at layer 1, with `overlap` for that of the inputs.
         symmetries: the permutations of its axes that leave it unchanged.
-        outside: of a layer with windows the terms that do not stand under means over positions.
+        beside: of a layer with windows what comes to the means over positions, if anything does.
         together: there the axes that go over the positions of a window together.
     """
 
@@ -116,7 +116,7 @@ class SystemEquation:
     reads: Mapping[str, Read]
     first: tuple[tuple[Monomial, Fraction | int], ...]
     symmetries: tuple[tuple[int, ...], ...]
-    outside: tuple[tuple[Monomial, Fraction | int], ...] = ()
+    beside: SystemEquation | None = None
     together: Groups = ()
 
     @property
@@ -156,8 +156,7 @@ class LayerSystem:
         fields: the covariances of the fields inside the layer, in the order of computation.
         depths: with a skip the states.
         inputs: "one" or "many", that the kernel is for.
-        readouts: with windows by the word of a readout, and by tensors, the axes that go over all
-            positions together.
+        readouts: with windows by their words the equations of readouts of all positions.
     """
 
     layer: Layer | Stack
@@ -165,7 +164,7 @@ class LayerSystem:
     fields: tuple[SystemEquation, ...]
     depths: DepthSystem | None = None
     inputs: str = "many"
-    readouts: Mapping[str, Mapping[str, Groups]] = field(default_factory=dict)
+    readouts: Mapping[str, tuple[SystemEquation, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.equations)
