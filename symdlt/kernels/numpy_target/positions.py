@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from symdlt.kernels.numpy_target.checks import real_numbers
 from symdlt.means import Array, Indices, KernelInputError
 
 NOWHERE = -1  # what is read beyond the edge: zero
@@ -65,7 +66,8 @@ def read_along(window: GridWindow, size: int, length: int) -> Indices:
 
 def flattened(overlap: Array) -> tuple[Array, tuple[int, ...]]:
     """An overlap of samples at positions as a matrix, and the grid of the positions."""
-    shape = np.shape(overlap)
+    given = real_numbers("overlap", overlap)
+    shape = given.shape
     samples, *grid = shape[: len(shape) // 2] or (0,)
     if shape != 2 * (samples, *grid) or 0 in shape:
         raise KernelInputError(
@@ -74,7 +76,7 @@ def flattened(overlap: Array) -> tuple[Array, tuple[int, ...]]:
             "Give np.einsum('icp,jcq->ipjq', x, x) / n_0 of inputs of shape (N, n_0, P)."
         )
     count = samples * prod(grid)
-    return np.reshape(overlap, (count, count)), tuple(grid)
+    return given.reshape(count, count), tuple(grid)
 
 
 def mean_read(table: Array, together: tuple[tuple[int, ...], ...], at: Indices) -> Array:
