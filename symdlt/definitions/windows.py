@@ -50,6 +50,11 @@ class Window:
         """Whether it reads means over several positions."""
         return self.pool > 1 or self.whole == MEAN_OF_ALL
 
+    @property
+    def count(self) -> int:
+        """How many offsets it has, but for those of all positions."""
+        return prod(self.kernel)
+
     @classmethod
     def read(cls, text: str) -> Window:
         """Read what stands in the brackets.

@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from symdlt import Network, propagate
+from symdlt.kernels import kernel_for, numpy_activation
 
 VALUES = {"C_b": 0.1, "C_W": 1.3, "lambda_b": 0.1, "lambda_W": 1.3}
 PADDINGS = {"circular": "CIRCULAR", "zero": "SAME", "valid": "VALID"}
@@ -80,6 +81,28 @@ def main() -> None:
     start = time.perf_counter()
     propagate(network("tanh", "circular", "mean"), small, "V")
     print(f"tanh, 3 x 3, L = 4, N = 2: V of the mean {time.perf_counter() - start:.1f} s")
+    for samples, readout in ((1, "mean"), (1, "all"), (2, "all")):
+        kernel_file(x[:samples, :, :4, :4], readout)
+
+
+def kernel_file(x: np.ndarray, readout: str) -> None:
+    """V by a kernel file, next to `propagate`, in seconds of the processor."""
+    names: dict = {"__name__": "own"}
+    exec(kernel_for(["V"], layer="z' = b + W[3x3] s(z)").text, names)
+    functions = numpy_activation("tanh", 2).functions
+    numbers = {"C_b": VALUES["C_b"], "C_W": VALUES["C_W"]}
+    start = time.process_time()
+    found = names["propagate"](
+        functions, np.tensordot(x, x, (1, 1)) / x.shape[1], 4, readout=readout, **numbers
+    )
+    ours, start = time.process_time() - start, time.process_time()
+    theirs = propagate(network("tanh", "circular", readout), x, "V")
+    print(
+        f"tanh, 4 x 4, L = 4, N = {len(x)}: V of W[{readout}] by a kernel file {ours:.1f} s, by "
+        f"propagate {time.process_time() - start:.1f} s; they differ by "
+        f"{np.abs(found['V'][-1] / theirs['V'][-1] - 1).max():.0e}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
+from symdlt.kernels.generator.position_means import position_means
 from symdlt.kernels.generator.representation import (
     METRIC,
     DepthFunctions,
@@ -87,6 +88,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         several=True,
         stride=stride,
         depths=depths,
+        positions=position_means(system, partial(_function, system, tables=tables)),
     )
 
 

@@ -2,81 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import factorial
+from typing import NamedTuple
 
-from symdlt.definitions import Layer, Stack, function_text
-from symdlt.derivation import differentiate
+from symdlt.definitions import Layer, Stack, Window
+from symdlt.derivation.response.symbolic.closed_systems import Groups
 from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
+from symdlt.kernels.generator.gaussian_mean import Mean as Mean
+from symdlt.kernels.generator.gaussian_mean import central as central
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
 
 METRIC = "G"
 Orders = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Mean:
-    r"""A Gaussian mean $\frac{1}{k!}\langle\partial^k(\sigma^{(a)}\sigma^{(b)}\cdots)\rangle_K$.
-
-    Attributes:
-        orders: the derivative orders a, b, …, ascending.
-        derivatives: k.
-        groups: if given, the σ's in groups whose joint central moment is meant; k is then 0.
-
-    >>> mean = Mean((0, 0), 2)
-    >>> mean.name, mean.text, [(m.name, str(number)) for m, number in mean.plain]
-    ('d2_s0_s0', 'd2<s s>', [('s0_s2', '1'), ('s1_s1', '1')])
-    >>> central(((1, 1), (0, 0))).text
-    "<s s; s' s'>"
-    """
-
-    orders: tuple[int, ...]
-    derivatives: int = 0
-    groups: tuple[tuple[int, ...], ...] = ()
-
-    def __repr__(self) -> str:
-        return f"Mean({self.text})"
-
-    @property
-    def name(self) -> str:
-        """The mean as an identifier."""
-        body = "_".join(f"s{order}" for order in self.orders)
-        if self.groups:
-            return "c_" + "__".join(Mean(group).name for group in self.groups)
-        return f"d{self.derivatives}_{body}" if self.derivatives else body
-
-    @property
-    def text(self) -> str:
-        """The mean as it stands in equations."""
-        groups = self.groups or (self.orders,)
-        body = "; ".join(" ".join(map(function_text, group)) for group in groups)
-        return f"d{self.derivatives}<{body}>" if self.derivatives else f"<{body}>"
-
-    @property
-    def plain(self) -> tuple[tuple[Mean, Fraction], ...]:
-        """The sum of means without outer derivatives that it equals."""
-        return _plain(self)
-
-
-@lru_cache(maxsize=1 << 12)
-def _plain(mean: Mean) -> tuple[tuple[Mean, Fraction], ...]:
-    if mean.groups:
-        return ((mean, Fraction(1)),)
-    factors = tuple((0, order) for order in mean.orders)
-    images = differentiate(factors, (0,) * mean.derivatives)
-    return tuple(
-        (Mean(tuple(order for _, order in image)), Fraction(count, factorial(mean.derivatives)))
-        for image, count in images
-    )
-
-
-def central(groups: Iterable[tuple[int, ...]]) -> Mean:
-    """The joint central moment of products of σ's."""
-    ordered = tuple(sorted(groups))
-    return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
 
 
 def variable(name: str) -> str:
@@ -291,6 +229,35 @@ class DepthFunctions:
         return tuple(state for state in self.states if state.tensor in reached)
 
 
+class PositionMean(NamedTuple):
+    """A mean over positions, and what comes to it.
+
+    Attributes:
+        word: of what is read, the window of a layer or a readout.
+        together: the axes that go over positions together, a mean each.
+        beside: what comes to these means, if anything does.
+    """
+
+    word: str
+    together: Groups
+    beside: TensorFunction | None
+
+
+@dataclass(frozen=True, slots=True)
+class PositionMeans:
+    """What the window of a layer adds.
+
+    Attributes:
+        window: what weights read.
+        tensors: of each the means that it is of what its function gives.
+        meaning: what the sums in equations are, in words.
+    """
+
+    window: Window
+    tensors: tuple[tuple[str, tuple[PositionMean, ...]], ...]
+    meaning: str
+
+
 @dataclass(frozen=True, slots=True)
 class KernelModule:
     """Everything a kernel computes.
@@ -307,6 +274,7 @@ class KernelModule:
         several: whether it is one of several streams, or of equations like theirs.
         stride: there how far apart several functions of one field are numbered.
         depths: with a skip what its tensors are made of.
+        positions: with a window the means over positions.
     """
 
     inputs: str
@@ -320,6 +288,7 @@ class KernelModule:
     several: bool = False
     stride: int = 0
     depths: DepthFunctions | None = None
+    positions: PositionMeans | None = None
 
     def __repr__(self) -> str:
         factors = f", {len(self.factors)} factors" if self.factors else ""

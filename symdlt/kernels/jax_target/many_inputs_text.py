@@ -35,8 +35,13 @@ def data_of_many(module: KernelModule) -> Data:
     """What the template asks for, apart from what all kernels have.
 
     Raises:
-        KernelError: for tensors other than the kernel and the NTK.
+        KernelError: for tensors other than the kernel and the NTK, and for windows.
     """
+    if module.positions is not None:
+        raise KernelError(
+            f"The layer {module.layer} has a window. Kernels for JAX take inputs without "
+            'positions. Choose the target "numpy".'
+        )
     if module.several:
         refuse_other_means(module)
     for function in () if module.several else module.functions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from reprlib import repr as short_repr
@@ -31,11 +31,7 @@ def layers_of(
 
     Named means are those of a layer of several fields; else all are at the kernel of z.
     """
-    for name, given in (("means", means), ("after_layer", after_layer)):
-        if given is not None and not callable(given):
-            raise KernelInputError(
-                f"{name} is {short_repr(given)}. Give a function, or leave it out."
-            )
+    check_functions(means=means, after_layer=after_layer)
     corner = problem.corner
     if corner is None:
         result = empty_layers(problem)
@@ -50,6 +46,15 @@ def layers_of(
     advance = partial(advance_pairs, problem, corner, pair_tables_of(problem, means))
     write_others(problem, result, advance, after_layer)
     return dict(zip(problem.recursions, corner.whole(room), strict=True))
+
+
+def check_functions(**given: object) -> None:
+    """Refuse what is no function, by its name."""
+    for name, one in given.items():
+        if one is not None and not callable(one):
+            raise KernelInputError(
+                f"{name} is {short_repr(one)}. Give a function, or leave it out."
+            )
 
 
 def write_first(problem: Problem, result: Tables, first: Tables) -> None:
@@ -119,7 +124,12 @@ def empty_layers(problem: Problem) -> dict[str, Array]:
     }
 
 
-def located(problem: Problem, result: Tables, reason: ValueError, layer: int) -> KernelInputError:
+def located(
+    problem: Problem,
+    result: Mapping[str, Array | Sequence[Array]],
+    reason: ValueError,
+    layer: int,
+) -> KernelInputError:
     """An error, be it of means from elsewhere, with the layer that it happened below."""
     text = str(reason).rstrip(".") or "The means failed"
     start, largest = (float(variances(problem, result["G"][at]).max()) for at in (0, layer - 1))

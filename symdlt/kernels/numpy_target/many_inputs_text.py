@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP, ZERO
@@ -26,6 +26,7 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
+from symdlt.kernels.numpy_target.positions_text import besides, positions_tables
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
@@ -41,18 +42,33 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         "first_layer": first,
         "recursions": "\n\n\n".join(
             [
-                *(_covariance(field, module.names) for field in module.fields),
-                *(recursion_text(f, module.names, _told(f, module)) for f in module.functions),
+                *(_covariance(field, module) for field in module.fields),
+                *(
+                    recursion_text(f, module.names, _told(f, module), bool(module.positions))
+                    for f in module.functions
+                ),
                 *states_text(module),
+                *_besides_text(module),
             ]
         ),
         "table": [_row(function, module) for function in module.functions],
-        "fields_table": "\n\n".join(filter(None, (_fields_table(module), depths_tables(module)))),
+        "fields_table": "\n\n".join(filter(None, _more_tables(module))),
+        **(template.SAMPLES if module.positions is None else template.POSITIONS),
     }
 
 
+def _more_tables(module: KernelModule) -> Iterator[str]:
+    """The tables of fields, of what a skip adds, and of what a window adds."""
+    yield _fields_table(module)
+    yield depths_tables(module)
+    if module.positions is not None:
+        yield positions_tables(module.positions)
+
+
 def _told(function: TensorFunction, module: KernelModule) -> str:
-    """What is said of tensors that are sums of states."""
+    """What is said of tensors that are sums of states, or means over positions."""
+    if module.positions is not None:
+        return " of layer l, under its means over positions"
     return ", from states of the same layer" if function in module.sums else ""
 
 
@@ -74,6 +90,22 @@ def states_text(module: KernelModule) -> list[str]:
     told = ", for each later layer m"
     return kept + [
         recursion_text(one, module.names, told * is_noise(one)) for one in module.depths.states
+    ]
+
+
+def _besides_text(module: KernelModule) -> list[str]:
+    """What comes to means over positions, as functions."""
+    names = {name: f"h.{name}" for name in (*module.names, "r")}
+    listed = {} if module.positions is None else besides(module.positions)
+    return [
+        filled(
+            template.BESIDE,
+            name=name,
+            told=one.tensor + " of a readout" * name.endswith("_readout"),
+            entries=[f"{entry.name} = {_whole(entry, one, True)}" for entry in one.entries],
+            value=assignment("return", one.value, names, INSIDE),
+        )
+        for name, one in listed.items()
     ]
 
 
@@ -119,7 +151,8 @@ def _fields_table(module: KernelModule) -> str:
         scale = f'scale="{field.scale}",' if field.scale else ""
         rows.append(filled(template.ROW_FIELD, **names, reads=reads, scale=scale))
     if not rows:
-        return "" if module.depths is None else "FIELDS: dict[str, Field] = {}"
+        alone = module.depths is None and module.positions is None
+        return "" if alone else "FIELDS: dict[str, Field] = {}"
     return filled(template.FIELDS, rows=rows)
 
 
@@ -128,14 +161,15 @@ def _quoted(read: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
     return [f'("{field}", {orders})' for field, orders in read]
 
 
-def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
+def _covariance(field: FieldFunction, module: KernelModule) -> str:
     """The covariance of a field as a function of the layer, of means and tensors below."""
     one = field.covariance
     if one is None:
         entries, equation, value = [], ["<z_1 z_2> = G_12"], f'return below["{METRIC}"]'
     else:
-        names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
-        entries = [f"{entry.name} = {_whole(entry, one)}" for entry in one.entries]
+        names = {name: f"h.{name}" for name in (*module.names, "r")}
+        placed = bool(module.positions)
+        entries = [f"{entry.name} = {_whole(entry, one, placed)}" for entry in one.entries]
         equation = equation_lines(one.equation)
         value = assignment("return", one.value, names, INSIDE)
     return filled(
@@ -143,13 +177,16 @@ def _covariance(field: FieldFunction, hyperparameters: Sequence[str]) -> str:
     )
 
 
-def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], told: str = "") -> str:
+def recursion_text(
+    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", placed: bool = False
+) -> str:
     """A recursion as a function of the layer, the means, the tensors below and the tuples.
 
     Args:
         function: the recursion.
         hyperparameters: the names of those of a layer.
         told: more that is said of it, behind where it is.
+        placed: whether samples have positions.
     """
     four = len(function.samples) == 4
     read = _gathered if four else _whole
@@ -162,7 +199,7 @@ def recursion_text(function: TensorFunction, hyperparameters: Sequence[str], tol
         where=("at the tuples x" if four else "at all pairs") + told,
         equation=equation_lines(function.equation),
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
-        entries=[f"{entry.name} = {read(entry, function)}" for entry in function.entries],
+        entries=[f"{entry.name} = {read(entry, function, placed)}" for entry in function.entries],
         value="return np.zeros(x[0].shape)"
         if zero
         else assignment("return", function.value, names, INSIDE),
@@ -173,19 +210,20 @@ def _table(entry: Entry) -> str:
     return f'{entry.home}["{entry.table}"]'
 
 
-def _gathered(entry: Entry, function: TensorFunction) -> str:
+def _gathered(entry: Entry, function: TensorFunction, placed: bool = False) -> str:
     """The entries of a table at the tuples."""
     if entry.kept:
-        return _mask(entry, [f"x{label}" for label in entry.samples])
+        return _mask(entry, [f"x{label}" for label in entry.samples], placed)
     axes = [*["..."] * bool(entry.later), *(f"x{label}" for label in entry.samples)]
     return f"{_table(entry)}[{', '.join(axes)}]"
 
 
-def _whole(entry: Entry, function: TensorFunction) -> str:
+def _whole(entry: Entry, function: TensorFunction, placed: bool = False) -> str:
     """The entries of a table at all pairs: the table, its transpose, or a diagonal of it."""
     first, second = function.samples
     if entry.kept:
-        return _mask(entry, [f"x[{function.samples.index(label)}]" for label in entry.samples])
+        at = [f"x[{function.samples.index(label)}]" for label in entry.samples]
+        return _mask(entry, at, placed)
     if len(entry.samples) == 1:
         return _table(entry) + "[:, None]" * (entry.samples == (first,))
     if entry.samples == (first, second):
@@ -199,9 +237,10 @@ def _whole(entry: Entry, function: TensorFunction) -> str:
     return f'diagonal("{axes}->{kept}", {_table(entry)}){column}'
 
 
-def _mask(entry: Entry, samples: Sequence[str]) -> str:
-    """The mean of factors of a mask."""
-    return f"mask_mean({', '.join([repr(float(entry.kept)), *samples])})"
+def _mask(entry: Entry, at: Sequence[str], placed: bool) -> str:
+    """The mean of factors of a mask, whose draws are those of samples at all their positions."""
+    samples = f'*map(below["sample"].take, ({", ".join(at)}))' if placed else ", ".join(at)
+    return f"mask_mean({float(entry.kept)!r}, {samples})"
 
 
 def _row(function: TensorFunction, module: KernelModule) -> str:

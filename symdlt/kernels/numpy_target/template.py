@@ -37,6 +37,10 @@ from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_o
 from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
+from symdlt.kernels.numpy_target.position_layers import (
+    Moved, Positions, checked_readout, inputs_read, layers_with_positions
+)
+from symdlt.kernels.numpy_target.positions import GridWindow
 from symdlt.kernels.numpy_target.problem import (
     TensorRecursion, Samples, Tables, checked_problem
 )
@@ -310,6 +314,14 @@ r = n_l/n_(l-1) with the hidden widths n_1 … n_(L-1). A tensor that starts at 
 returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
+EXAMPLE_POSITIONS = """\
+$sine
+>>> x = np.linspace(-1.0, 1.0, $numbers).reshape$shape
+>>> overlap = np.tensordot(x, x, (1, 1)) / 2
+>>> layers = propagate($functions, overlap, 3, readout="all", $hyperparameters)
+>>> layers["G"][-1].shape
+(1, 1)"""
+
 EXAMPLE_MANY = """\
 $sine
 >>> x = np.array([[1.0, 0.5], [0.2, -1.0]])
@@ -362,11 +374,11 @@ def propagate(
     $parameters
     widths: Sequence[float] | Array | None = None,
     tensors: Iterable[str] | None = None,
-    samples: Indices | None = None,
+    $choice
     tolerance: float = 1e-7,
     means: LayerMeans | None = None,
     after_layer: Callable[[int], object] | None = None,
-) -> dict[str, Array]:
+) -> dict[str, $kind]:
     """Tensors at the layers 1 … L for N inputs.
 
     Means over two samples are right to about double precision, those over four to a tolerance.
@@ -374,13 +386,12 @@ def propagate(
     Args:
         activation: sigma and its derivatives in order, acting elementwise; how many are needed
             depends on the tensors, and DERIVATIVES are enough for all.
-        overlap: x_i.x_j/n_0 for all inputs, of shape (N, N).
+        $given_overlap
         depth: the number of layers L.
         $meanings
         widths: the hidden widths n_1 … n_(L-1), or None if they are equal.
         tensors: the names of those wanted, all of RECURSIONS if left out.
-        samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wanted only
-            there; they are not a number elsewhere.
+        $choice_meaning
         tolerance: of means over four samples, in units of the norms of the functions.
         means: called with K, the orders of all means and the samples, for their tables; if left
             out, they are taken here. If it has a method pair_tables, as those of symdlt.means have,
@@ -388,27 +399,62 @@ def propagate(
         after_layer: called with the number of each layer that is done.
 
     Returns:
-        For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).
+        $returned
 
     Raises:
         KernelInputError: for input that is not of this form, an activation that is not smooth,
             overflow, and what would not fit into memory.
     """
+    $positions
     problem = checked_problem(
         RECURSIONS,
         Layer,
         first_layer,
         VARIANCES,
         activation,
-        overlap,
+        $overlap,
         depth,
         $given
         widths,
         tensors,
-        samples,
+        $samples,
     )
     $advance
 '''
+
+# What kernels have whose samples are all alike, and those that have positions.
+SAMPLES = {
+    "choice": "samples: Indices | None = None,",
+    "choice_meaning": """\
+samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wanted only
+    there; they are not a number elsewhere.""",
+    "given_overlap": "overlap: x_i.x_j/n_0 for all inputs, of shape (N, N).",
+    "kind": "Array",
+    "returned": """\
+For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).""",
+    "positions": "",
+    "overlap": "overlap",
+    "samples": "samples",
+}
+POSITIONS = {
+    "choice": "readout: str | None = None,",
+    "choice_meaning": """\
+readout: what the last layer reads of all positions, with the weights of the layer: "all",
+    with weights of each position, or "mean"; left out, it has the window of the others.""",
+    "given_overlap": """\
+overlap: x_i.x_j/n_0 for all inputs at all pairs of their positions, of shape
+    (N, P, N, P), on a plane (N, P, Q, N, P, Q).""",
+    "kind": "list[Array]",
+    "returned": """\
+For each tensor, and all that it needs, an array for each layer. Its axes are the sample and
+its positions in that layer, as those of the overlap, two times or four times; behind a
+readout there are no positions.""",
+    "positions": """\
+positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
+inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
+    "overlap": "inputs.overlap",
+    "samples": "None",
+}
 
 ADVANCE = """\
 taken = $taken if means is None else means
@@ -427,6 +473,29 @@ ones = {
 named = partial(means_of_fields, problem, FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer, named)
+"""
+
+ADVANCE_POSITIONS = """\
+taken = $taken if means is None else means
+by_function: dict[str, LayerMeans] = {
+    $by_function
+}
+ones = {
+    $ones
+}
+layer_means = MeansOfLayer(FIELDS, by_function, ones)
+with np.errstate(all="ignore"):
+    return layers_with_positions(
+        problem, inputs, positions, layer_means, first_layer, after_layer
+    )
+"""
+
+ADVANCE_LINEAR_POSITIONS = """\
+layer_means = MeansOfLayer(FIELDS, {}, {})
+with np.errstate(all="ignore"):
+    return layers_with_positions(
+        problem, inputs, positions, layer_means, first_layer, after_layer
+    )
 """
 
 ADVANCE_DEPTHS = """\
@@ -453,6 +522,25 @@ FIELDS = """\
 FIELDS: dict[str, Field] = {
     $rows
 }"""
+
+MOVED = """\
+WINDOW = $window
+
+MOVED: dict[str, dict[str, Moved]] = {
+    $rows
+}"""
+
+ROW_MOVED = """\
+"$tensor": {
+    $ways
+},"""
+
+BESIDE = '''\
+def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Any:
+    """What comes to the means over positions of $told."""
+    $entries
+    $value
+'''
 
 ROW_FIELD = """\
 "$name": Field(

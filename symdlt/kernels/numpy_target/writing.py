@@ -32,6 +32,7 @@ from symdlt.kernels.numpy_target.named_functions import (
 )
 from symdlt.kernels.numpy_target.one_input_fields_text import data_of_one_with_fields
 from symdlt.kernels.numpy_target.one_input_text import data_of_one
+from symdlt.kernels.numpy_target.positions_text import example_with_positions
 
 SUFFIX = ".py"
 
@@ -110,11 +111,14 @@ def module_text(
 
 def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
+    if not module.fields and module.positions is not None:
+        return template.ADVANCE_LINEAR_POSITIONS
     if not module.fields:
         plain = template.ADVANCE if module.depths is None else template.ADVANCE_LINEAR
         return filled(plain, taken=means)
+    one_by_one = template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS
     return filled(
-        template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS,
+        one_by_one if module.positions is None else template.ADVANCE_POSITIONS,
         taken=means,
         by_function=by_function(module),
         ones=constant_places(module),
@@ -129,6 +133,9 @@ def _refuse_names(module: KernelModule) -> None:
         text += template.ADVANCE_FIELDS + template.COVARIANCE + template.BODY_FIELDS_ONE
     if module.depths is not None:
         text += template.ADVANCE_DEPTHS + template.DEPTHS + template.DEPTHS_ONE
+    if module.positions is not None:
+        text += template.ADVANCE_POSITIONS + template.MOVED
+        text += template.POSITIONS["choice"] + template.POSITIONS["positions"]
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}
     for name in module.names:
@@ -155,10 +162,11 @@ def _example(module: KernelModule, brought: bool) -> str:
             hyperparameters=", ".join(given),
         )
     else:
-        text = filled(
-            template.EXAMPLE_MANY,
-            sine="" if brought else template.SINE,
-            functions="ACTIVATION" if brought else "2 * sine",
-            hyperparameters=", ".join(given),
+        sine, functions = ("", "ACTIVATION") if brought else (template.SINE, "2 * sine")
+        values = ", ".join(given)
+        text = (
+            filled(template.EXAMPLE_MANY, sine=sine, functions=functions, hyperparameters=values)
+            if module.positions is None
+            else example_with_positions(module.positions, functions, values, sine)
         )
     return example_lines(text)

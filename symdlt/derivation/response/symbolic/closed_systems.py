@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -90,6 +90,7 @@ class ReadScale(NamedTuple):
 
 
 Read: TypeAlias = ReadMean | ReadTensor | ReadNoise | ReadMask | ReadScale
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  # of axes
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class SystemEquation:
         reads: what the symbols of means and tensors stand for, by their names.
         first: the value at layer 1, with `overlap` for that of the inputs.
         symmetries: the permutations of its axes that leave it unchanged.
+        beside: of a layer with windows what comes to the means over positions, if anything does.
+        together: there the axes that go over the positions of a window together.
     """
 
     name: str
@@ -113,6 +116,8 @@ class SystemEquation:
     reads: Mapping[str, Read]
     first: tuple[tuple[Monomial, Fraction | int], ...]
     symmetries: tuple[tuple[int, ...], ...]
+    beside: SystemEquation | None = None
+    together: Groups = ()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -151,6 +156,7 @@ class LayerSystem:
         fields: the covariances of the fields inside the layer, in the order of computation.
         depths: with a skip the states.
         inputs: "one" or "many", that the kernel is for.
+        readouts: with windows by their words the equations of readouts of all positions.
     """
 
     layer: Layer | Stack
@@ -158,6 +164,7 @@ class LayerSystem:
     fields: tuple[SystemEquation, ...]
     depths: DepthSystem | None = None
     inputs: str = "many"
+    readouts: Mapping[str, tuple[SystemEquation, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.equations)

@@ -10,7 +10,6 @@ so that a vertex has a shift next to its leg, written behind its label, and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import Window
@@ -20,6 +19,7 @@ from symdlt.derivation.response.site_means import LEGS
 # The shifts of vertices by their number: none, those of the pair that has the first leg and of the
 # other pair, and those of the second ends where the two ends of a pair go their own ways.
 SHIFTS = ("", "q", "r", "t", "u")
+SUMS = tuple(f"sum_{shift}" for shift in SHIFTS[1:])
 APART = 2  # from the shift of a first end to that of a second one
 POSITIONS = "P"  # the number of all positions
 Ends = tuple[Vertex, Vertex]
@@ -39,6 +39,12 @@ class Labels:
         self.vertices = [
             Vertex(leg, 0, shift) for leg in range(LEGS) for shift in range(self.shifts)
         ]
+
+    @property
+    def window(self) -> Window:
+        """The only one, where there are any."""
+        (window,) = {*self.windows.values()}
+        return window
 
     def row(self, vertex: Vertex) -> int:
         """The row of a vertex in matrices."""
@@ -65,9 +71,9 @@ class Labels:
         window, (first, second) = self.windows[weights], ends
         shift = 1 if 0 in (first.leg, second.leg) else 2
         both = [shift, shift + APART * window.pools]
-        count = one / (Polynomial.symbol(POSITIONS) if window.whole else prod(window.kernel))
+        count = one / (Polynomial.symbol(POSITIONS) if window.whole else window.count)
         for each in dict.fromkeys(both):
-            one = one * count * Polynomial.symbol(f"sum_{SHIFTS[each]}")
+            one = one * count * Polynomial.symbol(SUMS[each - 1])
         return (first._replace(offset=both[0]), second._replace(offset=both[1])), one
 
     def meaning(self, weights: str) -> str:
@@ -75,7 +81,7 @@ class Labels:
         window = self.windows[weights]
         if window.whole:
             return f"over all `{POSITIONS}` positions: `1+q` is sample 1 at position `q`"
-        told = f"over the {prod(window.kernel)} offsets of the window of `{weights}`"
+        told = f"over the {window.count} offsets of the window of `{weights}`"
         low = 0 if window.padding == "valid" else -((min(window.kernel, default=1) - 1) // 2)
         at = "that of 1"
         if window.stride > 1:

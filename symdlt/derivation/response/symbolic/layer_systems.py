@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +26,7 @@ from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
+from symdlt.derivation.response.symbolic.window_sums import READOUTS, checked_readout, readout_of
 from symdlt.errors import KernelError
 
 OVERLAP = symbol_named("overlap")
@@ -44,7 +46,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, and for other corrections.
+        KernelError: for a skip whose layers read other things each, for windows of one input, for
+            tensors of two pairs of windows with a skip, and for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -53,9 +56,12 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
-    _check(definition)
-    names = (one if isinstance(one, str) else one.name for one in tensors)
-    return _derived(("G", *names), definition, inputs)
+    names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
+    windows = [one.window for stream in definition.streams for one in stream.drawn if one.window]
+    if not windows:
+        return _derived(names, definition, inputs)
+    _check_positions(definition, inputs)
+    return _with_readouts(names, definition)
 
 
 @lru_cache(maxsize=8)  # kernels of each target are of one system
@@ -83,6 +89,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             elif inputs == "one" and is_chain(definition):
                 equations[name] = _of_steps(name, definition, inputs)
             else:
+                _check_without_windows(derivation, name)
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
                 continue
@@ -93,14 +100,47 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
 
-def _check(layer: Layer | Stack) -> None:
-    """Refuse what kernel files have no words for."""
-    drawn = [one for stream in layer.streams for one in stream.drawn]
-    if any(one.window for one in drawn):
+@lru_cache(maxsize=8)
+def _with_readouts(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
+    """The equations of a layer with a window, and how readouts of all positions go together."""
+    system = _derived(names, definition, "many")
+    readouts = {word: _derived(names, readout_of(definition, word), "many") for word in READOUTS}
+    checked = {word: checked_readout(system, readout) for word, readout in readouts.items()}
+    return replace(system, readouts=checked)
+
+
+def _check_positions(layer: Layer | Stack, inputs: str) -> None:
+    """Refuse what no kernel files of windows are for."""
+    if inputs != "many":
         raise KernelError(
-            f"The layer {layer} has windows, which sum over positions, and the tables of kernel "
-            "files have axes of samples alone. `layer_equations` has the equations, and "
-            "`propagate` of a `Network` the tensors."
+            f"The layer {layer} has a window, so that an input has as many samples as positions. "
+            "Kernel files for one input have none. Ask for many inputs, and give the overlaps of "
+            "one input at all pairs of its positions."
+        )
+    *_, last = layer.streams
+    drawn = [one for one in last.drawn if one.function is not None]
+    if not all(one.window for one in drawn):
+        raise KernelError(
+            f"The layer {layer} has weights with a window, and others. Kernel files take means "
+            "over the positions of one window that all weights of the last statement have. Give "
+            "them the same window, or ask `propagate` of a `Network`."
+        )
+    window = next(one.window for one in drawn if one.window)
+    if last.kept and (window.whole or window.stride > 1 or window.padding == "valid"):
+        raise KernelError(
+            f"The layer {layer} keeps fields where they are, and its window makes others out of "
+            "their positions. Fields that are added have the same ones. Let the window have the "
+            "stride one, and circular or zero padding."
+        )
+
+
+def _check_without_windows(derivation: LayerDerivation, name: str) -> None:
+    """Refuse sums over positions of what has a depth on each pair."""
+    if derivation.texts.labels.windows:
+        raise KernelError(
+            f"{name} of the layer {derivation.layer} has no kernel file. The layer keeps z, so "
+            "that later layers read it again, at the positions of a window. G and H have kernel "
+            "files, `layer_equations` the equations, and `propagate` of a `Network` all tensors."
         )
 
 

@@ -17,9 +17,11 @@ from symdlt.definitions import (
     WIDTH,
     Layer,
     Stack,
+    Window,
     ascii_name,
     names_in,
 )
+from symdlt.definitions.streams import Drawn
 from symdlt.derivation.response.reasons import (
     EdgeBelow,
     FieldMeets,
@@ -29,7 +31,7 @@ from symdlt.derivation.response.site_functions import (
     Vertex,
     VertexFactor,
 )
-from symdlt.derivation.response.site_means import LEGS, ONE, SiteMeans
+from symdlt.derivation.response.site_means import ONE, SiteMeans
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.closed_systems import (
     FieldFactor,
@@ -46,10 +48,13 @@ Symbols = NDArray[Any]
 
 
 class SymbolicNetwork:
-    """Layer ℓ and the one that is derived, with symbols for numbers; windows are left out."""
+    """Layer ℓ and the one that is derived, with symbols for numbers.
+
+    `Labels` has what windows add.
+    """
 
     def __init__(self, definition: Layer | Stack) -> None:
-        self.layers = (DENSE, without_windows(definition))
+        self.layers = (DENSE, with_window(definition, None))
         self.positions = ()
         self.sizes = (symbol_named("n'"), symbol_named("n"), symbol_named("n''"))
 
@@ -74,17 +79,21 @@ class SymbolicNetwork:
         return symbol_named(f"n_{site[0]}")
 
 
-def without_windows(definition: Layer | Stack) -> Layer | Stack:
-    """A layer whose weights read one position; `Labels` has what windows add."""
+def with_window(definition: Layer | Stack, window: Window | None) -> Layer | Stack:
+    """A layer with another window in place of those that it has, or without."""
     if isinstance(definition, Layer) or not any(one.window for one in definition.drawn):
         return definition
     streams = tuple(
-        replace(stream, drawn=tuple(replace(one, window=None) for one in stream.drawn))
+        replace(stream, drawn=tuple(_with_window(one, window) for one in stream.drawn))
         for stream in definition.streams
     )
     again = copy(definition)
     again.__dict__["streams"] = streams
     return again
+
+
+def _with_window(one: Drawn, window: Window | None) -> Drawn:
+    return replace(one, window=window) if one.window else one
 
 
 class SymbolicMeans(SiteMeans):
@@ -96,7 +105,9 @@ class SymbolicMeans(SiteMeans):
     """
 
     def __init__(self, texts: ReasonTexts, recorded: bool) -> None:
-        super().__init__(LEGS, _no_numbers, _no_numbers, [()] * len(texts.names))
+        super().__init__(
+            len(texts.labels.vertices), _no_numbers, _no_numbers, [()] * len(texts.names)
+        )
         self.texts, self.recorded = texts, recorded
         self.read: dict[str, Read] = {}  # what symbols stand for, by their names
         self.noises: dict[str, MetNoise] = {}  # and those of noise

@@ -15,6 +15,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.window_sums import with_means_over_positions
 
 Term = tuple[Monomial, Fraction | int]
 
@@ -38,6 +39,9 @@ def system_equation(
         first: the value at layer 1.
         symmetries: the permutations of the axes that leave it unchanged.
         inputs: "one" or "many".
+
+    Raises:
+        KernelError: for windows next to weights without.
     """
     reads: dict[str, Read] = {}
     equation = _without_masks(equation, derivation.means.read, inputs == "one")
@@ -48,7 +52,9 @@ def system_equation(
             if symbol in derivation.means.read:
                 reads[symbol] = derivation.means.read[symbol]
     text = tuple(str(equation).splitlines())
-    return SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
+    one = SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
+    labels = derivation.texts.labels
+    return with_means_over_positions(one, labels, derivation.layer) if labels.windows else one
 
 
 def _without_masks(equation: LayerEquation, reads: Mapping[str, Read], one: bool) -> LayerEquation:

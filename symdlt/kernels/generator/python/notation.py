@@ -32,8 +32,16 @@ SCALES = (
 )
 
 MASKS = (
-    "mask_… is the mean of factors of a mask, of which each sample has a draw of its own: of k "
-    "factors at d different samples it is kept^(d-k), kept being the part that is not dropped."
+    "mask_… is the mean of factors of a mask, of which each sample has a draw of its own$placed: "
+    "of k factors at d different samples it is kept^(d-k), kept being the part that is not dropped."
+)
+
+POSITIONS = (
+    "A sample is an input at a position. The sum over q, and alike over r, t and u, goes $meaning. "
+    "Divided by its number of terms it is a mean over the positions that are read, which "
+    "layers_with_positions takes of what the functions below have for 1+q at x1 and so on; biases "
+    "come to these means. A readout of all positions has the same under its means, and MOVED says "
+    "which axes go over positions together."
 )
 
 
@@ -73,10 +81,13 @@ def notation_of_fields(module: KernelModule) -> str:
     if named := [f"{letter}, of {field}" for field, letter in scales]:
         text += f" {filled(SCALES, told=' and '.join(named))}"
     if module.has_masks:
-        text += f" {MASKS}"
+        placed = ", the same at all its positions" * (module.positions is not None)
+        text += f" {filled(MASKS, placed=placed)}"
     if module.depths is not None:
         noise = "Y_12[F] is that of Q(z_1 z_2)" if many else "Y is that of Q(z z)"
         noise += " with the noise of F"
         edges = ", with edges behind a semicolon" * many
         text += f" {filled(DEPTHS, noise=noise, edges=edges)}"
+    if module.positions is not None:
+        text += f" {filled(POSITIONS, meaning=module.positions.meaning.replace('`', ''))}"
     return textwrap.fill(text, COLUMNS, break_on_hyphens=False) + "\n"

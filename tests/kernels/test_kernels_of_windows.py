@@ -1,0 +1,368 @@
+"""Kernels of layers with windows: values at all positions, text that stands alone, refusals."""
+
+import re
+from math import prod
+
+import numpy as np
+import pytest
+from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
+
+from symdlt import BOOK, Network, Stack, propagate
+from symdlt.algebra import uniform
+from symdlt.cli import main
+from symdlt.definitions import Window, read_layer_definition
+from symdlt.derivation.response.symbolic.layer_systems import layer_system
+from symdlt.errors import KernelError, LayerError
+from symdlt.kernels import kernel_for, many_inputs, numpy_activation
+from symdlt.kernels.numpy_target.positions import GridWindow, positions_read
+
+CIRCULAR = "z' = b + W[3] s(z)"
+ZERO = "z' = b + W[3, zero] s(z)"
+GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
+WIDTHS, INNER, OUTPUTS = [40, 30], [25, 35], 50
+DEPTH = len(WIDTHS) + 1
+ROUNDING = 1e-12
+
+
+def inputs(*shape):
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+def overlaps(x):
+    """At all pairs of samples and positions."""
+    return np.tensordot(x, x, (1, 1)) / x.shape[1]
+
+
+def values_for(names):
+    """A number for each layer, none like another."""
+    rng = np.random.default_rng(7)
+    return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
+
+
+def mean_over_positions(name, table, samples):
+    """A tensor over samples alone, where the two ends of a pair are at one position."""
+    matching = BOOK[name.partition(".")[0]].matching
+    axes = 2 * len(matching)
+    place = {vertex: "pq"[pair] for pair, both in enumerate(matching) for vertex in both}
+    letters = "".join("abcd"[axis] + place[axis] for axis in range(axes))
+    count = round(table.size ** (1 / axes)) // samples
+    table = table.reshape(axes * (samples, count))
+    return np.einsum(f"{letters}->{'abcd'[:axes]}", table) / count ** len(matching)
+
+
+def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
+    """What the kernel gives, and `propagate` of the same network."""
+    module = loaded(kernel_for(tensors, layer=layer, name="own"))
+    names = module.HYPERPARAMETERS
+    values = values_for(names)
+    ratios = [1.0, *(n / inner for n, inner in zip(widths[:-1], INNER, strict=True))]
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    found = module.propagate(
+        getattr(module, "ACTIVATION", functions),
+        overlaps(x),
+        DEPTH,
+        widths=widths[:-1],
+        readout=readout,
+        tolerance=ROUNDING,
+        **values,
+        **{name: ratios for name in names if name[:2] == "r_"},
+    )
+    (window,) = {*re.findall(r"\w(\[[^]]*\])", layer)}
+    read = layer.replace(window, f"[{readout}]") if readout else layer
+    if readout:  # which has no positions to keep anything at
+        read = re.sub(r"z' = (xi|1/2)? ?z \+", "z' =", read)
+    drawn = read_layer_definition(layer).streams[-1].drawn
+    first = " + ".join(f"{d.tensor.name}{window} z" if d.window else "b" for d in drawn)
+    inner = {name[2:]: [1, *INNER] for name in names if name[:2] == "r_"}
+    layers = [f"z' = {first}", *[layer] * (DEPTH - 2), read]
+    network = Network("tanh", widths[:-1], values, layers, n_L=widths[-1], inner=inner)
+    return found, propagate(network, x, list(found), tolerance=ROUNDING)
+
+
+def assert_equal(found, right, samples, allowed=ROUNDING):
+    for name, layers in found.items():
+        for ours, theirs in zip(layers, right[name], strict=True):
+            mean = mean_over_positions(name, ours, samples)
+            assert np.abs(mean - theirs).max() <= allowed * np.abs(theirs).max(), name
+
+
+@pytest.mark.parametrize("readout", [None, "all", "mean"])
+def test_all_thirteen_tensors_are_those_of_propagate(readout):
+    x = inputs(2, 3, 4)
+    found, right = kernel_and_theory(CIRCULAR, x, readout)
+    assert set(found) == set(BOOK)
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (ZERO, (2, 3, 3), "mean"),
+        ("z' = b + W[3, zero, stride 2] s(z)", (2, 3, 6), "all"),
+        ("z' = b + W[2, valid] s(z)", (2, 3, 4), None),
+        ("z' = b + W[3x2, zero] s(z)", (1, 3, 2, 2), "mean"),
+        pytest.param(
+            *("z' = b + W[2x2, stride 2] s(z)", (1, 3, 4, 4), "all"), marks=pytest.mark.slow
+        ),
+        ("z' = b + W[stride 2] s(z)", (2, 3, 4), None),
+        ("z' = b + W[all] s(z)", (2, 3, 4), None),
+        ("z' = b + W[mean] s(z)", (2, 3, 4), None),
+        ("z' = W[3, zero] z", (2, 3, 4), "mean"),
+        pytest.param(
+            *(GATE, (2, 3, 3), "mean"),
+            marks=pytest.mark.slow,
+        ),
+        ("h = U s(z); z' = b + W[3, zero] s(h)", (1, 3, 4), None),
+        pytest.param(*("z' = b + W[3] s(z) + P[3] z", (2, 3, 3), "all"), marks=pytest.mark.slow),
+        ("z' = b + W[3, zero] s(rmsnorm(z))", (2, 3, 2), "mean"),
+        pytest.param("z' = b + W[3] s(layernorm(z))", (2, 3, 3), "mean", marks=pytest.mark.slow),
+        ("z' = b + W[3, zero] dropout(0.1) s(z)", (2, 3, 3), "mean"),
+    ],
+)
+def test_families_of_layers_and_windows(layer, shape, readout):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout, ("V", "F", "R"))
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize("readout", [None, "all", "mean"])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = xi z + b + W[3, zero] s(z)",
+        "h = U z; z' = 1/2 z + W[3] s(h)",
+        "y = rmsnorm(z); z' = z + b + W[2] s(y)",
+    ],
+)
+def test_kernel_and_ntk_of_a_skip_are_those_of_propagate(layer, readout):
+    x = inputs(2, 3, 4)
+    found, right = kernel_and_theory(layer, x, readout, ("H",), [OUTPUTS] * DEPTH)
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize(("layer", "readout"), [(ZERO, "all"), (CIRCULAR, "mean")])
+def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, readout):
+    x = inputs(2, 3, 3)
+    found, right = kernel_and_theory(layer, x, readout, ("G.1", "H.1"))
+    assert_equal(found, right, len(x))
+
+
+def test_a_kink():
+    x = inputs(1, 3, 3)
+    found, right = kernel_and_theory("z' = b + W[3, zero] relu(z)", x, "all", ("V", "F"))
+    assert_equal(found, right, len(x))
+
+
+def test_positions_are_samples_of_a_dense_layer_before_their_mean():
+    """By hand at all tuples of positions: the dense kernel, and sums over what a window reads."""
+    x, values = inputs(2, 3, 4), {"C_b": [0.2, 0.3], "C_W": [1.1, 0.9]}
+    module = loaded(kernel_for(["V"], layer=ZERO, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    found = module.propagate(functions, overlaps(x), 2, tolerance=ROUNDING, **values)
+    _, sources = Window.read("3, zero").sources((4,))
+    below = found["G"][0].reshape(8, 8)
+    dense = many_inputs.propagate(
+        functions, below, 2, C_b=[0.0, 0.0], C_W=[1.0, 0.9], tensors=["V"], tolerance=ROUNDING
+    )
+    V = np.pad(dense["V"][1].reshape(4 * (2, 4)), 4 * [(0, 0), (0, 1)])  # zero behind the last
+    right = 0.0
+    for q in np.array(sources)[..., 0]:
+        for r in np.array(sources)[..., 0]:
+            right = right + V[:, q][:, :, :, q][:, :, :, :, :, r][:, :, :, :, :, :, :, r] / 9
+    assert np.abs(found["V"][1] - right).max() <= ROUNDING * np.abs(right).max()
+
+
+@pytest.mark.parametrize(
+    ("text", "grid"),
+    [
+        ("3", (5,)),
+        ("4, zero", (6,)),
+        ("3, valid", (5,)),
+        ("2x3, stride 2, zero", (4, 5)),
+        ("3x2, stride 2", (4, 5)),
+        ("2x2, stride 2, valid", (5, 4)),
+        ("1x2x3, zero", (2, 3, 4)),
+        ("stride 2", (5,)),
+        ("all", (3, 2)),
+    ],
+)
+def test_windows_read_what_the_text_of_layers_says(text, grid):
+    written = Window.read(text)
+    window = GridWindow(written.kernel, written.stride, written.padding, bool(written.whole))
+    above, read = positions_read(window, grid)
+    right, sources = written.sources(grid)
+    assert above == right
+    assert read.tolist() == np.array(sources)[..., 0].tolist()
+
+
+def test_a_circular_window_keeps_translations():
+    """Inputs moved along the grid have the same tensors, moved along."""
+    module = loaded(kernel_for(["V"], layer=CIRCULAR, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    x = inputs(1, 3, 5)
+    here, there = (
+        module.propagate(functions, overlaps(one), 3, C_b=0.1, C_W=1.2)["V"][-1]
+        for one in (x, np.roll(x, 2, axis=2))
+    )
+    assert there == pytest.approx(np.roll(here, 4 * (2,), axis=(1, 3, 5, 7)), rel=1e-6)
+
+
+def test_arrays_have_the_positions_of_their_layer():
+    module = loaded(kernel_for(["V"], layer="z' = b + W[2x1, valid] s(z)", name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    told = []
+    found = module.propagate(
+        functions,
+        overlaps(inputs(2, 3, 4, 2)),
+        3,
+        C_b=0.1,
+        C_W=1.2,
+        readout="all",
+        tensors=["G"],
+        after_layer=told.append,
+    )
+    assert told == [1, 2, 3]
+    assert [table.shape for table in found["G"]] == [(2, 3, 2) * 2, (2, 2, 2) * 2, (2, 2)]
+    assert prod(found["G"][0].shape) == 12**2
+
+
+@pytest.mark.parametrize("readout", ["all", "mean"])
+def test_one_layer_reads_all_positions_of_the_input(readout):
+    module = loaded(kernel_for(["V"], layer=CIRCULAR, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    x = inputs(2, 3, 4)
+    found = module.propagate(functions, overlaps(x), 1, C_b=0.1, C_W=1.2, readout=readout)
+    read = {"all": np.einsum("icp,jcp->ij", x, x) / 12, "mean": x.mean(2) @ x.mean(2).T / 3}
+    assert found["G"][0] == pytest.approx(0.1 + 1.2 * read[readout], rel=ROUNDING)
+    assert not found["V"][0].any()
+
+
+@pytest.mark.parametrize(
+    ("layer", "window"),
+    [
+        (CIRCULAR, "[3x2, zero]"),
+        (CIRCULAR, "[all]"),
+        (GATE, "[mean]"),
+        ("z' = b + W[3] dropout(0.1) s(layernorm(z))", "[3, valid]"),
+    ],
+)
+def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
+    """Term by term."""
+    names = ["V", "F", "R", "G.1"]
+    windowed = layer_system(names, re.sub(r"\[.*\]", window, layer))
+    plain = layer_system(names, re.sub(r"\[.*\]", "", layer))
+    assert windowed.names == plain.names
+    for ours, theirs in zip(windowed.equations, plain.equations, strict=True):
+        beside = {} if ours.beside is None else terms_of(ours.beside)
+        assert terms_of(ours) | beside == terms_of(theirs)
+
+
+def terms_of(equation):
+    """The numbers of terms, by what their symbols stand for."""
+    return {
+        tuple(sorted((str(equation.reads.get(name, name)), power) for name, power in term)): number
+        for term, number in equation.terms
+    }
+
+
+def test_the_text_says_what_is_summed_and_how():
+    text = kernel_for(["V"], layer=ZERO, name="own").text
+    told = text.replace("\n", " ")
+    assert "from -1 on: 1+q is sample 1, q positions on from that of 1; what lies beyond" in told
+    assert "      + 1/3 C_W sum_q <s_1+q s_2+q>\n" in text
+    assert 'WINDOW = GridWindow((3,), stride=1, padding="zero")\n' in text
+    assert '"window": Moved(((0, 1), (2, 3)), None),\n' in text
+    assert '"mean": Moved(((0,), (1,)), beside_g),\n' in text
+    assert "    return h.C_W * z_s0_s0_12\n" in text
+
+
+@pytest.mark.parametrize("activation", [None, "erf"])
+def test_a_file_stands_alone(tmp_path, activation):
+    """With NumPy and no symdlt in reach."""
+    layer = "z' = b + W[2x2, zero] s(z)"
+    text = kernel_for(["V"], layer=layer, activation=activation, name="mine").text
+    functions = "mine.ACTIVATION" if activation else "[np.tanh] * 3"
+    program = (
+        "import numpy as np, mine\n"
+        "x = np.linspace(-1.0, 1.0, 8).reshape(1, 2, 2, 2)\n"
+        f"v = mine.propagate({functions}, np.tensordot(x, x, (1, 1)) / 2, 2, C_b=0.1,\n"
+        "    C_W=1.5, readout='mean')['V']\n"
+    )
+    if activation is None:
+        program = program.replace("[np.tanh] * 3", "[np.sin, np.cos, lambda z: -np.sin(z)]")
+    assert passes_its_doctests_alone(tmp_path, text, program) == "2 0.0 True"
+    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
+
+
+def test_text_does_not_depend_on_the_hash_seed():
+    program = (
+        "from symdlt.kernels import kernel_for\n"
+        f"print(kernel_for(['D', 'P', 'G.1'], layer={ZERO!r}))\n"
+    )
+    assert len(printed_under_two_hash_seeds(program)) == 1
+
+
+def test_command(tmp_path, capsys):
+    path = tmp_path / "conv.py"
+    assert main(["kernel", "V", "--layer", ZERO, "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == kernel_for(["V"], layer=ZERO, name="conv").text
+    assert main(["kernel", "V", "--layer", ZERO, "--inputs", "one"]) == 1
+    assert "as many samples as positions" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("layer", "options", "error", "reason"),
+    [
+        (CIRCULAR, {"inputs": "one"}, KernelError, "as many samples as positions"),
+        ("z' = z + W[3] s(z)", {}, KernelError, "V of .* keeps z, so that later layers"),
+        ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
+        ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
+        ("z' = b + U z + W[3] s(z)", {}, KernelError, "weights with a window, and others"),
+        ("z' = b + W[3, pool 2] s(z)", {}, LayerError, "pools 2 positions"),
+        ("z' = b + W[3] s(z) + P[2] z", {}, LayerError, "has several windows"),
+        ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),
+        ("z' = b + W[3, mirror] s(z)", {}, LayerError, "mirror. is no window"),
+        (CIRCULAR, {"target": "jax"}, KernelError, 'Choose the target "numpy"'),
+        ("z' = readout W[3] s(z)", {}, KernelError, "The symbol readout"),
+        ("z' = inputs W[3] s(z)", {}, KernelError, "The symbol inputs"),
+    ],
+)
+def test_what_has_no_kernel_is_refused(layer, options, error, reason):
+    with pytest.raises(error, match=reason):
+        kernel_for(["V"], layer=layer, **options)
+
+
+def test_corrections_of_other_laws_are_refused():
+    with pytest.raises(KernelError, match="Fourth cumulants"):
+        kernel_for(["G.1"], layer=Stack(CIRCULAR, laws={"W": uniform}))
+
+
+@pytest.mark.parametrize(
+    ("layer", "overlap", "options", "reason"),
+    [
+        (CIRCULAR, np.eye(4), {}, "The window has 1 axes, and there are 0 axes of positions"),
+        ("z' = b + W[3x3] s(z)", overlaps(inputs(2, 3, 4)), {}, "The window has 2 axes"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4))[:, :3], {}, r"The overlap has shape \(2, 3, 2, 4\)"),
+        (CIRCULAR, np.ones((2, 3, 2)), {}, r"The overlap has shape \(2, 3, 2\)"),
+        (CIRCULAR, np.ones((0, 3, 0, 3)), {}, r"The overlap has shape \(0, 3, 0, 3\)"),
+        (CIRCULAR, 1.0, {}, r"The overlap has shape \(\)"),
+        (CIRCULAR, -overlaps(inputs(2, 3, 4)), {}, "not that of real inputs"),
+        (CIRCULAR, "no numbers", {}, "overlap is 'no numbers'"),
+        (CIRCULAR, [[1.0], [1.0, 2.0]], {}, r"overlap is \[\[1.0\], \[1.0, 2.0\]\]"),
+        (CIRCULAR, np.full((1, 3, 1, 3), np.nan), {}, "not that of real inputs"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"readout": "max"}, "readout='max' is not known"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"readout": ["all"]}, "is not known"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"means": 1}, "means is 1. Give a function"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"after_layer": 1}, "after_layer is 1"),
+        (CIRCULAR, overlaps(inputs(9, 3, 9)), {"depth": 999}, "GB of memory"),
+        ("z' = b + W[3, valid] s(z)", overlaps(inputs(2, 3, 4)), {}, "3 positions does not fit"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": 1e200}, "too large for means"),
+        (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": [1.0, 1e300, 1e300]}, "overflow|too large"),
+    ],
+)
+def test_bad_input_is_refused(layer, overlap, options, reason):
+    module = loaded(kernel_for(["V"], layer=layer, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"C_b": 0.1, "C_W": 1.2, "depth": 3, **options}
+    with pytest.raises(module.KernelInputError, match=reason):
+        module.propagate(functions, overlap, **given)
