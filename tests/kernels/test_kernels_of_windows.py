@@ -318,6 +318,7 @@ def test_command(tmp_path, capsys):
         ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = b + U z + W[3] s(z)", {}, KernelError, "weights with a window, and others"),
+        ("h = U z; z' = h + W[3] s(z)", {}, KernelError, "V of .* joins samples where they are"),
         ("z' = b + W[3, pool 2] s(z)", {}, LayerError, "pools 2 positions"),
         ("z' = b + W[3] s(z) + P[2] z", {}, LayerError, "has several windows"),
         ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),

@@ -26,7 +26,7 @@ from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
-from symdlt.derivation.response.symbolic.window_sums import READOUTS, checked_readout, readout_of
+from symdlt.derivation.response.symbolic.window_sums import READOUTS, readout_equations, readout_of
 from symdlt.errors import KernelError
 
 OVERLAP = symbol_named("overlap")
@@ -100,12 +100,12 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # as below
 def _with_readouts(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
     """The equations of a layer with a window, and how readouts of all positions go together."""
     system = _derived(names, definition, "many")
     readouts = {word: _derived(names, readout_of(definition, word), "many") for word in READOUTS}
-    checked = {word: checked_readout(system, readout) for word, readout in readouts.items()}
+    checked = {word: readout_equations(system, readout) for word, readout in readouts.items()}
     return replace(system, readouts=checked)
 
 

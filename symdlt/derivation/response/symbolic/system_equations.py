@@ -41,7 +41,7 @@ def system_equation(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for windows next to weights without.
+        KernelError: for tensors of two pairs that windows move, next to what they do not.
     """
     reads: dict[str, Read] = {}
     equation = _without_masks(equation, derivation.means.read, inputs == "one")

@@ -42,7 +42,7 @@ def with_means_over_positions(
         layer: the layer.
 
     Raises:
-        KernelError: if a tensor of two pairs has samples that are shifted, and others.
+        KernelError: if a tensor of two pairs has shifted samples in some terms, and others in some.
     """
     under = tuple(term for term in one.terms if _sums(term))
     others = tuple(term for term in one.terms if not _sums(term))
@@ -80,7 +80,7 @@ def readout_of(layer: Layer | Stack, word: str) -> Layer | Stack:
     return again
 
 
-def checked_readout(layer: LayerSystem, readout: LayerSystem) -> tuple[SystemEquation, ...]:
+def readout_equations(layer: LayerSystem, readout: LayerSystem) -> tuple[SystemEquation, ...]:
     """The equations of a readout, which has the same under its means as the layer.
 
     Raises:
