@@ -15,7 +15,7 @@ from typing import TypeVar
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import Polynomial, check_dense
+from symdlt.asymptotics.equations import Polynomial, check_dense, counts_of
 from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
@@ -133,12 +133,8 @@ def dense_equation(recursion: Recursion, numbers: ConstantKernel) -> ExactEquati
         SolutionError: if it is of other layers, or infinite.
     """
     check_dense(recursion)
-    correlator = recursion.correlator
     return ExactEquation(
-        recursion.name,
-        len(correlator.forest.edges),
-        correlator.pairs,
-        correlator.pairs - 1 + recursion.piece,
+        *counts_of(recursion),
         tuple(
             (_number(term, numbers), tuple(one.name for one in term.tensors))
             for term in recursion.terms

@@ -12,7 +12,7 @@ from sympy.polys.fields import field
 from sympy.polys.rings import ring
 
 from symdlt.activations import Activation
-from symdlt.asymptotics.equations import Equation, Source
+from symdlt.asymptotics.equations import Equation, Source, counts_of
 from symdlt.asymptotics.expansions import ExpandedSystem, powers_of_kernel, rational
 from symdlt.asymptotics.parameters import Parameters, constant_symbol
 from symdlt.asymptotics.series import FieldElement
@@ -108,12 +108,8 @@ def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursio
 
 def equation_of(recursion: StackRecursion, value: Graded[FieldElement]) -> Equation:
     """A recursion as the solver takes it, from its value."""
-    correlator = recursion.correlator
     return Equation(
-        recursion.name,
-        len(correlator.forest.edges),
-        correlator.pairs,
-        correlator.pairs - 1 + recursion.piece,
+        *counts_of(recursion),
         # one that is zero as far as it is known stays: learning rates may grow as powers of 1/K
         tuple(
             Source(*key, series.coefficients, series.lowest) for key, series in value.parts.items()

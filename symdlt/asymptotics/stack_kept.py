@@ -13,6 +13,7 @@ import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.asymptotics.asymptotes import Asymptote
+from symdlt.asymptotics.equations import counts_of
 from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import products_of, width_symbol
@@ -83,16 +84,12 @@ def solve_kept(
     own = [domain.from_expr(symbol) for symbol in of_rates]
 
     def equation_of(recursion: StackRecursion) -> ExactEquation:
-        correlator = recursion.correlator
         sources = tuple(_sources(composed(recursion), own))
         infinities = {*marks.values()}
         if infinities and any(infinities & x.as_expr().free_symbols for x, _ in sources):
             raise SolutionError(INFINITE)
         return ExactEquation(
-            recursion.name,
-            len(correlator.forest.edges),
-            correlator.pairs,
-            correlator.pairs - 1 + recursion.piece,
+            *counts_of(recursion),
             sources,
             starts.get(recursion.name, 0 * one),
         )

@@ -18,7 +18,7 @@ from symdlt.definitions import Stack
 from symdlt.derivation import derive_stack_system
 from symdlt.derivation.stacks import Composition
 from symdlt.errors import LayerError, SolutionError
-from symdlt.fixed_points.critical_points import SCALE_INVARIANT, ZERO, Criticality, CriticalPoint
+from symdlt.fixed_points.critical_points import SCALE_INVARIANT, ZERO, Criticality
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.one_sided_moments import OneSidedMoments
@@ -58,21 +58,9 @@ def stack_criticality(
     if origin.power is None and maps.straight is None:
         raise _nowhere(maps, f"the kernel does not move up to K^{MANY}")
     moves = origin.power is not None
-    point = CriticalPoint(
-        K=sp.Integer(0) if moves else None,
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=origin.power,
-        a_1=origin.a,
-        perp_power=origin.perpendicular_power,
-        b_1=origin.b,
-        stability="stable" if moves else "neutral",
-        approached="from above" if moves else "every K stays",
-        symbols=(maps.bias, maps.weight),
-        others=tuple((name, sp.Integer(0)) for name in maps.biases[:-1]),
-    )
+    others = tuple((name, sp.Integer(0)) for name in maps.biases[:-1])
+    stability = "stable" if moves else "neutral"
+    point = origin.point(stability, (maps.bias, maps.weight), others)
     kind = ZERO if moves else SCALE_INVARIANT
     return Criticality(own.name, kind, (point,), (), None, digits, layer)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short_repr
 
-import sympy as sp
-
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
@@ -35,7 +33,6 @@ from symdlt.precision import NumberLike
 DIGITS = 30
 # Squares of what floating point holds with room for sums.
 LOWEST, HIGHEST = 1e-200, 1e200
-ONE = sp.Integer(1)
 
 
 def criticality(
@@ -148,45 +145,14 @@ def _without_scan(
         origin = origin_of(pieces, maps)
         if isinstance(origin, str):
             return NONE, (), (f"{origin}.",)
-        return SCALE_INVARIANT, (_scale_invariant(origin, maps),), ()
+        return SCALE_INVARIANT, (origin.point("neutral", (maps.bias, maps.weight)),), ()
     return None
-
-
-def _scale_invariant(origin: Origin, maps: KernelMap) -> CriticalPoint:
-    return CriticalPoint(
-        K=None,
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=None,
-        a_1=sp.Integer(0),
-        perp_power=None,
-        b_1=sp.Integer(0),
-        stability="neutral",
-        approached="every K stays",
-        symbols=(maps.bias, maps.weight),
-    )
 
 
 def _point_at_zero(origin: Origin, scanned: Scan, maps: KernelMap) -> CriticalPoint:
     falling = origin.a < 0 if origin.power is not None else _falls(origin, scanned)
     stability = "undecided" if falling is None else "stable" if falling else "unstable"
-    approached = {"stable": "from above", "unstable": "from nowhere", "undecided": "undecided"}
-    return CriticalPoint(
-        K=sp.Integer(0),
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=origin.power,
-        a_1=origin.a,
-        perp_power=origin.perpendicular_power,
-        b_1=origin.b,
-        stability=stability,
-        approached=approached[stability],
-        symbols=(maps.bias, maps.weight),
-    )
+    return origin.point(stability, (maps.bias, maps.weight))
 
 
 def _falls(origin: Origin, scanned: Scan) -> bool | None:
