@@ -149,6 +149,8 @@ def assembled(
 ) -> Equation:
     """Add up the terms of a single-input recursion that share their tensors.
 
+    A sum that is zero as far as it is known stays: what it multiplies may grow as powers of 1/K.
+
     Args:
         recursion: for one input.
         mean: the expansion of a bracket.
@@ -177,7 +179,6 @@ def assembled(
         tuple(
             Source(*key, tuple(map(into, series.coefficients)), series.lowest)
             for key, series in sums.items()
-            if any(coefficient != 0 for coefficient in series.coefficients)
         ),
     )
 

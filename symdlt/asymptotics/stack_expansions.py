@@ -110,7 +110,6 @@ def equation_of(recursion: StackRecursion, value: Graded[FieldElement]) -> Equat
     """A recursion as the solver takes it, from its value."""
     return Equation(
         *counts_of(recursion),
-        # one that is zero as far as it is known stays: learning rates may grow as powers of 1/K
         tuple(
             Source(*key, series.coefficients, series.lowest) for key, series in value.parts.items()
         ),

@@ -22,6 +22,8 @@ BLOCK = "h = U z; z' = xi z + b + W s(h)"
 # Neurons that are kept, of which the next block reads a function.
 READING = "h = U s(z); z' = xi z + b + W s(h)"
 GATE = "u = U z; v = V z; z' = b + W cos(u) v"
+# Of tanh and of a function with no slope at zero.
+FLAT = "u = U z; v = V z; z' = b + W (tanh(u) + s(v))"
 FINITE = ["G", "H", "V", "B", "D", "A", "F", "P", "Q"]
 n, n_h, n_u = sp.symbols("n n_h n_u", positive=True)
 l, L = sp.symbols("l L", positive=True)  # noqa: E741  (the layer)
@@ -160,23 +162,27 @@ def test_corrections_of_residual_blocks_come_to_their_asymptotes():
     """G.1 and H.1 of neurons that are kept, and read by functions in the next block."""
     values = {"C_U": "3/2", "xi": "4/5"}
     solution = exponents("tanh", ["G.1", "H.1"], layer=READING, values=values)
-    found = propagated(solution, 120, [a.name for a in solution.tensors])
-    for name, (less, more) in errors_of(solution, found, (60, 120)):
-        assert more < min(0.1, 0.2 * less), (name, less, more)
+    found = propagated(solution, 240, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (120, 240)):
+        # what is extrapolated leaves some log³ℓ/ℓ³, and a skip of 4/5 counts a third of the layers
+        assert more < min(2e-3, 0.1 * less), (name, less, more)
 
 
-@pytest.mark.parametrize("layer", [BLOCK, READING])
-def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
-    """By linear response, which knows no steps; the errors fall with the depth."""
+@pytest.mark.parametrize(("layer", "error"), [(BLOCK, 4e-3), (READING, 5e-4)])
+def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
+    """By linear response, which knows no steps; the errors fall with the depth.
+
+    The kernel of READING has come as far by two functions as that of BLOCK in twice the depth.
+    """
     solution = exponents("tanh", layer=layer, values={"C_U": "3/2", "xi": "4/5"})
     if layer == READING:
         assert [name for name, _ in solution.unsolved] == ["U"]
         with pytest.raises(SolutionError, match="`propagate` counts them"):
             solution["U"]
-    found = propagated(solution, 240, [a.name for a in solution.tensors])
-    for name, (less, more) in errors_of(solution, found, (120, 240)):
+    found = propagated(solution, 480, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (240, 480)):
         # an error that changes its sign can be small too early
-        assert more < min(2e-2, max(less, 5e-3)), (name, less, more)
+        assert more < min(error, max(0.4 * less, 3e-4)), (name, less, more)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +191,8 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
         ("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         ("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         pytest.param("tanh", GATE, {"C_U": 1, "C_V": 2}, marks=pytest.mark.slow),
+        # what the rate of V multiplies is of K^4, which the first orders in K do not have
+        ("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
     ],
 )
 def test_tensors_come_to_their_asymptotes(activation, layer, values):
@@ -201,9 +209,9 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     solution = exponents("selu", FINITE, layer=BLOCK, values={"C_U": "3/2", "xi": "3/5"})
     assert solution["G"].exponent == 2
     assert not solution.unsolved
-    found = propagated(solution, 480, FINITE)
-    for name, (less, more) in errors_of(solution, found, (120, 480)):
-        assert more < min(3e-2, 0.05 * less), (name, less, more)
+    found = propagated(solution, 960, FINITE)
+    for name, (less, more) in errors_of(solution, found, (480, 960)):
+        assert more < min(2e-3, 0.4 * less), (name, less, more)
 
 
 @pytest.mark.parametrize("activation", ["relu", "linear"])
