@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from reprlib import repr as short_repr
 
 from symdlt.activations import Activation
@@ -20,11 +21,11 @@ from symdlt.fixed_points.critical_points import (
     Criticality,
     CriticalPoint,
 )
-from symdlt.fixed_points.kernel_curve import NOISE
+from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, numbers_of
 from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
-from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
+from symdlt.fixed_points.scan import Scan, points_beyond
 from symdlt.fixed_points.stack_criticality import stack_criticality
 from symdlt.fixed_points.stack_maps import ELSEWHERE
 from symdlt.precision import NumberLike
@@ -98,18 +99,17 @@ def criticality(
         return Criticality(read.name, *early, None, digits, maps.layer)
     origin = origin_of(pieces, maps)
     ends = None if search is None else (float(search[0]), float(search[1]))
-    scanned = scan(pieces, ends, maps)
+    nowhere, symbols = isinstance(origin, str), (maps.bias, maps.weight)
+    numbers_to = partial(numbers_of, pieces, maps)
+    beyond = points_beyond(
+        KernelCurve(pieces, maps), numbers_to, symbols, ends, digits, alone=nowhere
+    )
+    scanned, usable = beyond.scanned, beyond.points
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned, maps)]
-    beyond = [half_stable_point(pieces, K, digits, maps) for K in scanned.roots]
-    if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
-        nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
-        beyond.append(half_stable_point(pieces, nearest, digits, maps, solve=False))
-    refused = {k: why for k, point in enumerate(beyond) if (why := _unusable(point, maps))}
-    usable = [point for k, point in enumerate(beyond) if k not in refused]
-    reasons = [f"{origin}."] if isinstance(origin, str) else []
-    reasons += refused.values()
+    reasons = [f"{origin}."] if nowhere else []
+    reasons += beyond.refused
     reasons += [_unstable(point) for point in at_zero if point.stability == "unstable"]
-    reasons += _about_scan(scanned, beyond, maps)
+    reasons += beyond.about
     stable = [point for point in at_zero if point.stability == "stable"]
     universality = ZERO if stable else HALF_STABLE if usable else NONE
     points = (*stable, *usable, *(point for point in at_zero if point not in stable))
@@ -162,48 +162,6 @@ def _falls(origin: Origin, scanned: Scan) -> bool | None:
         if abs(change) > NOISE:
             return bool(change < 0)
     return None
-
-
-def _about_scan(scanned: Scan, beyond: list[CriticalPoint], maps: KernelMap) -> list[str]:
-    low, high = (f"{end:g}" for end in scanned.range)
-    said = []
-    if not beyond and scanned.sign in (-1, 1):
-        relation = "below" if scanned.sign < 0 else "above"
-        said.append(
-            f"For every K from {low} to {high} chi_parallel is {relation} chi_perp, so that no "
-            f"{maps.weight} makes both 1."
-        )
-    if scanned.sign == 0:
-        said.append(
-            f"At every K from {low} to {high} chi_parallel equals chi_perp; "
-            + (
-                f"{maps.bias} >= 0 then for K from {scanned.usable[0]:g} to "
-                f"{scanned.usable[-1]:g}, and each such K can be K*."
-                if scanned.usable
-                else f"but {maps.bias or maps.weight} would be negative."
-            )
-        )
-    if scanned.stopped:
-        said.append(f"The search ended at K = {high}. {scanned.stopped}.")
-    return said
-
-
-def _unusable(point: CriticalPoint, maps: KernelMap) -> str:
-    """Why no network has a point of the scan, or nothing if one has."""
-    assert point.K is not None  # of a scan
-    K, bias, weight = (f"{float(x):.6g}" for x in (point.K, point.C_b, point.C_W))
-    if point.C_W <= 0:
-        return f"At K = {K} both susceptibilities are 1, but {maps.weight} = {weight} there."
-    if maps.bias is None and abs(point.C_b) > DECIDED * point.K:
-        return (
-            f"At K = {K} both susceptibilities are 1, but K is no fixed point there: it lacks a "
-            f"constant of {bias}."
-        )
-    if maps.bias is not None and point.C_b < 0:
-        return (
-            f"At K = {K} both susceptibilities are 1, but {maps.bias} = {bias} is negative there."
-        )
-    return ""
 
 
 def _unstable(point: CriticalPoint) -> str:
