@@ -288,8 +288,13 @@ def _multiple(value: sp.Expr, unit: sp.Expr) -> sp.Expr | None:
     if own.keys() != one.keys():
         return None
     first, *others = (own[powers] / one[powers] for powers in one)
-    same = all(abs(other / first - 1) < ROUNDING for other in others)
+    same = all(_largest(other - first) < ROUNDING * _largest(first) for other in others)
     return first if same else None
+
+
+def _largest(value: sp.Expr) -> sp.Expr:
+    """The largest coefficient of a polynomial in widths and their inverses, or a number itself."""
+    return max(map(abs, sp.expand(value).as_coefficients_dict().values()), default=sp.Integer(0))
 
 
 def _leading(exact: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

@@ -136,11 +136,12 @@ def _numbers(
         means = GaussianMeans(whole, products, WORKING, powers=1)
         numbers = [mean for (mean,) in means(K)]
         least = max(map(abs, numbers)) * mp.mpf(10) ** -ZERO_BELOW
-        kept = [_rational(mean) if abs(mean) > least else QQ(0) for mean in numbers]
-        return _rational(K), dict(zip(products, kept, strict=True))
+        kept = [as_rational(mean) if abs(mean) > least else QQ(0) for mean in numbers]
+        return as_rational(K), dict(zip(products, kept, strict=True))
 
 
-def _rational(number: Precise) -> QQ.dtype:
+def as_rational(number: Precise) -> QQ.dtype:
+    """A number of mpmath as the fraction that it is."""
     sign, mantissa, exponent, _ = number._mpf_
     whole = QQ(-mantissa if sign else mantissa)
     return whole * QQ(2) ** exponent if exponent >= 0 else whole / QQ(2) ** -exponent

@@ -21,7 +21,6 @@ from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
 from symdlt.fixed_points.step_series import (
-    Functions,
     Graded,
     Means,
     SmallKernelMeans,
@@ -196,22 +195,3 @@ def field_of(
         tuple(zip(names, generators[len(rates) + len(letters) :], strict=True)),
         variances=0,
     )
-
-
-def products_of(maps: StackMap, recursions: Sequence[StackRecursion]) -> set[Functions]:
-    """The products of functions whose means the recursions contain."""
-    found: set[Functions] = set()
-    unit: Laurent[sp.Expr] = Laurent(0, (sp.Integer(1),))
-
-    def recorded(functions: Functions, kernel: Laurent[sp.Expr]) -> Laurent[sp.Expr]:
-        del kernel
-        found.add(functions)
-        return unit
-
-    names = (*maps.numbers, maps.weight, *maps.sites)
-    symbols = dict.fromkeys(names, sp.Integer(1))
-    nothing: Graded[sp.Expr] = Graded({})
-    composed = Composition(StepSeries(symbols, maps.rates, recorded, unit, unit), nothing)
-    for recursion in recursions:
-        composed(recursion)
-    return found

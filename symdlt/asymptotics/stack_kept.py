@@ -16,13 +16,14 @@ from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.equations import counts_of
 from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.series import FieldElement
-from symdlt.asymptotics.stack_expansions import products_of, width_symbol
+from symdlt.asymptotics.stack_expansions import width_symbol
 from symdlt.asymptotics.straight_means import SLOPE, StraightMeans, infinite_means
 from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
+from symdlt.fixed_points.stack_numbers import products_of
 from symdlt.fixed_points.step_series import Graded, StepSeries
 from symdlt.symbols import K as KERNEL
 from symdlt.symbols import n, named
@@ -84,7 +85,7 @@ def solve_kept(
     own = [domain.from_expr(symbol) for symbol in of_rates]
 
     def equation_of(recursion: StackRecursion) -> ExactEquation:
-        sources = tuple(_sources(composed(recursion), own))
+        sources = tuple(sources_of(composed(recursion), own))
         infinities = {*marks.values()}
         if infinities and any(infinities & x.as_expr().free_symbols for x, _ in sources):
             raise SolutionError(INFINITE)
@@ -97,7 +98,7 @@ def solve_kept(
     return solve_exactly(recursions, equation_of, {**letters, **rates})
 
 
-def _sources(
+def sources_of(
     value: Graded[FieldElement], rates: Sequence[FieldElement]
 ) -> list[tuple[FieldElement, tuple[str, ...]]]:
     """The value of a tensor as numbers, each with the tensors that it multiplies."""

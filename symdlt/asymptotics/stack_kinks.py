@@ -28,7 +28,6 @@ from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import (
     equation_of,
     field_of,
-    products_of,
     width_symbol,
 )
 from symdlt.asymptotics.straight_means import infinite_means
@@ -38,6 +37,7 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.laurent import Laurent, composed
 from symdlt.fixed_points.stack_maps import StackMap
+from symdlt.fixed_points.stack_numbers import products_of
 from symdlt.fixed_points.step_series import Functions, Graded, StepSeries, highest_derivative
 from symdlt.symbols import n
 

@@ -27,7 +27,6 @@ from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
 from symdlt.fixed_points.scan import Scan, points_beyond
 from symdlt.fixed_points.stack_criticality import stack_criticality
-from symdlt.fixed_points.stack_maps import ELSEWHERE
 from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
@@ -54,12 +53,13 @@ def criticality(
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         layer: how a layer is made of the one below, as a `Layer`, a `Stack` that is a chain of
             steps, or in its short form. What is solved for are the symbol of the constant in its
-            kernel map and that of the weights that read the activation; of a chain of steps, at
-            K* = 0, one variance of weights.
+            kernel map and that of the weights that read the activation; of a chain of steps one
+            variance of weights, and where K* > 0 that of the biases of z'.
         values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
-            is not given, ten thousand times beyond the scales in the text of the activation.
+            is not given, ten thousand times beyond the scales in the text of the activation. Of
+            chains of steps they are sought if it is, or if K* = 0 is no point.
 
     Returns:
         The class, all points found, and the reason if there is none.
@@ -83,22 +83,17 @@ def criticality(
     """
     check_digits(digits)
     _check_search(search)
+    ends = None if search is None else (float(search[0]), float(search[1]))
     read = read_activation(activation)
     written = read_layer_definition(layer)
     if isinstance(written, Stack):
-        if search is not None:
-            raise SolutionError(
-                f"Points with K* > 0 are not sought for layers of several fields, such as {written}"
-                f", and search stands in the call. {ELSEWHERE}"
-            )
-        return stack_criticality(read, written, values, digits)
+        return stack_criticality(read, written, values, digits, ends)
     maps = maps_of(written, values)
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:
         return Criticality(read.name, *early, None, digits, maps.layer)
     origin = origin_of(pieces, maps)
-    ends = None if search is None else (float(search[0]), float(search[1]))
     nowhere, symbols = isinstance(origin, str), (maps.bias, maps.weight)
     numbers_to = partial(numbers_of, pieces, maps)
     beyond = points_beyond(
