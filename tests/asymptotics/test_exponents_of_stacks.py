@@ -96,12 +96,7 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
         ("tanh", "s(z) + 1/2 z", "tanh(z) + z/2"),
         ("relu", "s(z) + 1/2 z", "max(0, z) + z/2"),
         # a field beside a function differentiates it
-        pytest.param(
-            "tanh",
-            "s(z) + s(z) z z - 4 z z z",
-            "tanh(z) + tanh(z)*z*z - 4*z**3",
-            marks=pytest.mark.slow,
-        ),
+        ("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
     ],
 )
 def test_a_mixture_is_the_dense_network_of_the_sum(activation, mixed, sum_of_both):
