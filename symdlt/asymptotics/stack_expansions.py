@@ -87,8 +87,7 @@ def composition(
         Laurent(0, (zero, one, *rest)),
         Laurent(0, (one, zero, *rest)),
     )
-    nothing: Graded[FieldElement] = Graded({})
-    return Composition(reading, nothing)
+    return reading.composition
 
 
 def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursion) -> FieldElement:
@@ -100,9 +99,14 @@ def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursio
         (series,) = value.parts.values()
         return series.coefficients[1]
 
-    zero = numbers.parameters.zero
-    kept = slope(zero)
-    return (1 - kept) / (slope(zero + 1) - kept)
+    return where_one(slope, numbers.parameters.zero + 1)
+
+
+def where_one(line: Callable[[FieldElement], FieldElement], one: FieldElement) -> FieldElement:
+    """Where a function that is linear is one, from its values at one and two."""
+    first = line(one)
+    rise = line(2 * one) - first
+    return (1 - first + rise) / rise
 
 
 def equation_of(recursion: StackRecursion, value: Graded[FieldElement]) -> Equation:

@@ -16,7 +16,7 @@ from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.equations import counts_of
 from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.series import FieldElement
-from symdlt.asymptotics.stack_expansions import width_symbol
+from symdlt.asymptotics.stack_expansions import where_one, width_symbol
 from symdlt.asymptotics.straight_means import SLOPE, StraightMeans, infinite_means
 from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
@@ -72,15 +72,13 @@ def solve_kept(
     def values(weight: FieldElement) -> Composition[Graded[FieldElement]]:
         at = {**symbols, maps.weight: weight}
         K, unit = (Laurent(0, (x,)) for x in (kernel, one))
-        nothing: Graded[FieldElement] = Graded({})
-        return Composition(StepSeries(at, maps.rates, means, K, unit), nothing)
+        return StepSeries(at, maps.rates, means, K, unit).composition
 
     def growth(weight: FieldElement) -> FieldElement:
         (series,) = values(weight)(recursions[0]).parts.values()
         return series.coefficients[0] / kernel
 
-    kept = growth(0 * one)
-    composed = values((1 - kept) / (growth(one) - kept))
+    composed = values(where_one(growth, one))
     starts = {"G": kernel, "H": first_ntk}
     own = [domain.from_expr(symbol) for symbol in of_rates]
 

@@ -28,6 +28,7 @@ from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import (
     equation_of,
     field_of,
+    where_one,
     width_symbol,
 )
 from symdlt.asymptotics.straight_means import infinite_means
@@ -173,19 +174,16 @@ def kinked_expansion(
 
     def values(weight: FieldElement) -> Composition[Graded[FieldElement]]:
         zeros = (domain.zero,) * order
-        nothing: Graded[FieldElement] = Graded({})
         kernel = Laurent(0, (domain.zero, domain.zero, domain.one, *zeros))
         one = Laurent(0, (domain.one, domain.zero, domain.zero, *zeros))
         at = {**symbols, maps.weight: weight}
-        return Composition(StepSeries(at, maps.rates, reading, kernel, one), nothing)
+        return StepSeries(at, maps.rates, reading, kernel, one).composition
 
     def slope(weight: FieldElement) -> FieldElement:
         (series,) = values(weight)(recursions[0]).parts.values()
         return series.coefficients[2 - series.lowest]
 
-    one = domain.one
-    drawn = slope(2 * one) - slope(one)
-    composition = values((1 - slope(one) + drawn) / drawn)
+    composition = values(where_one(slope, domain.one))
     equations = [_rounded(equation_of(each, composition(each))) for each in recursions]
     bad: list[str] = []
     for equation in equations:

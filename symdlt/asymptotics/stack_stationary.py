@@ -18,7 +18,6 @@ from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import equation_of, field_of, width_symbol
 from symdlt.asymptotics.stack_kept import FIRST_NTK, sources_of
 from symdlt.derivation import StackRecursion
-from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_curve import solved
 from symdlt.fixed_points.laurent import Laurent
@@ -182,9 +181,7 @@ def _values(
         Laurent(0, (sized(star), one, *rest)[:length]),
         Laurent(0, (one, *rest)[:length]),
     )
-    nothing: Graded[Sized] = Graded({})
-    composition = Composition(reading, nothing)
-    plain = reading.plain
+    composition, plain = reading.composition, reading.plain
     return star, (_decided(one, composition(one), plain, domain(star)) for one in recursions)
 
 
@@ -215,16 +212,18 @@ def _refined(maps: StackMap, point: CriticalPoint) -> tuple[QQ.dtype, dict[str, 
 def _decided(
     recursion: StackRecursion, value: Graded[Sized], plain: Key, star: FieldElement
 ) -> Graded[FieldElement]:
-    """The series with exact zeros, and with exact ones for what makes the point critical.
+    """The series with exact zeros, and exact ones where what makes the point critical is one.
 
     Both susceptibilities are 1, and so is what multiplies a tensor in its own recursion.
     """
+    one = star**0
+    known = [star, one] if recursion.name == "G" else [one]
+    own = plain if recursion.name == "G" else (plain[0], (recursion.name,))
     parts = {
         key: tuple(x.decided for x in series.coefficients) for key, series in value.parts.items()
     }
-    if recursion.name == "G":
-        parts[plain] = (star, star**0, *parts[plain][2:])[: len(parts[plain])]
-    else:
-        own = (plain[0], (recursion.name,))
-        parts[own] = (star**0, *parts[own][1:])
+    if own in parts:
+        pairs = zip(known, value.parts[own].coefficients, strict=False)
+        exact = [x if not (y - Sized(x, 0.0)).decided else y.decided for x, y in pairs]
+        parts[own] = (*exact, *parts[own][len(exact) :])
     return Graded({key: Laurent(0, series) for key, series in parts.items()})

@@ -18,7 +18,6 @@ from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import sides
 from symdlt.definitions import Stack
 from symdlt.derivation import derive_stack_system
-from symdlt.derivation.stacks import Composition
 from symdlt.errors import LayerError, SolutionError
 from symdlt.fixed_points.critical_points import (
     HALF_STABLE,
@@ -203,8 +202,7 @@ def kernel_series(
     one = Laurent(0, (ONE, *[sp.Integer(0)] * (length - 1)))
     given = Laurent(0, tuple(map(sp.Integer, kernel)))
     reading = StepSeries(symbols, maps.rates, means, given, one)
-    nothing: Graded[sp.Expr] = Graded({})
-    metric, ntk = map(Composition(reading, nothing), system)
+    metric, ntk = map(reading.composition, system)
     return metric, ntk
 
 

@@ -24,7 +24,6 @@ from sympy.polys.orthopolys import hermite_prob_poly
 from symdlt.activations.rings import E
 from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.derivation import StackRecursion, derive_stack_system
-from symdlt.derivation.stacks import Composition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_curve import FEWEST, ROUGH, Curve, NumbersAt
 from symdlt.fixed_points.kernel_map import KernelNumbers, Orders, Triple
@@ -168,8 +167,7 @@ def products_of(maps: StackMap, recursions: Sequence[StackRecursion]) -> set[Fun
 
     names = (*maps.numbers, maps.weight, *maps.sites)
     symbols = dict.fromkeys(names, sp.Integer(1))
-    nothing: Graded[sp.Expr] = Graded({})
-    values = Composition(StepSeries(symbols, maps.rates, recorded, unit, unit), nothing)
+    values = StepSeries(symbols, maps.rates, recorded, unit, unit).composition
     for recursion in recursions:
         values(recursion)
     return found
@@ -201,9 +199,8 @@ def numbers_of_stack(maps: StackMap, digits: int) -> tuple[NumbersAt, FunctionMe
                 if maps.outer_bias is not None:
                     at[maps.outer_bias] = bias * one
                 kernel, unit = (Laurent(0, x) for x in ((K, one, 0 * one), (one, 0 * one, 0 * one)))
-                nothing: Graded[AnyPrecision] = Graded({})
                 reading = StepSeries(at, maps.rates, series, kernel, unit)
-                metric, ntk = map(Composition(reading, nothing), system)
+                metric, ntk = map(reading.composition, system)
                 plain = reading.plain
                 return _derivatives(metric, plain), _derivatives(ntk, (plain[0], ("H",)))
 
@@ -261,7 +258,7 @@ def points_of_stack(
         numbers_to = partial(_numbers_to, maps)
         return points_beyond(curve, numbers_to, symbols, search, digits, alone=True)
     except SolutionError as reason:
-        return str(reason).partition(". ")[0]
+        return str(reason).removesuffix(".")
 
 
 def _numbers_to(maps: StackMap, digits: int) -> NumbersAt:

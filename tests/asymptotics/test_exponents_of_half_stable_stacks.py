@@ -136,6 +136,14 @@ def test_recipes_and_the_best_depth_start_at_the_fixed_point():
     net = Network("gelu", [16, 16], values, ["z' = b + W z", BLOCK, BLOCK], n_L=16)
     kernels = propagate(net, [[np.sqrt(found.input_square)]], "G")["G"].ravel()
     assert kernels == pytest.approx([found.input_square] * 3, rel=1e-12)
+    # where neurons are kept too, as that is of kernels alone
+    again = recipe("gelu", [20, 16, 16, 16], layer=READING, values={"C_U": 1, "xi": "1/2"})
+    values = {"xi": 0.5}
+    for one in again.drawn:
+        values.setdefault(f"C_{one.tensor}", [0.0] * 3)[one.layer - 1] = one.std**2 * one.fan_in
+    net = Network("gelu", [16, 16], values, ["z' = b + W z", READING, READING], n_L=16)
+    kernels = propagate(net, [[np.sqrt(again.input_square)]], "G")["G"].ravel()
+    assert kernels == pytest.approx([again.input_square] * 3, rel=1e-12)
     two, one = optimal_aspect_ratio("gelu", **halves_of("gelu")), optimal_aspect_ratio("gelu")
     alike = two.ratio.subs({x: 1 for x in two.ratio.free_symbols})
     assert float(2 * alike) == pytest.approx(float(one.ratio), rel=1e-12)
