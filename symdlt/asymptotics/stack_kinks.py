@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import factorial
+from operator import mul
 
 import sympy as sp
 from sympy import QQ
 from sympy.polys.rings import ring
 
-from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import sides
 from symdlt.asymptotics.equations import Equation
 from symdlt.asymptotics.expansions import (
@@ -23,7 +24,7 @@ from symdlt.asymptotics.expansions import (
     rational,
 )
 from symdlt.asymptotics.half_stable import WORKING
-from symdlt.asymptotics.kinked_means import OneSidedMeans
+from symdlt.asymptotics.kinked_means import MOST_DERIVATIVES, OneSidedMeans, first_jump
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import (
     equation_of,
@@ -45,20 +46,12 @@ from symdlt.symbols import n
 Series = Laurent[FieldElement]
 # Twice what the digits that are worked with take; products of longer ones grow with each order.
 MOST_BITS = 8 * WORKING
-# That are looked at for a jump; only one of the first or second is solved.
-MOST_DERIVATIVES = 5
 
 
 def jumps_of(maps: StackMap) -> dict[str, int]:
     """Of each function with a kink at zero, which of its derivatives is the first to jump."""
-    jumps = {}
-    for name, pieces in maps.pieces.items():
-        left, right = (side.series(MOST_DERIVATIVES) for side in sides(pieces))
-        steps = [a - b for a, b in zip(left, right, strict=True)]
-        jump = next((p for p, step in enumerate(steps) if not is_zero(step)), 0)
-        if jump:
-            jumps[name] = jump
-    return jumps
+    jumps = {name: first_jump(pieces) for name, pieces in maps.pieces.items()}
+    return {name: jump for name, jump in jumps.items() if 0 < jump <= MOST_DERIVATIVES}
 
 
 class KinkedStepMeans:
@@ -99,17 +92,14 @@ class KinkedStepMeans:
         kappa = Laurent(2, kernel.coefficients[2:])
         # the first even power may be above the first odd one
         first = next(power for power, _ in pairs if power % 2 == 0) // 2
-        whole = composed(even, kappa) * _power(kappa, first)
-        return whole + composed(odd, kappa) * _power(kappa, lowest) * _root(kappa)
+        whole = _raised(composed(even, kappa), kappa, first)
+        return whole + _raised(composed(odd, kappa), kappa, lowest) * _root(kappa)
 
 
-def _power(kappa: Series, power: int) -> Series:
-    """κ to a power that may be negative."""
-    one = Laurent(0, (kappa.coefficients[0] ** 0, *[0 * kappa.coefficients[0]] * 40))
+def _raised(series: Series, kappa: Series, power: int) -> Series:
+    """A series times a power of κ, which may be negative."""
     factor = kappa if power > 0 else _reciprocal(kappa)
-    for _ in range(abs(power)):
-        one = one * factor
-    return one
+    return reduce(mul, [factor] * abs(power), series)
 
 
 def _reciprocal(kappa: Series) -> Series:

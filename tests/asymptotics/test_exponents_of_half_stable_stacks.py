@@ -66,21 +66,35 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):
         assert number(b.ratio_coefficient, **alike) == pytest.approx(doubled, rel=1e-11), a.name
 
 
+@pytest.mark.parametrize("at_fixed_point", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_higher_orders_of_two_equal_halves(at_fixed_point):
+    """What is of second order in ℓ/n, and pieces of relative order 1/n."""
+    names = ["X6", "V.1", "G.1", "H.1"]
+    one = exponents("gelu", names, at_fixed_point=at_fixed_point)
+    two = exponents("gelu", names, **halves_of("gelu"), at_fixed_point=at_fixed_point)
+    for a, b in zip(one.tensors, two.tensors, strict=True):
+        assert float(b.ratio_power - a.ratio_power) == pytest.approx(0, abs=1e-12)
+        doubled = float(a.ratio_coefficient) * 2.0 ** float(a.ratio_power)
+        found = number(b.ratio_coefficient, n=1, n_h=1)
+        assert found == pytest.approx(doubled, rel=1e-11), a.name
+
+
 @pytest.mark.parametrize(
-    ("layer", "values", "error"),
+    ("layer", "values", "tensors", "error"),
     [
-        pytest.param(HALVES, {"C_U": 1}, 2e-5, marks=pytest.mark.slow),
-        (BLOCK, {"C_U": "3/2", "xi": "3/5"}, 5e-4),
+        (BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
+        pytest.param(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4, marks=pytest.mark.slow),
+        pytest.param(HALVES, {"C_U": 1}, None, 2e-5, marks=pytest.mark.slow),
     ],
 )
-def test_tensors_come_to_their_asymptotes(layer, values, error):
-    """Thirteen tensors, iterated; what is extrapolated are the orders up to the third in 1/ℓ."""
-    solution = exponents(BENT, layer=layer, values=values)
+def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
+    """All thirteen, iterated; what is extrapolated are the orders up to the third in 1/ℓ."""
+    solution = exponents(BENT, tensors, layer=layer, values=values)
     known = dict(solution.values)
     start = float(known["K*"] * sp.Rational(13, 10))
     found = iterated(solution, DEPTH, [a.name for a in solution.tensors], start)
     p_perp = float(known["p_perp"])
-    assert len(solution.tensors) == 13
+    assert not solution.unsolved
     for a in solution.tensors:
         expected = number(a.coefficient) * float(DEPTH) ** (a.edges * (p_perp - 1))
         ends = (
