@@ -35,12 +35,12 @@ from symdlt.asymptotics.critical_exponents import exponents
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_skips import v_of_last_layer
-from symdlt.definitions import DENSE, Layer, Stack
+from symdlt.asymptotics.tables import short_text
+from symdlt.definitions import DENSE, Layer, Stack, is_chain
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
 from symdlt.fixed_points.critical_points import HALF_STABLE
-from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.products import polynomial_product
 from symdlt.fixed_points.stack_maps import stack_map
 from symdlt.precision import NumberLike
@@ -103,7 +103,7 @@ class AspectRatio(ShownAsText):
 
 def _shown(number: sp.Expr) -> str:
     """A number to six digits, or a formula in the widths of a block."""
-    return text(number) if number.free_symbols else f"{float(number):.6g}"
+    return short_text(number) if number.free_symbols else f"{float(number):.6g}"
 
 
 def optimal_aspect_ratio(
@@ -157,7 +157,7 @@ def optimal_aspect_ratio(
     if solution.layer != DENSE:
         names = {str(name) for name in values or {}}
         known = tuple((name, x) for name, x in solution.values if name in names)
-        if solution["G"].exponent == 0:
+        if solution["G"].exponent == 0 and not _forgets(solution.layer):
             last = _of_last_layer(activation, solution.layer, values)
     second, third = mutual_information(1, int(outputs) - 1)
     best = -2 * second / (3 * third)
@@ -178,6 +178,11 @@ def _solution(
     """The asymptotics of V where `recipe` starts: at K* > 0 if there is such a point."""
     starts = criticality(activation, layer=layer, values=values).universality == HALF_STABLE
     return exponents(activation, ["V"], layer=layer, values=values, at_fixed_point=starts)
+
+
+def _forgets(layer: Layer | Stack) -> bool:
+    """Whether no neuron is read again, so that V of the last layer is all of V."""
+    return isinstance(layer, Stack) and is_chain(layer)
 
 
 def _of_last_layer(

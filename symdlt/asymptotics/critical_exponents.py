@@ -59,8 +59,8 @@ def exponents(
             a chain of steps, such as "h = U z; z' = xi z + W s(h)", with a width of its own
             inside. Noise of all depths is counted; what that leaves unsolved stands in `unsolved`.
         values: numbers for its other symbols, such as {"xi": 0.8}; with ξ = 0 it is the dense one.
-            Of a chain of steps all but one variance of weights; and learning rates, if they are
-            known.
+            Of a chain of steps all but one variance of weights, that of z' itself if K* > 0; and
+            learning rates, if they are known.
 
     Returns:
         Exponents, leading coefficients and dimensionless ratios (for odd activations and R, S,
@@ -128,11 +128,6 @@ def _of_steps(
 ) -> AsymptoticSolution:
     """Of a layer of several fields; learning rates are those of all its weights and biases."""
     require(values, Mapping | None, "values of symbols", 'Give them by name: {"C_U": 1}.')
-    if at_fixed_point:
-        raise SolutionError(
-            f"Of layers of several fields, such as {layer}, exponents are those at K* = 0, or "
-            "where every kernel stays. They were asked for with at_fixed_point. Leave that out."
-        )
     if isinstance(activation, str) and activation.strip().lower().startswith(WHOLE):
         raise SolutionError(
             f"{activation.strip()[:40]!r} is a whole class. Of layers of several fields, such as "
@@ -152,7 +147,8 @@ def _of_steps(
             f"All learning rates of the layer {layer} are zero, so there is no NTK and nothing to "
             "scale it by. They stand in values. Leave one of them out."
         )
-    return stack_exponents(read_activation(activation), wanted, layer, numbers, known)
+    own = read_activation(activation)
+    return stack_exponents(own, wanted, layer, numbers, known, at_fixed_point=at_fixed_point)
 
 
 def _falling(

@@ -10,7 +10,7 @@ from operator import mul
 
 from symdlt.asymptotics.series import FieldElement
 from symdlt.definitions import DENSE
-from symdlt.derivation import Bracket, Recursion, piece_name
+from symdlt.derivation import Bracket, Recursion, StackRecursion, piece_name
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.laurent import Laurent
@@ -56,6 +56,13 @@ class Equation:
     pairs: int
     order: int
     sources: tuple[Source, ...]
+
+
+def counts_of(recursion: Recursion | StackRecursion) -> tuple[str, int, int, int]:
+    """The name of a tensor, its edges, its pairs, and the power of 1/n that multiplies it."""
+    correlator = recursion.correlator
+    order = correlator.pairs - 1 + recursion.piece
+    return recursion.name, len(correlator.forest.edges), correlator.pairs, order
 
 
 def gaussian_series(bracket: Bracket, taylor: Sequence[FieldElement], order: int) -> Polynomial:
@@ -142,6 +149,8 @@ def assembled(
 ) -> Equation:
     """Add up the terms of a single-input recursion that share their tensors.
 
+    A sum that is zero as far as it is known stays: what it multiplies may grow as powers of 1/K.
+
     Args:
         recursion: for one input.
         mean: the expansion of a bracket.
@@ -165,16 +174,11 @@ def assembled(
         tensors = tuple(sorted(piece_name(t.correlator, t.piece) for t in term.tensors))
         key = (term.hyperparameters.powers, tensors)
         sums[key] = sums[key] + product if key in sums else product
-    correlator = recursion.correlator
     return Equation(
-        recursion.name,
-        len(correlator.forest.edges),
-        correlator.pairs,
-        correlator.pairs - 1 + recursion.piece,
+        *counts_of(recursion),
         tuple(
             Source(*key, tuple(map(into, series.coefficients)), series.lowest)
             for key, series in sums.items()
-            if any(coefficient != 0 for coefficient in series.coefficients)
         ),
     )
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import sympy as sp
 
 from symdlt.asymptotics.asymptotes import Asymptote
-from symdlt.asymptotics.equations import Polynomial, check_dense
+from symdlt.asymptotics.equations import Polynomial, check_dense, counts_of
 from symdlt.asymptotics.parameters import DEPTH, LAYER
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.solution import AsymptoticSolution
@@ -133,12 +133,8 @@ def dense_equation(recursion: Recursion, numbers: ConstantKernel) -> ExactEquati
         SolutionError: if it is of other layers, or infinite.
     """
     check_dense(recursion)
-    correlator = recursion.correlator
     return ExactEquation(
-        recursion.name,
-        len(correlator.forest.edges),
-        correlator.pairs,
-        correlator.pairs - 1 + recursion.piece,
+        *counts_of(recursion),
         tuple(
             (_number(term, numbers), tuple(one.name for one in term.tensors))
             for term in recursion.terms
@@ -292,8 +288,13 @@ def _multiple(value: sp.Expr, unit: sp.Expr) -> sp.Expr | None:
     if own.keys() != one.keys():
         return None
     first, *others = (own[powers] / one[powers] for powers in one)
-    same = all(abs(other / first - 1) < ROUNDING for other in others)
+    same = all(_largest(other - first) < ROUNDING * _largest(first) for other in others)
     return first if same else None
+
+
+def _largest(value: sp.Expr) -> sp.Expr:
+    """The largest coefficient of a polynomial in widths and their inverses, or a number itself."""
+    return max(map(abs, sp.expand(value).as_coefficients_dict().values()), default=sp.Integer(0))
 
 
 def _leading(exact: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations.exact_numbers import is_positive
-from symdlt.activations.smooth_pieces import sides, smooth_pieces
+from symdlt.activations.smooth_pieces import smooth_pieces
 from symdlt.asymptotics.classes import (
     ELSEWHERE,
     KINKED,
@@ -17,14 +17,11 @@ from symdlt.asymptotics.classes import (
     shown,
 )
 from symdlt.asymptotics.half_stable import half_stable
-from symdlt.asymptotics.kinked_means import jump_order
+from symdlt.asymptotics.kinked_means import first_jump
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
-
-# Derivatives looked at for a jump; only one of the first or second is solved.
-ORDER = 5
 
 
 def with_critical_point(universality: Universality) -> Universality:
@@ -70,8 +67,7 @@ def _half_stable(universality: Universality, named: Activation, reason: str) -> 
 
 
 def _kinked(universality: Universality, named: Activation, origin: Origin) -> Universality:
-    left, right = (tuple(side.series(ORDER)) for side in sides(smooth_pieces(named)))
-    jump = jump_order(*(_simple(side) for side in (left, right)))
+    jump = first_jump(smooth_pieces(named))
     if jump not in (1, 2) or origin.power != sp.Rational(3, 2):
         raise SolutionError(
             f"{shown(named)} has a kink at zero at which derivative {jump} is the first to jump, "
@@ -81,7 +77,3 @@ def _kinked(universality: Universality, named: Activation, origin: Origin) -> Un
         )
     name = f"K*=0, jump in sigma{jump * chr(39)}"
     return replace(universality, name=name, a_1=origin.a, jump=jump)
-
-
-def _simple(series: tuple[sp.Expr, ...]) -> list[sp.Expr]:
-    return [number.evalf(40) if not number.is_Rational else number for number in series]

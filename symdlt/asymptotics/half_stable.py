@@ -15,7 +15,7 @@ from symdlt.asymptotics.kinked_means import raised
 from symdlt.asymptotics.series import FieldElement
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.critical_points import HALF_STABLE, CriticalPoint
-from symdlt.fixed_points.kernel_curve import solved
+from symdlt.fixed_points.kernel_curve import numbers_of, solved
 from symdlt.fixed_points.kernel_map import Orders, kernel_map
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.universality import criticality
@@ -131,15 +131,17 @@ def _numbers(
     highest = max(max(orders) for orders in products)
     whole = [piece.upto(highest) for piece in pieces]
     with mp.workdps(WORKING):
-        K, _ = solved(pieces, number(rough), WORKING, lambda _, at: at.newton_step)
+        numbers_at = numbers_of(pieces, kernel_map(), WORKING)
+        K, _ = solved(numbers_at, number(rough), WORKING, lambda _, at: at.newton_step)
         means = GaussianMeans(whole, products, WORKING, powers=1)
         numbers = [mean for (mean,) in means(K)]
         least = max(map(abs, numbers)) * mp.mpf(10) ** -ZERO_BELOW
-        kept = [_rational(mean) if abs(mean) > least else QQ(0) for mean in numbers]
-        return _rational(K), dict(zip(products, kept, strict=True))
+        kept = [as_rational(mean) if abs(mean) > least else QQ(0) for mean in numbers]
+        return as_rational(K), dict(zip(products, kept, strict=True))
 
 
-def _rational(number: Precise) -> QQ.dtype:
+def as_rational(number: Precise) -> QQ.dtype:
+    """A number of mpmath as the fraction that it is."""
     sign, mantissa, exponent, _ = number._mpf_
     whole = QQ(-mantissa if sign else mantissa)
     return whole * QQ(2) ** exponent if exponent >= 0 else whole / QQ(2) ** -exponent

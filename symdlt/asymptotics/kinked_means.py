@@ -8,11 +8,23 @@ from functools import reduce
 from itertools import combinations
 from math import factorial, prod
 
+from symdlt.activations.exact_numbers import is_zero
+from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.asymptotics.series import FieldElement
 from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.moments import double_factorial
 from symdlt.fixed_points.products import series_product
+
+# That are looked at for a jump; only one of the first or second is solved.
+MOST_DERIVATIVES = 5
+
+
+def first_jump(pieces: tuple[SmoothPiece, ...]) -> int:
+    """The lowest derivative that jumps at zero, or one more than are looked at."""
+    left, right = (side.series(MOST_DERIVATIVES) for side in sides(pieces))
+    pairs = zip(left, right, strict=True)
+    return next((p for p, (a, b) in enumerate(pairs) if not is_zero(a - b)), len(left))
 
 
 def jump_order(left: Sequence[FieldElement], right: Sequence[FieldElement]) -> int:

@@ -249,7 +249,7 @@ def _asymptotes(
             terms[name] = leading(solution, translate)
         except UndeterminedError as reason:
             unsolved.append((name, reason))
-    rounded = partial(_rounded, solved.parameters.inexact)
+    rounded = partial(rounded_factors, solved.parameters.inexact)
     for solution in new:
         if solution.equation.name in terms:
             asymptotes[solution.equation.name] = _asymptote(solution, terms, translate, rounded)
@@ -263,7 +263,7 @@ def _collected(
     tensors: tuple[Asymptote, ...],
     unsolved: tuple[tuple[str, str], ...],
 ) -> AsymptoticSolution:
-    rounded = partial(_rounded, solved.parameters.inexact)
+    rounded = partial(rounded_factors, solved.parameters.inexact)
     p_perp = rounded(translate(solved.schedule.perpendicular))
     return AsymptoticSolution(
         universality.given,
@@ -276,7 +276,7 @@ def _collected(
     )
 
 
-def _rounded(inexact: bool, expression: sp.Expr) -> sp.Expr:
+def rounded_factors(inexact: bool, expression: sp.Expr) -> sp.Expr:
     """The expression, or in floating point if its numbers are not exact or too long to be read.
 
     Each factor then has 1 before its first term.

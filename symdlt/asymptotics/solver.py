@@ -232,9 +232,9 @@ def equivalent_rates(equation: Equation, layer: DepthLayer, denominator: int = 1
     for source in equation.sources:
         if equation.name not in source.tensors:
             reach = bare.total([source])
-            fall = reach.valuation if reach else 0
             rate = source.hyperparameters[known:].index(1)
-            powers[rate] = 1 - sp.Rational(fall, denominator)
+            if reach is not None and reach.terms:
+                powers[rate] = 1 - sp.Rational(reach.valuation, denominator)
     if len(powers) < count:
         raise UndeterminedError(equation.name)
     return Schedule(decay, tuple(powers[rate] for rate in range(count)))

@@ -12,7 +12,7 @@ from sympy.polys.fields import field
 from sympy.polys.rings import ring
 
 from symdlt.activations import Activation
-from symdlt.asymptotics.equations import Equation, Source
+from symdlt.asymptotics.equations import Equation, Source, counts_of
 from symdlt.asymptotics.expansions import ExpandedSystem, powers_of_kernel, rational
 from symdlt.asymptotics.parameters import Parameters, constant_symbol
 from symdlt.asymptotics.series import FieldElement
@@ -21,7 +21,6 @@ from symdlt.derivation.stacks import Composition
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
 from symdlt.fixed_points.step_series import (
-    Functions,
     Graded,
     Means,
     SmallKernelMeans,
@@ -88,8 +87,7 @@ def composition(
         Laurent(0, (zero, one, *rest)),
         Laurent(0, (one, zero, *rest)),
     )
-    nothing: Graded[FieldElement] = Graded({})
-    return Composition(reading, nothing)
+    return reading.composition
 
 
 def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursion) -> FieldElement:
@@ -101,20 +99,20 @@ def critical_weight(maps: StackMap, numbers: StackNumbers, metric: StackRecursio
         (series,) = value.parts.values()
         return series.coefficients[1]
 
-    zero = numbers.parameters.zero
-    kept = slope(zero)
-    return (1 - kept) / (slope(zero + 1) - kept)
+    return where_one(slope, numbers.parameters.zero + 1)
+
+
+def where_one(line: Callable[[FieldElement], FieldElement], one: FieldElement) -> FieldElement:
+    """Where a function that is linear is one, from its values at one and two."""
+    first = line(one)
+    rise = line(2 * one) - first
+    return (1 - first + rise) / rise
 
 
 def equation_of(recursion: StackRecursion, value: Graded[FieldElement]) -> Equation:
     """A recursion as the solver takes it, from its value."""
-    correlator = recursion.correlator
     return Equation(
-        recursion.name,
-        len(correlator.forest.edges),
-        correlator.pairs,
-        correlator.pairs - 1 + recursion.piece,
-        # one that is zero as far as it is known stays: learning rates may grow as powers of 1/K
+        *counts_of(recursion),
         tuple(
             Source(*key, series.coefficients, series.lowest) for key, series in value.parts.items()
         ),
@@ -201,22 +199,3 @@ def field_of(
         tuple(zip(names, generators[len(rates) + len(letters) :], strict=True)),
         variances=0,
     )
-
-
-def products_of(maps: StackMap, recursions: Sequence[StackRecursion]) -> set[Functions]:
-    """The products of functions whose means the recursions contain."""
-    found: set[Functions] = set()
-    unit: Laurent[sp.Expr] = Laurent(0, (sp.Integer(1),))
-
-    def recorded(functions: Functions, kernel: Laurent[sp.Expr]) -> Laurent[sp.Expr]:
-        del kernel
-        found.add(functions)
-        return unit
-
-    names = (*maps.numbers, maps.weight, *maps.sites)
-    symbols = dict.fromkeys(names, sp.Integer(1))
-    nothing: Graded[sp.Expr] = Graded({})
-    composed = Composition(StepSeries(symbols, maps.rates, recorded, unit, unit), nothing)
-    for recursion in recursions:
-        composed(recursion)
-    return found

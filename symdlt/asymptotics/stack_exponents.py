@@ -15,24 +15,37 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.asymptotics.classes import Universality
 from symdlt.asymptotics.exact_layers import DIGITS, exact_solution
-from symdlt.asymptotics.power_laws import Solved, solve_expansion, solve_in_rounds
+from symdlt.asymptotics.expansions import ExpandedSystem
+from symdlt.asymptotics.power_laws import (
+    Solved,
+    rounded_factors,
+    solve_expansion,
+    solve_in_rounds,
+)
 from symdlt.asymptotics.skips import only_gathered
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_expansions import stack_expansion
 from symdlt.asymptotics.stack_kept import solve_kept
 from symdlt.asymptotics.stack_kinks import jumps_of, kinked_expansion
 from symdlt.asymptotics.stack_skips import growth_of_v
+from symdlt.asymptotics.stack_stationary import solve_at_fixed_point, stationary_expansion
 from symdlt.definitions import Correlator, Stack, canonical_name, is_chain
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
-from symdlt.fixed_points.critical_points import SCALE_INVARIANT, CriticalPoint
+from symdlt.fixed_points.critical_points import (
+    HALF_STABLE,
+    SCALE_INVARIANT,
+    ZERO,
+    CriticalPoint,
+)
 from symdlt.fixed_points.number_text import LONGEST, power_text
 from symdlt.fixed_points.stack_maps import StackMap, stack_map
 from symdlt.precision import NumberLike
 from symdlt.symbols import named
 
 STEPS = "steps"
+FIRST = "layer 1 reads the input, Theta_1 is L times its NTK"
 # Whether a kink is solved in which that derivative is the first to jump.
 KINKS = (False, True, True)
 UNSOLVED = (
@@ -48,6 +61,8 @@ def stack_exponents(
     layer: Stack,
     values: Mapping[str, NumberLike] | None,
     rates: Mapping[str, sp.Expr | None],
+    *,
+    at_fixed_point: bool = False,
 ) -> AsymptoticSolution:
     """Solve the single-input recursions of a layer of several fields at criticality.
 
@@ -55,32 +70,63 @@ def stack_exponents(
         own: the activation.
         wanted: tensors besides G and H.
         layer: the layer.
-        values: numbers for all its symbols but learning rates and one variance of weights.
+        values: numbers for all its symbols but learning rates, one variance of weights and biases.
         rates: values of learning rates by their names, None for those that are left open.
+        at_fixed_point: whether the kernel starts at K* > 0.
 
     Raises:
         LayerError: if the layer is no chain of steps.
-        SolutionError: if it has no critical point at K* = 0, or kernels come to it in a way that is
-            not solved.
+        SolutionError: if it has no critical point, or kernels come to it in a way that is not
+            solved.
     """
     maps = stack_map(own, layer, values)
-    (point,) = criticality(own, layer=layer, values=values).points
+    point = criticality(own, layer=layer, values=values).points[0]
+    beyond = point.K is not None and point.K > 0
+    if at_fixed_point and not beyond:
+        raise SolutionError(
+            f"The layer {layer} has no critical point with K* > 0 to start at. It was asked for "
+            "with at_fixed_point. Leave that out."
+        )
     slopes, closed = maps.straight, is_chain(layer)
     if slopes is not None and point.K is None:
         return _staying(own, maps, slopes, point, wanted, rates)
+    if beyond:
+        _check_beyond(maps, point, closed)
+    else:
+        _check_at_zero(maps, point, closed)
+    if at_fixed_point:
+        return _started(own, maps, point, wanted, rates)
+    solution = _moving(own, maps, point, wanted, rates, closed)
+    return solution if closed else only_gathered(solution)
+
+
+def _check_at_zero(maps: StackMap, point: CriticalPoint, closed: bool) -> None:
     jumps = jumps_of(maps)
     kinked = all(jump < len(KINKS) and KINKS[jump] for jump in jumps.values())
     line = closed or 1 not in jumps.values()
     if point.kernel_power != (sp.Rational(3, 2) if jumps else 2) or not kinked or not line:
         raise SolutionError(
-            f"Near K* = 0 the kernel of the layer {layer} moves as "
+            f"Near K* = 0 the kernel of the layer {maps.layer} moves as "
             f"{power_text('K', point.kernel_power)}. Of layers of several fields exponents are "
             "those of a kernel that moves as K^2, or as K^(3/2) by a jump of a first or second "
             "derivative, or not at all; where neurons are kept and functions of them are read, of "
             "an activation without a jump of its slope. Give one of these, with a_1 < 0."
         )
-    solution = _falling(own, maps, point, wanted, rates, closed)
-    return solution if closed else only_gathered(solution)
+
+
+def _check_beyond(maps: StackMap, point: CriticalPoint, closed: bool) -> None:
+    assert point.K is not None  # beyond zero
+    if not closed:
+        raise SolutionError(
+            f"The layer {maps.layer} keeps neurons and reads functions of them, at a kernel that "
+            f"comes to K* = {float(point.K):.6g}. There noise of all depths counts alike. Give a "
+            "block that reads z itself, such as h = U z; z' = xi z + b + W s(h)."
+        )
+    if point.stability != HALF_STABLE:
+        raise SolutionError(
+            f"Near K* = {float(point.K):.6g} the kernel of the layer {maps.layer} does not move at "
+            "order (K - K*)^2. `criticality` says so. Give other values."
+        )
 
 
 def _staying(
@@ -106,7 +152,7 @@ def _staying(
         point.variances,
         given,
     )
-    told = ["layer 1 reads the input, Theta_1 is L times its NTK"]
+    told = [FIRST]
     V = growth_of_v(maps, slopes, solution.tensors) if "V" in left else None
     if V is not None:
         left = tuple(name for name in left if name != "V")
@@ -120,7 +166,37 @@ def _staying(
     )
 
 
-def _falling(
+def _started(
+    own: Activation,
+    maps: StackMap,
+    point: CriticalPoint,
+    wanted: Sequence[str | Correlator],
+    rates: Mapping[str, sp.Expr | None],
+) -> AsymptoticSolution:
+    """A kernel that starts at K* > 0, and stays there."""
+    given = {named(name): rates.get(name) for name in maps.rates}
+    known = {symbol: rate for symbol, rate in given.items() if rate is not None}
+    solution = exact_solution(
+        own.name,
+        f"{HALF_STABLE}, at K*",
+        solve_at_fixed_point(maps, point, _system(["G", "H", *wanted], maps, True), known),
+        (("K*", point.K), *((name, _readable(x)) for name, x in maps.values)),
+        point.variances,
+        given,
+    )
+    tensors = (
+        replace(
+            one,
+            coefficient=rounded_factors(True, sp.together(one.coefficient)),
+            ratio_coefficient=rounded_factors(True, sp.together(one.ratio_coefficient)),
+        )
+        for one in solution.tensors
+    )
+    assumptions = (_sentence(maps), *solution.assumptions, FIRST)
+    return replace(solution, tensors=(*tensors,), assumptions=assumptions, layer=maps.layer)
+
+
+def _moving(
     own: Activation,
     maps: StackMap,
     point: CriticalPoint,
@@ -128,21 +204,25 @@ def _falling(
     rates: Mapping[str, sp.Expr | None],
     closed: bool,
 ) -> AsymptoticSolution:
-    """A kernel that falls to zero as 1/ℓ."""
+    """A kernel that comes to K* as a power of the depth."""
     names = tuple(one.name for one in _system(["G", "H", *wanted], maps, closed))
     live, jumps = [rates.get(name) != 0 for name in maps.rates], jumps_of(maps)
     given = {named(name): rate for name, rate in rates.items() if rate}
 
-    def solved(some: tuple[str, ...], orders: int) -> Solved:
-        system = _system(some, maps, closed)
+    def expanded(system: tuple[StackRecursion, ...], orders: int) -> ExpandedSystem:
+        if point.K:
+            return stationary_expansion(maps, point, system, live, orders)
         if jumps:
-            return solve_expansion(kinked_expansion(maps, system, live, orders, jumps), orders)
-        return solve_expansion(stack_expansion(maps, system, live, orders), orders)
+            return kinked_expansion(maps, system, live, orders, jumps)
+        return stack_expansion(maps, system, live, orders)
+
+    def solved(some: tuple[str, ...], orders: int) -> Solved:
+        return solve_expansion(expanded(_system(some, maps, closed), orders), orders)
 
     def whole(some: Sequence[str]) -> tuple[str, ...]:
         return tuple(one.name for one in _system(some, maps, closed))
 
-    universality = Universality("K*=0", own.name, False, own, kind=STEPS)
+    universality = Universality(HALF_STABLE if point.K else ZERO, own.name, False, own, kind=STEPS)
     solution = solve_in_rounds(universality, names, solved, whole, given)
     return replace(
         solution,

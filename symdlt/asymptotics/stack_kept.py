@@ -13,15 +13,17 @@ import sympy as sp
 from sympy.polys.fields import field
 
 from symdlt.asymptotics.asymptotes import Asymptote
+from symdlt.asymptotics.equations import counts_of
 from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.series import FieldElement
-from symdlt.asymptotics.stack_expansions import products_of, width_symbol
+from symdlt.asymptotics.stack_expansions import where_one, width_symbol
 from symdlt.asymptotics.straight_means import SLOPE, StraightMeans, infinite_means
 from symdlt.derivation import StackRecursion
 from symdlt.derivation.stacks import Composition
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.stack_maps import StackMap
+from symdlt.fixed_points.stack_numbers import products_of
 from symdlt.fixed_points.step_series import Graded, StepSeries
 from symdlt.symbols import K as KERNEL
 from symdlt.symbols import n, named
@@ -70,29 +72,23 @@ def solve_kept(
     def values(weight: FieldElement) -> Composition[Graded[FieldElement]]:
         at = {**symbols, maps.weight: weight}
         K, unit = (Laurent(0, (x,)) for x in (kernel, one))
-        nothing: Graded[FieldElement] = Graded({})
-        return Composition(StepSeries(at, maps.rates, means, K, unit), nothing)
+        return StepSeries(at, maps.rates, means, K, unit).composition
 
     def growth(weight: FieldElement) -> FieldElement:
         (series,) = values(weight)(recursions[0]).parts.values()
         return series.coefficients[0] / kernel
 
-    kept = growth(0 * one)
-    composed = values((1 - kept) / (growth(one) - kept))
+    composed = values(where_one(growth, one))
     starts = {"G": kernel, "H": first_ntk}
     own = [domain.from_expr(symbol) for symbol in of_rates]
 
     def equation_of(recursion: StackRecursion) -> ExactEquation:
-        correlator = recursion.correlator
-        sources = tuple(_sources(composed(recursion), own))
+        sources = tuple(sources_of(composed(recursion), own))
         infinities = {*marks.values()}
         if infinities and any(infinities & x.as_expr().free_symbols for x, _ in sources):
             raise SolutionError(INFINITE)
         return ExactEquation(
-            recursion.name,
-            len(correlator.forest.edges),
-            correlator.pairs,
-            correlator.pairs - 1 + recursion.piece,
+            *counts_of(recursion),
             sources,
             starts.get(recursion.name, 0 * one),
         )
@@ -100,7 +96,7 @@ def solve_kept(
     return solve_exactly(recursions, equation_of, {**letters, **rates})
 
 
-def _sources(
+def sources_of(
     value: Graded[FieldElement], rates: Sequence[FieldElement]
 ) -> list[tuple[FieldElement, tuple[str, ...]]]:
     """The value of a tensor as numbers, each with the tensors that it multiplies."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import factorial
+from operator import mul
 
 import sympy as sp
 from sympy import QQ
 from sympy.polys.rings import ring
 
-from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import sides
 from symdlt.asymptotics.equations import Equation
 from symdlt.asymptotics.expansions import (
@@ -23,12 +24,12 @@ from symdlt.asymptotics.expansions import (
     rational,
 )
 from symdlt.asymptotics.half_stable import WORKING
-from symdlt.asymptotics.kinked_means import OneSidedMeans
+from symdlt.asymptotics.kinked_means import MOST_DERIVATIVES, OneSidedMeans, first_jump
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import (
     equation_of,
     field_of,
-    products_of,
+    where_one,
     width_symbol,
 )
 from symdlt.asymptotics.straight_means import infinite_means
@@ -38,26 +39,19 @@ from symdlt.errors import SolutionError
 from symdlt.fixed_points.kernel_map import Orders
 from symdlt.fixed_points.laurent import Laurent, composed
 from symdlt.fixed_points.stack_maps import StackMap
+from symdlt.fixed_points.stack_numbers import products_of
 from symdlt.fixed_points.step_series import Functions, Graded, StepSeries, highest_derivative
 from symdlt.symbols import n
 
 Series = Laurent[FieldElement]
 # Twice what the digits that are worked with take; products of longer ones grow with each order.
 MOST_BITS = 8 * WORKING
-# That are looked at for a jump; only one of the first or second is solved.
-MOST_DERIVATIVES = 5
 
 
 def jumps_of(maps: StackMap) -> dict[str, int]:
     """Of each function with a kink at zero, which of its derivatives is the first to jump."""
-    jumps = {}
-    for name, pieces in maps.pieces.items():
-        left, right = (side.series(MOST_DERIVATIVES) for side in sides(pieces))
-        steps = [a - b for a, b in zip(left, right, strict=True)]
-        jump = next((p for p, step in enumerate(steps) if not is_zero(step)), 0)
-        if jump:
-            jumps[name] = jump
-    return jumps
+    jumps = {name: first_jump(pieces) for name, pieces in maps.pieces.items()}
+    return {name: jump for name, jump in jumps.items() if 0 < jump <= MOST_DERIVATIVES}
 
 
 class KinkedStepMeans:
@@ -98,17 +92,14 @@ class KinkedStepMeans:
         kappa = Laurent(2, kernel.coefficients[2:])
         # the first even power may be above the first odd one
         first = next(power for power, _ in pairs if power % 2 == 0) // 2
-        whole = composed(even, kappa) * _power(kappa, first)
-        return whole + composed(odd, kappa) * _power(kappa, lowest) * _root(kappa)
+        whole = _raised(composed(even, kappa), kappa, first)
+        return whole + _raised(composed(odd, kappa), kappa, lowest) * _root(kappa)
 
 
-def _power(kappa: Series, power: int) -> Series:
-    """κ to a power that may be negative."""
-    one = Laurent(0, (kappa.coefficients[0] ** 0, *[0 * kappa.coefficients[0]] * 40))
+def _raised(series: Series, kappa: Series, power: int) -> Series:
+    """A series times a power of κ, which may be negative."""
     factor = kappa if power > 0 else _reciprocal(kappa)
-    for _ in range(abs(power)):
-        one = one * factor
-    return one
+    return reduce(mul, [factor] * abs(power), series)
 
 
 def _reciprocal(kappa: Series) -> Series:
@@ -173,19 +164,16 @@ def kinked_expansion(
 
     def values(weight: FieldElement) -> Composition[Graded[FieldElement]]:
         zeros = (domain.zero,) * order
-        nothing: Graded[FieldElement] = Graded({})
         kernel = Laurent(0, (domain.zero, domain.zero, domain.one, *zeros))
         one = Laurent(0, (domain.one, domain.zero, domain.zero, *zeros))
         at = {**symbols, maps.weight: weight}
-        return Composition(StepSeries(at, maps.rates, reading, kernel, one), nothing)
+        return StepSeries(at, maps.rates, reading, kernel, one).composition
 
     def slope(weight: FieldElement) -> FieldElement:
         (series,) = values(weight)(recursions[0]).parts.values()
         return series.coefficients[2 - series.lowest]
 
-    one = domain.one
-    drawn = slope(2 * one) - slope(one)
-    composition = values((1 - slope(one) + drawn) / drawn)
+    composition = values(where_one(slope, domain.one))
     equations = [_rounded(equation_of(each, composition(each))) for each in recursions]
     bad: list[str] = []
     for equation in equations:

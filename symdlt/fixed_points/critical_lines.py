@@ -22,7 +22,14 @@ from symdlt.fixed_points.arguments import (
     variance_of,
 )
 from symdlt.fixed_points.fixed_kernels import ABOVE, BELOW, TOUCHING
-from symdlt.fixed_points.kernel_curve import Errors, KernelCurve, computed_twice, crossings, solved
+from symdlt.fixed_points.kernel_curve import (
+    Errors,
+    KernelCurve,
+    computed_twice,
+    crossings,
+    numbers_of,
+    solved,
+)
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.number_text import text
 from symdlt.fixed_points.origin import origin_of
@@ -155,7 +162,7 @@ def _point(
             slope = 1 - at.kept[1] - at.g_1 * weight - at.g * moved
             return (at.next_kernel(C_b, weight) - K) / slope
 
-        K, at = solved(pieces, near, working, step, maps)
+        K, at = solved(numbers_of(pieces, maps, working), near, working, step)
         with mp.workdps(working):
             C_W = at.critical_weight
             return {"C_W": C_W, "K": K, "chi_parallel": at.chi_parallel(C_W)}

@@ -11,7 +11,14 @@ import sympy as sp
 from symdlt.activations.exact_numbers import is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.errors import SolutionError
-from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
+from symdlt.fixed_points.kernel_curve import (
+    NOISE,
+    KernelCurve,
+    computed_twice,
+    crossings,
+    numbers_of,
+    solved,
+)
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import FixedKernel
@@ -156,8 +163,7 @@ def fixed_kernels(
     places = flow.zeros(grid)
     kernels = [_numerical(pieces, place, layer, digits) for place in places]
     if layer.floor(slopes) == 0:
-        decay = layer.decay(slopes)
-        zero = sp.Integer(0)
+        decay, zero = layer.decay(slopes), sp.Integer(0)
         kernels.insert(0, FixedKernel(zero, decay, decay, zero))
         places.insert(0, (0.0, False))
     if flow.excess(grid[-1]) > 0:
@@ -290,10 +296,8 @@ class _Flow:
 
     def _from_zero(self, lowest: float | None) -> list[float]:
         """A zero below the lowest place that moves, where the expansion at K = 0 is the map."""
-        decay = self.layer.decay(self.slopes)
-        if lowest is None or self.layer.floor(self.slopes) or decay == 1:
-            return []
-        if (decay - 1) * self.excess(lowest) > 0:
+        decay, floor = self.layer.decay(self.slopes), self.layer.floor(self.slopes)
+        if lowest is None or floor or (decay - 1) * self.excess(lowest) >= 0:
             return []
         origin = origin_of(self.curve.pieces, self.layer.maps)
         if isinstance(origin, str) or origin.power is None:
@@ -392,4 +396,4 @@ def refined(
             else (K - at.next_kernel(C_b, C_W)) / slope
         )
 
-    return solved(pieces, rough, digits, step, layer.maps)
+    return solved(numbers_of(pieces, layer.maps, digits), rough, digits, step)

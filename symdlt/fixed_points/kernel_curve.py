@@ -35,22 +35,19 @@ MORE = 8
 # Names of numbers with their errors.
 Errors = tuple[tuple[str, sp.Float], ...]
 Step = Callable[[Precise, KernelNumbers], Precise]
+NumbersAt = Callable[[AnyPrecision], KernelNumbers]
 
 
-class KernelCurve:
-    """The kernel map of an activation in floating point; what was computed is remembered.
+class Curve:
+    """A kernel map in floating point; what was computed is remembered.
 
     Attributes:
-        pieces: of the activation.
-        maps: of a layer, the dense one if left out.
-        scales: the squares of the smallest and of the largest length in its text.
+        scales: the smallest and the largest K at which it has a scale.
+        known: the numbers at places that were asked for.
     """
 
-    def __init__(self, pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) -> None:
-        self.pieces, self.maps = pieces, maps or kernel_map()
-        low, high = lengths(pieces)
-        self.scales = low**2, high**2
-        self.means = GaussianMeans(pieces, self.maps.products, ROUGH)
+    def __init__(self, numbers_at: NumbersAt, scales: tuple[float, float]) -> None:
+        self._numbers_at, self.scales = numbers_at, scales
         self.known: dict[float, KernelNumbers] = {}
 
     def at(self, K: float) -> KernelNumbers:
@@ -60,7 +57,7 @@ class KernelCurve:
             MeanError: if the means diverge, or take too many nodes.
         """
         if K not in self.known:
-            self.known[K] = self.maps.at(K, self.means(K))
+            self.known[K] = self._numbers_at(K)
         return self.known[K]
 
     def grid(self, low: float, high: float) -> tuple[list[float], str | None]:
@@ -75,6 +72,27 @@ class KernelCurve:
                 return places, str(problem).partition(". ")[0]
             places.append(K)
         return places, None
+
+
+class KernelCurve(Curve):
+    """The kernel map of an activation in floating point.
+
+    Attributes:
+        pieces: of the activation.
+        maps: of a layer, the dense one if left out.
+        scales: the squares of the smallest and of the largest length in its text.
+    """
+
+    def __init__(self, pieces: tuple[SmoothPiece, ...], maps: KernelMap | None = None) -> None:
+        self.pieces, self.maps = pieces, maps or kernel_map()
+        low, high = lengths(pieces)
+        super().__init__(numbers_of(pieces, self.maps, ROUGH), (low**2, high**2))
+
+
+def numbers_of(pieces: Sequence[SmoothPiece], maps: KernelMap, digits: int) -> NumbersAt:
+    """The kernel map of an activation to so many digits."""
+    means = GaussianMeans(pieces, maps.products, digits)
+    return lambda K: maps.at(K, means(K))
 
 
 def crossings(
@@ -118,35 +136,28 @@ def zero_between(function: Callable[[float], float], low: float, high: float) ->
 
 
 def solved(
-    pieces: Sequence[SmoothPiece],
-    rough: AnyPrecision,
-    digits: int,
-    step: Step,
-    maps: KernelMap | None = None,
+    numbers_at: NumbersAt, rough: AnyPrecision, digits: int, step: Step
 ) -> tuple[Precise, KernelNumbers]:
     """A place on the curve to many digits, and the numbers there, by Newton's iteration.
 
     Args:
-        pieces: of the activation.
+        numbers_at: the kernel map to so many digits.
         rough: near it.
         digits: how many to work with.
         step: how far the next place is to be sought, from K and the numbers there.
-        maps: of a layer, the dense one if left out.
 
     Raises:
         SolutionError: if the iteration does not settle.
     """
-    maps = maps or kernel_map()
-    means = GaussianMeans(pieces, maps.products, digits)
     with mp.workdps(digits):
         K = mp.mpf(rough)
         for _ in range(MOST_STEPS):
-            change = step(K, maps.at(K, means(K)))
+            change = step(K, numbers_at(K))
             K = K + change
             if not K > 0:
                 break
             if abs(change) < abs(K) * mp.mpf(10) ** (-digits / 2 - 1):
-                return K, maps.at(K, means(K))
+                return K, numbers_at(K)
     raise SolutionError(
         f"The kernel near K = {float(rough):.6g} is not found to {digits} digits. "
         "There two curves touch rather than cross. Give fewer digits, or another C_W."

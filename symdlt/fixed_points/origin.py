@@ -10,6 +10,7 @@ import sympy as sp
 
 from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
+from symdlt.fixed_points.critical_points import CriticalPoint
 from symdlt.fixed_points.kernel_map import FIELDS, KernelMap, MapTerm, kernel_map
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.products import series_product
@@ -18,6 +19,12 @@ from symdlt.fixed_points.products import series_product
 FEW, MANY = 4, 10
 # Of what is straight on both sides the map has no more terms than that of K.
 LEAST = 2
+APPROACHED = {
+    "stable": "from above",
+    "unstable": "from nowhere",
+    "undecided": "undecided",
+    "neutral": "every K stays",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,36 @@ class Origin:
     a: sp.Expr
     perpendicular_power: sp.Rational | None
     b: sp.Expr
+
+    def point(
+        self,
+        stability: str,
+        symbols: tuple[str | None, str],
+        others: tuple[tuple[str, sp.Expr], ...] = (),
+    ) -> CriticalPoint:
+        """The critical point there, of which every K is one if it is neutral.
+
+        Args:
+            stability: what small kernels do.
+            symbols: what the layer calls C_b, None if it has no biases, and C_W.
+            others: variances of further biases, by their names.
+        """
+        one = sp.Integer(1)
+        return CriticalPoint(
+            K=None if stability == "neutral" else sp.Integer(0),
+            C_b=sp.Integer(0),
+            C_W=self.C_W,
+            chi_parallel=one,
+            chi_perp=one,
+            kernel_power=self.power,
+            a_1=self.a,
+            perp_power=self.perpendicular_power,
+            b_1=self.b,
+            stability=stability,
+            approached=APPROACHED[stability],
+            symbols=symbols,
+            others=others,
+        )
 
 
 def gaussian_powers(sides: Sequence[Sequence[sp.Expr]], orders: Sequence[int]) -> list[sp.Expr]:

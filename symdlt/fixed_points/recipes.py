@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import inf, sqrt
 from reprlib import repr as short_repr
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import sympy as sp
 
@@ -127,36 +127,28 @@ class Recipe(ShownAsText):
         }
 
 
+class Given(TypedDict, total=False):
+    """What all recipes take by name besides the layer, which says what they return."""
+
+    values: Mapping[str, NumberLike] | None
+    inner: Mapping[str, int] | None
+
+
 @overload
 def recipe(
-    activation: ActivationLike,
-    widths: Sequence[int],
-    *,
-    layer: Layer = ...,
-    values: Mapping[str, NumberLike] | None = ...,
-    inner: Mapping[str, int] | None = ...,
+    activation: ActivationLike, widths: Sequence[int], *, layer: Layer = ..., **given: Unpack[Given]
 ) -> Recipe: ...
 
 
 @overload
 def recipe(
-    activation: ActivationLike,
-    widths: Sequence[int],
-    *,
-    layer: Stack,
-    values: Mapping[str, NumberLike] | None = ...,
-    inner: Mapping[str, int] | None = ...,
+    activation: ActivationLike, widths: Sequence[int], *, layer: Stack, **given: Unpack[Given]
 ) -> StackRecipe: ...
 
 
 @overload
 def recipe(
-    activation: ActivationLike,
-    widths: Sequence[int],
-    *,
-    layer: str,
-    values: Mapping[str, NumberLike] | None = ...,
-    inner: Mapping[str, int] | None = ...,
+    activation: ActivationLike, widths: Sequence[int], *, layer: str, **given: Unpack[Given]
 ) -> Recipe | StackRecipe: ...
 
 

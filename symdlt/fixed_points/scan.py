@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import sympy as sp
 
-from symdlt.activations.smooth_pieces import SmoothPiece
 from symdlt.fixed_points.critical_points import CriticalPoint
-from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, computed_twice, crossings, solved
-from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
+from symdlt.fixed_points.kernel_curve import (
+    NOISE,
+    Curve,
+    NumbersAt,
+    computed_twice,
+    crossings,
+    solved,
+)
+from symdlt.fixed_points.kernel_map import KernelNumbers
 from symdlt.precision import AnyPrecision, mp
 
 # How far K is sought below the smallest and above the largest scale of the activation: where
@@ -59,21 +66,17 @@ def _sign(numbers: KernelNumbers) -> int:
     return 0 if abs(mismatch) < NOISE else 1 if mismatch > 0 else -1
 
 
-def scan(
-    pieces: tuple[SmoothPiece, ...], search: tuple[float, float] | None, maps: KernelMap
-) -> Scan:
+def scan(curve: Curve, search: tuple[float, float] | None) -> Scan:
     """Look for the K at which the two susceptibilities agree, by their change of order on a grid.
 
     Args:
-        pieces: of an activation that is continuous and not constant.
+        curve: of a layer whose functions are continuous and not constant.
         search: the lowest and the highest K; the grid ends earlier where the means diverge.
-        maps: of the layer.
 
     Raises:
         MeanError: if the means diverge at the lowest K already.
         ActivationError: if the activation is not real and finite somewhere.
     """
-    curve = KernelCurve(pieces, maps)
     low, high = search or (curve.scales[0] / BEYOND, curve.scales[1] * BEYOND)
     curve.at(low)
     grid, stopped = curve.grid(low, high)
@@ -83,30 +86,74 @@ def scan(
     return Scan(tuple((K, curve.at(K)) for K in grid), tuple(roots), stopped, (low * high) ** 0.5)
 
 
-def half_stable_point(
-    pieces: tuple[SmoothPiece, ...],
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What a search for points with K* > 0 has found.
+
+    Attributes:
+        scanned: the grid.
+        points: those that networks have.
+        refused: why others are none.
+        about: what the search itself says, sentences.
+    """
+
+    scanned: Scan
+    points: tuple[CriticalPoint, ...]
+    refused: tuple[str, ...]
+    about: tuple[str, ...]
+
+
+def points_beyond(
+    curve: Curve,
+    numbers_to: Callable[[int], NumbersAt],
+    symbols: tuple[str | None, str],
+    search: tuple[float, float] | None,
+    digits: int,
+    *,
+    alone: bool,
+) -> Beyond:
+    """The critical points with K* > 0.
+
+    Args:
+        curve: the kernel map in floating point.
+        numbers_to: the same to so many digits.
+        symbols: what the layer calls C_b, None if it has no biases, and C_W.
+        search: the lowest and the highest K, or None.
+        digits: how many to return.
+        alone: whether a point is wanted where both susceptibilities agree all over.
+
+    Raises:
+        MeanError: if the means diverge at the lowest K already.
+        ActivationError: if the activation is not real and finite somewhere.
+        SolutionError: if Newton's iteration does not settle.
+    """
+    scanned = scan(curve, search)
+    found = [_half_stable_point(numbers_to, K, digits, symbols) for K in scanned.roots]
+    if scanned.sign == 0 and alone and scanned.usable:
+        nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
+        found.append(_half_stable_point(numbers_to, nearest, digits, symbols, solve=False))
+    refused = {k: why for k, point in enumerate(found) if (why := _unusable(point, symbols))}
+    usable = tuple(point for k, point in enumerate(found) if k not in refused)
+    about = _about(scanned, bool(found), symbols)
+    return Beyond(scanned, usable, tuple(refused.values()), about)
+
+
+def _half_stable_point(
+    numbers_to: Callable[[int], NumbersAt],
     rough: float,
     digits: int,
-    maps: KernelMap,
+    symbols: tuple[str | None, str],
     *,
     solve: bool = True,
 ) -> CriticalPoint:
     """A critical point with K* > 0, computed twice; the difference is its error.
 
-    Args:
-        pieces: of the activation.
-        rough: near K*.
-        digits: how many to return; bias and weight may come out negative.
-        maps: of the layer.
-        solve: whether K* is to be found; otherwise it is what was given.
-
-    Raises:
-        SolutionError: if Newton's iteration does not settle.
+    Bias and weight may come out negative; without `solve` K* is what was given.
     """
     step = (lambda K, at: at.newton_step) if solve else (lambda K, at: 0 * K)
 
     def compute(near: AnyPrecision, working: int) -> dict[str, AnyPrecision]:
-        K, at = solved(pieces, near, working, step, maps)
+        K, at = solved(numbers_to(working), near, working, step)
         with mp.workdps(working):
             weight = at.critical_weight
             return {
@@ -120,7 +167,7 @@ def half_stable_point(
             }
 
     numbers, errors = computed_twice(compute, rough, digits)
-    called: dict[str, str | None] = {"C_b": maps.bias, "C_W": maps.weight}
+    called: dict[str, str | None] = dict(zip(("C_b", "C_W"), symbols, strict=True))
     names = [(called.get(name, name), error) for name, error in errors]
     decided = abs(numbers["a_1"] * numbers["K"]) > DECIDED
     side = "from above" if numbers["a_1"] < 0 else "from below"
@@ -131,5 +178,47 @@ def half_stable_point(
         stability="half-stable" if decided else "undecided",
         approached=side if decided else "undecided",
         errors=tuple((name, error) for name, error in names if name is not None),
-        symbols=(maps.bias, maps.weight),
+        symbols=symbols,
     )
+
+
+def _unusable(point: CriticalPoint, symbols: tuple[str | None, str]) -> str:
+    """Why no network has a point of the scan, or nothing if one has."""
+    assert point.K is not None  # of a scan
+    called, named = symbols
+    K, bias, weight = (f"{float(x):.6g}" for x in (point.K, point.C_b, point.C_W))
+    if point.C_W <= 0:
+        return f"At K = {K} both susceptibilities are 1, but {named} = {weight} there."
+    if called is None and abs(point.C_b) > DECIDED * point.K:
+        return (
+            f"At K = {K} both susceptibilities are 1, but K is no fixed point there: it lacks a "
+            f"constant of {bias}."
+        )
+    if called is not None and point.C_b < 0:
+        return f"At K = {K} both susceptibilities are 1, but {called} = {bias} is negative there."
+    return ""
+
+
+def _about(scanned: Scan, found: bool, symbols: tuple[str | None, str]) -> tuple[str, ...]:
+    bias, weight = symbols
+    low, high = (f"{end:g}" for end in scanned.range)
+    said = []
+    if not found and scanned.sign in (-1, 1):
+        relation = "below" if scanned.sign < 0 else "above"
+        said.append(
+            f"For every K from {low} to {high} chi_parallel is {relation} chi_perp, so that no "
+            f"{weight} makes both 1."
+        )
+    if scanned.sign == 0:
+        said.append(
+            f"At every K from {low} to {high} chi_parallel equals chi_perp; "
+            + (
+                f"{bias} >= 0 then for K from {scanned.usable[0]:g} to "
+                f"{scanned.usable[-1]:g}, and each such K can be K*."
+                if scanned.usable
+                else f"but {bias or weight} would be negative."
+            )
+        )
+    if scanned.stopped:
+        said.append(f"The search ended at K = {high}. {scanned.stopped}.")
+    return tuple(said)

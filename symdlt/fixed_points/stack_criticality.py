@@ -1,12 +1,14 @@
-r"""Critical points at K* = 0 of layers that are chains of steps.
+r"""Critical points of layers that are chains of steps.
 
 The recursions of G and H of all steps, put into each other, are series in K, of which the first
-says at which weight a small kernel keeps its size, and the next ones how it moves.
+says at which weight a small kernel keeps its size, and the next ones how it moves. Where kernels
+leave K* = 0, points with K* > 0 are sought as those of one layer are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import factorial
 
 import sympy as sp
@@ -16,14 +18,20 @@ from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import sides
 from symdlt.definitions import Stack
 from symdlt.derivation import derive_stack_system
-from symdlt.derivation.stacks import Composition
 from symdlt.errors import LayerError, SolutionError
-from symdlt.fixed_points.critical_points import SCALE_INVARIANT, ZERO, Criticality, CriticalPoint
+from symdlt.fixed_points.critical_points import (
+    HALF_STABLE,
+    SCALE_INVARIANT,
+    ZERO,
+    Criticality,
+    CriticalPoint,
+)
 from symdlt.fixed_points.laurent import Laurent
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.one_sided_moments import OneSidedMoments
 from symdlt.fixed_points.origin import Origin
 from symdlt.fixed_points.stack_maps import ELSEWHERE, StackMap, stack_map
+from symdlt.fixed_points.stack_numbers import points_of_stack
 from symdlt.fixed_points.step_series import (
     Graded,
     Means,
@@ -39,15 +47,23 @@ ONE = sp.Integer(1)
 
 
 def stack_criticality(
-    own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None, digits: int
+    own: Activation,
+    layer: Stack,
+    values: Mapping[str, NumberLike] | None,
+    digits: int,
+    search: tuple[float, float] | None = None,
 ) -> Criticality:
-    """The critical point at K* = 0 of a layer of several fields.
+    """The critical points of a layer of several fields.
+
+    Those with K* > 0 are sought where K* = 0 is none that kernels come to, or on request.
 
     Args:
         own: the activation.
         layer: a chain of steps, or one that keeps z besides.
-        values: numbers for all symbols but learning rates, biases and one variance of weights.
-        digits: how many are shown of what is not exact; all is exact.
+        values: numbers for all symbols but learning rates, one variance of weights, and biases,
+            which are zero but for that of z' where K* > 0.
+        digits: how many are shown of what is not exact.
+        search: the lowest and the highest K between which points with K* > 0 are sought.
 
     Raises:
         LayerError: for a layer whose kernel is not one number.
@@ -55,60 +71,69 @@ def stack_criticality(
     """
     maps = stack_map(own, layer, values)
     origin = origin_of_stack(maps)
-    if origin.power is None and maps.straight is None:
-        raise _nowhere(maps, f"the kernel does not move up to K^{MANY}")
-    moves = origin.power is not None
-    point = CriticalPoint(
-        K=sp.Integer(0) if moves else None,
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=origin.power,
-        a_1=origin.a,
-        perp_power=origin.perpendicular_power,
-        b_1=origin.b,
-        stability="stable" if moves else "neutral",
-        approached="from above" if moves else "every K stays",
-        symbols=(maps.bias, maps.weight),
-        others=tuple((name, sp.Integer(0)) for name in maps.biases[:-1]),
-    )
-    kind = ZERO if moves else SCALE_INVARIANT
-    return Criticality(own.name, kind, (point,), (), None, digits, layer)
+    at_zero = () if isinstance(origin, str) else (_point_at_zero(origin, maps),)
+    if at_zero and (search is None or at_zero[0].K is None):
+        kind = SCALE_INVARIANT if at_zero[0].K is None else ZERO
+        return Criticality(own.name, kind, at_zero, (), None, digits, layer)
+    beyond = points_of_stack(maps, search, digits)
+    reasons = [f"{origin}."] if isinstance(origin, str) else []
+    if isinstance(beyond, str) and not reasons:
+        raise SolutionError(
+            f"Of the layer {layer} there is a critical point at K* = 0. search stands in the call: "
+            f"{beyond}. Leave search out."
+        )
+    if isinstance(beyond, str):
+        raise _nowhere(maps, *reasons, f"{beyond}.")
+    reasons += [*beyond.refused, *beyond.about]
+    others = tuple((name, maps.numbers[name]) for name in maps.biases if name != maps.outer_bias)
+    zeros = tuple(one for one in others if one[1] == 0)
+    found = tuple(replace(point, others=zeros) for point in beyond.points)
+    if not at_zero and not found:
+        raise _nowhere(maps, *reasons)
+    kind = ZERO if at_zero else HALF_STABLE
+    points = (*at_zero, *found)
+    return Criticality(own.name, kind, points, tuple(reasons), beyond.scanned.range, digits, layer)
 
 
-def origin_of_stack(maps: StackMap) -> Origin:
+def _point_at_zero(origin: Origin, maps: StackMap) -> CriticalPoint:
+    others = tuple((name, sp.Integer(0)) for name in maps.biases[:-1])
+    stability = "neutral" if origin.power is None else "stable"
+    return origin.point(stability, (maps.bias, maps.weight), others)
+
+
+def origin_of_stack(maps: StackMap) -> Origin | str:
     """The kernel map of a layer at small K, with the weight that keeps a small kernel.
 
-    Raises:
-        SolutionError: if K* = 0 is no fixed point, or one that kernels leave.
+    Or why K* = 0 is no fixed point, or one that kernels leave.
     """
+    if maps.biased:
+        return f"{maps.biased} keeps the kernel from 0"
     free = sp.Symbol(maps.weight, positive=True)
     try:
         kernel, _ = _series(maps, free, 1)
     except SolutionError as reason:
-        raise _nowhere(maps, str(reason).partition(". ")[0]) from reason
+        return str(reason).partition(". ")[0]
     if not is_zero(kernel[0]):
-        raise _nowhere(maps, "z' has a kernel where z has none, by a function not zero at zero")
+        return "z' has a kernel where z has none, by a function not zero at zero"
     line = sp.Poly(kernel[1 if maps.smooth else 2], free)
     drawn, kept = line.coeff_monomial(free), line.coeff_monomial(1)
     if is_zero(drawn):
-        raise _nowhere(
-            maps,
+        return (
             f"no {maps.weight} keeps a small kernel at its size, as that of z' is then "
-            f"{short(kept)} K and terms of higher order",
+            f"{short(kept)} K and terms of higher order"
         )
     if not is_positive(1 - kept) or not is_positive(drawn):
-        raise _nowhere(maps, f"a small kernel is multiplied by {short(kept)} without {maps.weight}")
+        return f"a small kernel is multiplied by {short(kept)} without {maps.weight}"
     weight = sp.factor((1 - kept) / drawn)
     origin = _expanded(maps, weight, FEW)
     if origin.power is None or origin.perpendicular_power is None:
         origin = _expanded(maps, weight, MANY)
+    if origin.power is None and maps.straight is None:
+        return f"the kernel does not move up to K^{MANY}"
     if origin.power is not None and is_positive(origin.a):
-        raise _nowhere(
-            maps,
+        return (
             f"K* = 0 is unstable: a_1 = {short(origin.a)} is positive, and a small kernel "
-            "grows away from it",
+            "grows away from it"
         )
     return origin
 
@@ -177,13 +202,12 @@ def kernel_series(
     one = Laurent(0, (ONE, *[sp.Integer(0)] * (length - 1)))
     given = Laurent(0, tuple(map(sp.Integer, kernel)))
     reading = StepSeries(symbols, maps.rates, means, given, one)
-    nothing: Graded[sp.Expr] = Graded({})
-    metric, ntk = map(Composition(reading, nothing), system)
+    metric, ntk = map(reading.composition, system)
     return metric, ntk
 
 
-def _nowhere(maps: StackMap, why: str) -> SolutionError:
+def _nowhere(maps: StackMap, why: str, *others: str) -> SolutionError:
+    said = " ".join(others)
     return SolutionError(
-        f"The layer {maps.layer} has no critical point at K* = 0: {why}. Points with K* > 0 are "
-        f"not sought for layers of several fields. {ELSEWHERE}"
+        f"The layer {maps.layer} has no critical point at K* = 0: {why} {said} {ELSEWHERE}"
     )

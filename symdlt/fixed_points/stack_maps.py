@@ -30,7 +30,7 @@ class StackMap:
         layer: the layer.
         functions: each function in it by its name, the activation of the network by s.
         weight: the variance that is solved for.
-        biases: the variances of biases, which are zero, in the order of the layer.
+        biases: the variances of biases, in the order of the layer; zero but for those in values.
         rates: the learning rates.
         values: of its other symbols.
     """
@@ -48,9 +48,28 @@ class StackMap:
         return self.biases[-1] if self.biases else None
 
     @property
+    def outer_bias(self) -> str | None:
+        """That of z' itself, if it has one; the only one that is solved for where K* > 0."""
+        return self.bias if self.bias is not None and self.drawn_by_last(self.bias) else None
+
+    def drawn_by_last(self, name: str) -> bool:
+        """Whether a variance is one of z' itself, and of no field inside."""
+        *inside, last = (
+            {ascii_name(x) for one in stream.drawn for x in names_in(one.variance)}
+            for stream in self.layer.streams
+        )
+        return name in last and not any(name in names for names in inside)
+
+    @property
     def numbers(self) -> dict[str, sp.Expr]:
         """Values of all symbols but the weight and learning rates."""
-        return dict(self.values) | dict.fromkeys(self.biases, sp.Integer(0))
+        return dict.fromkeys(self.biases, sp.Integer(0)) | dict(self.values)
+
+    @property
+    def biased(self) -> str:
+        """The bias inside that was given, with its value; nothing if all are zero."""
+        given = [(name, value) for name, value in self.values if name in self.biases]
+        return " and ".join(f"{name} = {value}" for name, value in given)
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -77,7 +96,7 @@ class StackMap:
 
 
 def stack_map(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None) -> StackMap:
-    """A layer with the values of its symbols that were given; biases have the variance zero.
+    """A layer with the values of its symbols that were given; other biases have variance zero.
 
     Args:
         own: the activation of the network.
@@ -103,7 +122,8 @@ def stack_map(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | 
         name: variance_of(value, name, signed=name not in (*biases, *weights))
         for name, value in given.items()
     }
-    _check_biases(layer, {name: exact.pop(name) for name in biases if name in exact})
+    for name in [name for name in biases if exact.get(name) == 0]:
+        del exact[name]
     constants = [s for s in symbols if s not in (*biases, *weights, *rates, *exact)]
     left = [name for name in weights if name not in exact]
     if constants or len(left) != 1:
@@ -114,7 +134,15 @@ def stack_map(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | 
             f"Give values for all but one of {', '.join(weights)}."
         )
     functions = {name: own if name == OWN else activation(name) for name in layer.functions}
-    return StackMap(layer, functions, left[0], tuple(biases), rates, tuple(sorted(exact.items())))
+    ordered = tuple(sorted(exact.items()))
+    maps = StackMap(layer, functions, left[0], tuple(biases), rates, ordered)
+    if maps.outer_bias in exact:
+        raise SolutionError(
+            f"{maps.outer_bias} = {exact[maps.outer_bias]} keeps the kernel from 0, and where "
+            f"K* > 0 it is what is solved for. It stands in values of the layer {layer}. Leave it "
+            "out, or give 0."
+        )
+    return maps
 
 
 def _variances(layer: Stack, of_weights: bool) -> Iterator[str]:
@@ -131,12 +159,3 @@ def rates_of(layer: Stack) -> tuple[str, ...]:
     """
     names = (name for one in layer.drawn for name in names_in(one.rate))
     return tuple(dict.fromkeys(map(ascii_name, names)))
-
-
-def _check_biases(layer: Stack, given: Mapping[str, sp.Expr]) -> None:
-    for name, value in given.items():
-        if value != 0:
-            raise SolutionError(
-                f"{name} = {value} keeps the kernel from 0. Of layers of several fields, such as "
-                f"{layer}, critical points are sought at K* = 0, without biases. {ELSEWHERE}"
-            )

@@ -25,6 +25,8 @@ from symdlt.fixed_points.universality import criticality
 from symdlt.precision import NumberLike
 
 SCHEMA = {"schema": "symdlt.stack_recipe", "version": 1}
+# What floating point has, of a point that is not exact.
+DIGITS = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class StackRecipe(ShownAsText):
         drawn: one entry for each letter of each layer.
         layer: how a layer is made of the one below; the first one is dense.
         values: of its symbols that are not solved for.
+        input_square: what x·x/n_0 must be so that the kernel starts at K*, or None if it may be
+            anything of order one.
     """
 
     activation: str
@@ -65,11 +69,15 @@ class StackRecipe(ShownAsText):
     drawn: tuple[DrawnRecipe, ...]
     layer: Stack
     values: tuple[tuple[str, sp.Expr], ...]
+    input_square: float | None = None
 
     def __str__(self) -> str:
         numbers = (*self.point.variances, *self.values)
         shown = ", ".join(f"{name} {float(value):.10g}" for name, value in numbers)
-        lines = [f"{self.activation}: {shown}{of_layers(self.layer)}", ""]
+        lines = [f"{self.activation}: {shown}{of_layers(self.layer)}"]
+        if self.input_square is not None:
+            lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
+        lines.append("")
         heads = ("layer", "tensor", "fan_in", "std", "rate")
         lines.append("  ".join(head.rjust(11) for head in heads))
         for one in self.drawn:
@@ -84,6 +92,7 @@ class StackRecipe(ShownAsText):
             "activation": self.activation,
             **layer_entries(self.layer, self.values),
             "point": self.point.to_dict(),
+            "input_square": self.input_square,
             "drawn": [asdict(one) for one in self.drawn],
         }
 
@@ -109,20 +118,23 @@ def stack_recipe(
 
     Raises:
         LayerError: for a layer whose kernel is not one number.
-        SolutionError: if there is no critical point at K* = 0, or for unusable widths.
+        SolutionError: if there is no critical point, or for unusable widths.
     """
     maps = stack_map(own, layer, values)
-    (point,) = stack_criticality(own, layer, values, 0).points
-    if point.p_perp is None:
+    point = stack_criticality(own, layer, values, DIGITS).points[0]
+    if point.p_perp is None and not point.K:
         raise SolutionError(
             f"chi_perp of the layer {layer} comes to 1 too slowly for rates that are powers of the "
             "depth. It is that of K* = 0. Give an odd activation."
         )
     inside = _inside(maps, inner)
     falls = _falls(maps, point)
-    schedule = _Schedule(float(point.p_perp), _speed(own, maps, point), len(widths) - 1)
+    # at K* > 0 the kernel starts there and stays, see `recipe`
+    perpendicular = 0.0 if point.K or point.p_perp is None else float(point.p_perp)
+    schedule = _Schedule(perpendicular, _speed(own, maps, point), len(widths) - 1)
     drawn = tuple(_drawn(maps, point, widths, inside, falls, schedule))
-    return StackRecipe(own.name, point, drawn, layer, maps.values)
+    start = float(point.K) if point.K else None
+    return StackRecipe(own.name, point, drawn, layer, maps.values, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +169,8 @@ def _drawn(
     steps = steps_of(maps.layer, truncated=True)
     keeps = bool(maps.layer.streams[-1].kept)
     numbers = {**maps.numbers, maps.weight: point.C_W}
+    if maps.outer_bias is not None:
+        numbers[maps.outer_bias] = point.C_b
     for number, (below, above) in enumerate(pairwise(map(int, widths)), 1):
         alone = number == 1 or (keeps and below != above)
         if alone and 1 < number < len(widths) - 1:
@@ -202,7 +216,7 @@ def _value(way: Way, symbols: Sequence[str], numbers: Mapping[str, sp.Expr]) -> 
 
 def _falls(maps: StackMap, point: CriticalPoint) -> dict[str, float]:
     """The powers of 1/ℓ with which falls what each learning rate multiplies in the NTK."""
-    if point.kernel_power is None:
+    if point.kernel_power is None or point.K:
         return dict.fromkeys(maps.rates, 0.0)
     _, ntk = kernel_series(maps, point.C_W, FEW)
     root = 1 if maps.smooth else 2
@@ -217,7 +231,7 @@ def _falls(maps: StackMap, point: CriticalPoint) -> dict[str, float]:
 
 def _speed(own: Activation, maps: StackMap, point: CriticalPoint) -> float:
     """How fast the kernel moves, over how fast it does in dense layers of the activation."""
-    if point.kernel_power is None or OWN not in maps.functions:
+    if point.kernel_power is None or point.K or OWN not in maps.functions:
         return 1.0
     dense = next((x for x in criticality(own.text).points if x.K == 0 and x.a_1), None)
     comparable = dense is not None and dense.kernel_power == point.kernel_power and dense.a_1 < 0

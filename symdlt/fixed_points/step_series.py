@@ -16,7 +16,13 @@ from typing import Generic
 
 from symdlt.activations.rings import E
 from symdlt.definitions import BOOK, SiteStep, ascii_name
-from symdlt.derivation.stacks import FieldMean, FieldTensor, StackRecursion, StepTerm
+from symdlt.derivation.stacks import (
+    Composition,
+    FieldMean,
+    FieldTensor,
+    StackRecursion,
+    StepTerm,
+)
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.laurent import Laurent, composed
 from symdlt.fixed_points.moments import gaussian_moments
@@ -78,6 +84,12 @@ class StepSeries(Generic[E]):
     def plain(self) -> Key:
         """The key of what has no learning rates and no tensors."""
         return (0,) * len(self.rates), ()
+
+    @property
+    def composition(self) -> Composition[Graded[E]]:
+        """What puts the steps of a layer into each other."""
+        nothing: Graded[E] = Graded({})
+        return Composition(self, nothing)
 
     def factor(self, step: SiteStep, term: StepTerm) -> Graded[E]:
         """The number of a term, its symbols and ratios of widths, at equal widths of z."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from reprlib import repr as short_repr
-
-import sympy as sp
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
@@ -22,20 +21,18 @@ from symdlt.fixed_points.critical_points import (
     Criticality,
     CriticalPoint,
 )
-from symdlt.fixed_points.kernel_curve import NOISE
+from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, numbers_of
 from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
-from symdlt.fixed_points.scan import DECIDED, Scan, half_stable_point, scan
+from symdlt.fixed_points.scan import Scan, points_beyond
 from symdlt.fixed_points.stack_criticality import stack_criticality
-from symdlt.fixed_points.stack_maps import ELSEWHERE
 from symdlt.precision import NumberLike
 
 # A convention; `arguments.MOST_DIGITS` is the most.
 DIGITS = 30
 # Squares of what floating point holds with room for sums.
 LOWEST, HIGHEST = 1e-200, 1e200
-ONE = sp.Integer(1)
 
 
 def criticality(
@@ -56,12 +53,13 @@ def criticality(
         activation: a name such as "gelu", or an expression in z as text or from SymPy.
         layer: how a layer is made of the one below, as a `Layer`, a `Stack` that is a chain of
             steps, or in its short form. What is solved for are the symbol of the constant in its
-            kernel map and that of the weights that read the activation; of a chain of steps, at
-            K* = 0, one variance of weights.
+            kernel map and that of the weights that read the activation; of a chain of steps one
+            variance of weights, and where K* > 0 that of the biases of z'.
         values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
-            is not given, ten thousand times beyond the scales in the text of the activation.
+            is not given, ten thousand times beyond the scales in the text of the activation. Of
+            chains of steps they are sought if it is, or if K* = 0 is no point.
 
     Returns:
         The class, all points found, and the reason if there is none.
@@ -85,34 +83,28 @@ def criticality(
     """
     check_digits(digits)
     _check_search(search)
+    ends = None if search is None else (float(search[0]), float(search[1]))
     read = read_activation(activation)
     written = read_layer_definition(layer)
     if isinstance(written, Stack):
-        if search is not None:
-            raise SolutionError(
-                f"Points with K* > 0 are not sought for layers of several fields, such as {written}"
-                f", and search stands in the call. {ELSEWHERE}"
-            )
-        return stack_criticality(read, written, values, digits)
+        return stack_criticality(read, written, values, digits, ends)
     maps = maps_of(written, values)
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:
         return Criticality(read.name, *early, None, digits, maps.layer)
     origin = origin_of(pieces, maps)
-    ends = None if search is None else (float(search[0]), float(search[1]))
-    scanned = scan(pieces, ends, maps)
+    nowhere, symbols = isinstance(origin, str), (maps.bias, maps.weight)
+    numbers_to = partial(numbers_of, pieces, maps)
+    beyond = points_beyond(
+        KernelCurve(pieces, maps), numbers_to, symbols, ends, digits, alone=nowhere
+    )
+    scanned, usable = beyond.scanned, beyond.points
     at_zero = [] if isinstance(origin, str) else [_point_at_zero(origin, scanned, maps)]
-    beyond = [half_stable_point(pieces, K, digits, maps) for K in scanned.roots]
-    if scanned.sign == 0 and isinstance(origin, str) and scanned.usable:
-        nearest = min(max(scanned.middle, scanned.usable[0]), scanned.usable[-1])
-        beyond.append(half_stable_point(pieces, nearest, digits, maps, solve=False))
-    refused = {k: why for k, point in enumerate(beyond) if (why := _unusable(point, maps))}
-    usable = [point for k, point in enumerate(beyond) if k not in refused]
-    reasons = [f"{origin}."] if isinstance(origin, str) else []
-    reasons += refused.values()
+    reasons = [f"{origin}."] if nowhere else []
+    reasons += beyond.refused
     reasons += [_unstable(point) for point in at_zero if point.stability == "unstable"]
-    reasons += _about_scan(scanned, beyond, maps)
+    reasons += beyond.about
     stable = [point for point in at_zero if point.stability == "stable"]
     universality = ZERO if stable else HALF_STABLE if usable else NONE
     points = (*stable, *usable, *(point for point in at_zero if point not in stable))
@@ -148,45 +140,14 @@ def _without_scan(
         origin = origin_of(pieces, maps)
         if isinstance(origin, str):
             return NONE, (), (f"{origin}.",)
-        return SCALE_INVARIANT, (_scale_invariant(origin, maps),), ()
+        return SCALE_INVARIANT, (origin.point("neutral", (maps.bias, maps.weight)),), ()
     return None
-
-
-def _scale_invariant(origin: Origin, maps: KernelMap) -> CriticalPoint:
-    return CriticalPoint(
-        K=None,
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=None,
-        a_1=sp.Integer(0),
-        perp_power=None,
-        b_1=sp.Integer(0),
-        stability="neutral",
-        approached="every K stays",
-        symbols=(maps.bias, maps.weight),
-    )
 
 
 def _point_at_zero(origin: Origin, scanned: Scan, maps: KernelMap) -> CriticalPoint:
     falling = origin.a < 0 if origin.power is not None else _falls(origin, scanned)
     stability = "undecided" if falling is None else "stable" if falling else "unstable"
-    approached = {"stable": "from above", "unstable": "from nowhere", "undecided": "undecided"}
-    return CriticalPoint(
-        K=sp.Integer(0),
-        C_b=sp.Integer(0),
-        C_W=origin.C_W,
-        chi_parallel=ONE,
-        chi_perp=ONE,
-        kernel_power=origin.power,
-        a_1=origin.a,
-        perp_power=origin.perpendicular_power,
-        b_1=origin.b,
-        stability=stability,
-        approached=approached[stability],
-        symbols=(maps.bias, maps.weight),
-    )
+    return origin.point(stability, (maps.bias, maps.weight))
 
 
 def _falls(origin: Origin, scanned: Scan) -> bool | None:
@@ -196,48 +157,6 @@ def _falls(origin: Origin, scanned: Scan) -> bool | None:
         if abs(change) > NOISE:
             return bool(change < 0)
     return None
-
-
-def _about_scan(scanned: Scan, beyond: list[CriticalPoint], maps: KernelMap) -> list[str]:
-    low, high = (f"{end:g}" for end in scanned.range)
-    said = []
-    if not beyond and scanned.sign in (-1, 1):
-        relation = "below" if scanned.sign < 0 else "above"
-        said.append(
-            f"For every K from {low} to {high} chi_parallel is {relation} chi_perp, so that no "
-            f"{maps.weight} makes both 1."
-        )
-    if scanned.sign == 0:
-        said.append(
-            f"At every K from {low} to {high} chi_parallel equals chi_perp; "
-            + (
-                f"{maps.bias} >= 0 then for K from {scanned.usable[0]:g} to "
-                f"{scanned.usable[-1]:g}, and each such K can be K*."
-                if scanned.usable
-                else f"but {maps.bias or maps.weight} would be negative."
-            )
-        )
-    if scanned.stopped:
-        said.append(f"The search ended at K = {high}. {scanned.stopped}.")
-    return said
-
-
-def _unusable(point: CriticalPoint, maps: KernelMap) -> str:
-    """Why no network has a point of the scan, or nothing if one has."""
-    assert point.K is not None  # of a scan
-    K, bias, weight = (f"{float(x):.6g}" for x in (point.K, point.C_b, point.C_W))
-    if point.C_W <= 0:
-        return f"At K = {K} both susceptibilities are 1, but {maps.weight} = {weight} there."
-    if maps.bias is None and abs(point.C_b) > DECIDED * point.K:
-        return (
-            f"At K = {K} both susceptibilities are 1, but K is no fixed point there: it lacks a "
-            f"constant of {bias}."
-        )
-    if maps.bias is not None and point.C_b < 0:
-        return (
-            f"At K = {K} both susceptibilities are 1, but {maps.bias} = {bias} is negative there."
-        )
-    return ""
 
 
 def _unstable(point: CriticalPoint) -> str:

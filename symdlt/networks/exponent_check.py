@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.asymptotics import CLASSES, Asymptote, AsymptoticSolution
-from symdlt.definitions import DENSE
+from symdlt.definitions import DENSE, Layer
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import numpy_activation, single_input
+from symdlt.networks.stack_iteration import iterated_stack, numbers_of, values_at
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -30,6 +32,7 @@ SPACING = 1.45
 ORDERS = 2
 # Convention: two rates that are not equal, so that they cannot stand for one another.
 RATES = (0.7, 1.3)
+NAMES = ("lambda_b", "lambda_W")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +79,14 @@ class ExponentCheck(ShownAsText):
         rates: λ̃_b and λ̃_W.
         depth: the number of layers.
         tensors: one entry for each tensor.
+        others: further learning rates and widths of a chain of steps, by name.
     """
 
     solution: AsymptoticSolution
     rates: tuple[float, float]
     depth: int
     tensors: tuple[IteratedTensor, ...]
+    others: tuple[tuple[str, float], ...] = ()
 
     def __getitem__(self, name: str) -> IteratedTensor:
         """The entry of a tensor.
@@ -114,7 +119,8 @@ class ExponentCheck(ShownAsText):
         widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
         lines = [
             f"{self.solution.activation}: asymptotes against iteration at layer {self.depth}, "
-            f"lambda_b = {self.rates[0]:g}, lambda_W = {self.rates[1]:g}",
+            f"lambda_b = {self.rates[0]:g}, lambda_W = {self.rates[1]:g}"
+            + "".join(f", {name} = {value:g}" for name, value in self.others),
             "",
         ]
         for name, *cells in rows:
@@ -131,6 +137,7 @@ class ExponentCheck(ShownAsText):
             "depth": self.depth,
             "lambda_b": self.rates[0],
             "lambda_W": self.rates[1],
+            **dict(self.others),
             "tensors": {
                 tensor.name: {
                     "iterated": float(tensor.values[-1]),
@@ -151,6 +158,7 @@ def check_exponents(
     lambda_b: float = RATES[0],
     lambda_W: float = RATES[1],
     start: float = 1.0,
+    values: Mapping[str, float] | None = None,
 ) -> ExponentCheck:
     r"""Iterate the generated single-input kernel and hold its tensors against their asymptotes.
 
@@ -164,6 +172,8 @@ def check_exponents(
         lambda_b: $\widetilde\lambda_b$.
         lambda_W: $\widetilde\lambda_W$.
         start: the kernel of the first layer; a smaller one where the kernel would leave from 1.
+        values: of a chain of steps, its other learning rates and widths over that of z, such as
+            {"lambda_U": 2, "n_h": 0.5}; widths are alike if left out, and rates are not.
 
     Raises:
         SolutionError: for a whole class, and for coefficients that depend on the input.
@@ -179,19 +189,32 @@ def check_exponents(
     require(start, int | float, "a kernel", "Give a positive number such as 0.1.")
     if not 0.0 < start < float("inf"):
         raise KernelError(f"start is {start}. A kernel is positive. Give a number such as 0.1.")
-    values = _iterated(solution, int(depth), rates, float(start))
-    tensors = tuple(_compared(a, values[a.name], rates) for a in solution.tensors)
-    return ExponentCheck(solution, rates, int(depth), tensors)
+    named = dict(zip(NAMES, rates, strict=True))
+    if solution.layer == DENSE and values:
+        raise KernelError(
+            f"values = {str(values)[:60]} stands in the call, and values are those of chains of "
+            "steps. Dense layers have lambda_b and lambda_W. Give these."
+        )
+    if solution.layer == DENSE:
+        found = _iterated(solution, int(depth), rates, float(start))
+        known, others = named, {}
+    else:
+        known = numbers_of(solution, named, values)
+        found = iterated_stack(solution, int(depth), known, float(start))
+        others = {name: x for name, x in known.items() if named.get(name) != x}
+    at = {"n": 1.0, **known}
+    tensors = tuple(_compared(a, found[a.name], at) for a in solution.tensors)
+    return ExponentCheck(solution, rates, int(depth), tensors, tuple(others.items()))
 
 
 def _check_solution(solution: AsymptoticSolution, depth: int) -> None:
     """Refuse what cannot be iterated: classes without a kernel, other limits, unusable depths."""
     require(solution, AsymptoticSolution, "a solution of exponents", "Give what it returned.")
     require(depth, Integral, "a number of layers", "Give a whole number such as 20000.")
-    if solution.layer != DENSE:
+    if isinstance(solution.layer, Layer) and solution.layer != DENSE:
         raise SolutionError(
-            f"The solution is for layers {solution.layer}, and the kernel that is iterated for "
-            "dense ones. Iterate others with propagate(Network(...), ...)."
+            f"The solution is for layers {solution.layer}, and what is iterated are dense ones and "
+            "chains of steps. Iterate others with propagate(Network(...), ...)."
         )
     if any(asymptote.exact is not None for asymptote in solution.tensors):
         raise SolutionError(
@@ -246,7 +269,8 @@ def _iterated(
             f"G {' '.join(single_input.RECURSIONS)}. Ask for the exponents of these."
         )
     layers = np.arange(1, depth + 1, dtype=np.float64)
-    given = {name: _per_layer(value, layers, rates) for name, value in solution.hyperparameters}
+    known = dict(zip(NAMES, rates, strict=True))
+    given = {name: values_at(value, layers, known) for name, value in solution.hyperparameters}
     C_b, C_W = float(given["C_b"][0]), float(given["C_W"][0])
     functions = numpy_activation(solution.activation, single_input.DERIVATIVES).functions
     try:
@@ -265,20 +289,7 @@ def _iterated(
         ) from None
 
 
-def _per_layer(value: Any, layers: Array, rates: tuple[float, float]) -> Array:
-    """A hyperparameter at each layer; a common power of the depth L is left out of the rates."""
-    known = {"lambda_b": rates[0], "lambda_W": rates[1], "L": 1}
-    fixed = value.subs({s: known[s.name] for s in value.free_symbols if s.name in known})
-    (layer,) = fixed.free_symbols or {None}
-    if layer is None:
-        return np.full(len(layers), float(fixed))
-    power = float((fixed.diff(layer) * layer / fixed).subs(layer, 2))
-    values: Array = float(fixed.subs(layer, 1)) * layers**power
-    return values
-
-
-def _compared(asymptote: Asymptote, values: Array, rates: tuple[float, float]) -> IteratedTensor:
-    known = {"lambda_b": rates[0], "lambda_W": rates[1]}
+def _compared(asymptote: Asymptote, values: Array, known: Mapping[str, float]) -> IteratedTensor:
     number = asymptote.coefficient.subs(
         {s: known[s.name] for s in asymptote.coefficient.free_symbols if s.name in known}
     )

@@ -23,6 +23,8 @@ BLOCK = "h = U z; z' = xi z + b + W s(h)"
 # Neurons that are kept, of which the next block reads a function.
 READING = "h = U s(z); z' = xi z + b + W s(h)"
 GATE = "u = U z; v = V z; z' = b + W cos(u) v"
+# Of tanh and of a function with no slope at zero.
+FLAT = "u = U z; v = V z; z' = b + W (tanh(u) + s(v))"
 FINITE = ["G", "H", "V", "B", "D", "A", "F", "P", "Q"]
 n, n_h, n_u = sp.symbols("n n_h n_u", positive=True)
 l, L = sp.symbols("l L", positive=True)  # noqa: E741  (the layer)
@@ -95,12 +97,7 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
         ("tanh", "s(z) + 1/2 z", "tanh(z) + z/2"),
         ("relu", "s(z) + 1/2 z", "max(0, z) + z/2"),
         # a field beside a function differentiates it
-        pytest.param(
-            "tanh",
-            "s(z) + s(z) z z - 4 z z z",
-            "tanh(z) + tanh(z)*z*z - 4*z**3",
-            marks=pytest.mark.slow,
-        ),
+        ("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
     ],
 )
 def test_a_mixture_is_the_dense_network_of_the_sum(activation, mixed, sum_of_both):
@@ -136,8 +133,8 @@ def propagated(solution, depth, tensors):
     return {name: found[name].reshape(depth) for name in tensors}
 
 
-def iterated(solution, depth, tensors):
-    """The same by the kernel of the recursions, whose means are integrals."""
+def iterated(solution, depth, tensors, start=0.25):
+    """The same from a kernel on, by the kernel of the recursions, whose means are integrals."""
     source = kernel_for(tensors, layer=solution.layer, inputs="one", name="own")
     module = ModuleType("own")
     exec(source.text, module.__dict__)
@@ -145,7 +142,8 @@ def iterated(solution, depth, tensors):
     functions = getattr(module, "ACTIVATION", functions)
     values = settings_of(solution, depth)
     values |= {name: 0.5 for name in module.HYPERPARAMETERS if name.startswith("r_")}
-    return module.propagate(functions, 0.25, depth, **values)
+    bias = np.ravel(values.get("C_b", 0.0))[0]
+    return module.propagate(functions, start - bias, depth, **values)
 
 
 def errors_of(solution, found, depths):
@@ -161,23 +159,27 @@ def test_corrections_of_residual_blocks_come_to_their_asymptotes():
     """G.1 and H.1 of neurons that are kept, and read by functions in the next block."""
     values = {"C_U": "3/2", "xi": "4/5"}
     solution = exponents("tanh", ["G.1", "H.1"], layer=READING, values=values)
-    found = propagated(solution, 120, [a.name for a in solution.tensors])
-    for name, (less, more) in errors_of(solution, found, (60, 120)):
-        assert more < min(0.1, 0.2 * less), (name, less, more)
+    found = propagated(solution, 240, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (120, 240)):
+        # what is extrapolated leaves some log³ℓ/ℓ³, and a skip of 4/5 counts a third of the layers
+        assert more < min(2e-3, 0.1 * less), (name, less, more)
 
 
-@pytest.mark.parametrize("layer", [BLOCK, slow(READING)])
-def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
-    """By linear response, which knows no steps; the errors fall with the depth."""
+@pytest.mark.parametrize(("layer", "error"), [(BLOCK, 4e-3), slow(READING, 5e-4)])
+def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
+    """By linear response, which knows no steps; the errors fall with the depth.
+
+    The kernel of READING has come as far by two functions as that of BLOCK in twice the depth.
+    """
     solution = exponents("tanh", layer=layer, values={"C_U": "3/2", "xi": "4/5"})
     if layer == READING:
         assert [name for name, _ in solution.unsolved] == ["U"]
         with pytest.raises(SolutionError, match="`propagate` counts them"):
             solution["U"]
-    found = propagated(solution, 240, [a.name for a in solution.tensors])
-    for name, (less, more) in errors_of(solution, found, (120, 240)):
+    found = propagated(solution, 480, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (240, 480)):
         # an error that changes its sign can be small too early
-        assert more < min(2e-2, max(less, 5e-3)), (name, less, more)
+        assert more < min(error, max(0.4 * less, 3e-4)), (name, less, more)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +188,8 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer):
         ("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         slow("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
+        # what the rate of V multiplies is of K^4, which the first orders in K do not have
+        ("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
     ],
 )
 def test_tensors_come_to_their_asymptotes(activation, layer, values):
@@ -202,9 +206,9 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     solution = exponents("selu", FINITE, layer=BLOCK, values={"C_U": "3/2", "xi": "3/5"})
     assert solution["G"].exponent == 2
     assert not solution.unsolved
-    found = propagated(solution, 480, FINITE)
-    for name, (less, more) in errors_of(solution, found, (120, 480)):
-        assert more < min(3e-2, 0.05 * less), (name, less, more)
+    found = propagated(solution, 960, FINITE)
+    for name, (less, more) in errors_of(solution, found, (480, 960)):
+        assert more < min(2e-3, 0.4 * less), (name, less, more)
 
 
 @pytest.mark.parametrize("activation", ["relu", "linear"])
@@ -322,7 +326,7 @@ def test_a_gate_learns_the_slower_the_smaller_its_field():
          "no C_W keeps a small kernel.*`layer_phase`"),
         ("tanh", "u = U z; v = V z; z' = W sigmoid(u) v", {"C_U": 1, "C_V": 1}, SolutionError,
          "K. = 0 is unstable: a_1 = 1/4.*`layer_phase`"),
-        ("gelu", BLOCK, {"C_U": 1, "xi": "1/2"}, SolutionError, "unstable.*`critical_value`"),
+        ("z + z**2", BLOCK, {"C_U": 1, "xi": "1/2"}, SolutionError, "unstable.*`critical_value`"),
         ("sigmoid", TWO, {"C_U": 1}, SolutionError, "that is not zero at zero.*`layer_phase`"),
         ("tanh", BLOCK, {"C_U": 1, "xi": 2}, SolutionError, "multiplied by 4 without C_W"),
         ("tanh", BLOCK, {"C_U": 1, "xi": "1/2", "C_b": 0.1}, SolutionError, "keeps the kernel"),
@@ -346,8 +350,8 @@ def test_refusals(activation, layer, values, error, message):
 def test_a_rate_that_the_layer_lacks():
     with pytest.raises(SolutionError, match="lambda_b stands in the call"):
         exponents("tanh", lambda_b=1, layer="h = U s(z); z' = W s(h)", values={"C_U": 1})
-    with pytest.raises(SolutionError, match="at_fixed_point"):
-        exponents("gelu", layer=TWO, values={"C_U": 1}, at_fixed_point=True)
+    with pytest.raises(SolutionError, match=r"no critical point with K. > 0.*at_fixed_point"):
+        exponents("tanh", layer=TWO, values={"C_U": 1}, at_fixed_point=True)
 
 
 def test_on_the_command_line(capsys):

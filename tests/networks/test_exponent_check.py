@@ -28,6 +28,37 @@ def test_all_tensors_to_layer_20000(name):
     assert all(one.spread < 1e-6 * abs(one.limit) for one in found.tensors)
 
 
+BLOCK = "h = U z; z' = xi z + b + W s(h)"
+GATE = "u = U z; v = V z; z' = b + W cos(u) v"
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "values"),
+    [
+        (BLOCK, {"C_U": 1, "xi": "1/2"}, {"n_h": 0.5, "lambda_U": 2}),
+        ("h = a + U s(z); z' = b + W s(h)", {"C_U": 3}, None),
+        (GATE, {"C_U": 1, "C_V": 2}, {"n_u": 3}),
+    ],
+)
+def test_chains_of_steps(layer, given, values):
+    """Widths and rates of any numbers; the first layer is dense."""
+    solution = exponents("tanh", ["V", "D", "F"], layer=layer, values=given)
+    found = check_exponents(solution, 8000, values=values)
+    assert found.worst < 1e-6
+    assert found["G"].values[0] == pytest.approx(1, rel=1e-12)
+    for name, value in (values or {}).items():
+        assert dict(found.others)[name] == value
+        assert found.to_dict()[name] == value
+        assert f"{name} = {value:g}" in str(found)
+
+
+def test_another_width_is_seen():
+    solution = exponents("tanh", ["V"], layer=BLOCK, values={"C_U": 1, "xi": "1/2"})
+    wide, narrow = (check_exponents(solution, 1000, values={"n_h": x}) for x in (2, 0.5))
+    assert narrow["V"].limit > 1.5 * wide["V"].limit
+    assert narrow["V"].difference == pytest.approx(0, abs=1e-4)
+
+
 def test_a_wrong_coefficient_is_seen():
     solution = exponents("tanh", ["V"])
     V = replace(solution["V"], coefficient=sp.Rational(1, 7))
@@ -51,6 +82,38 @@ def test_the_expected_values_and_the_text():
         (lambda: check_exponents(exponents("tanh", ["V"]), 1e4), InputError, "number of layers"),
         (lambda: check_exponents(exponents("K*=0, odd")), SolutionError, "whole class"),
         (lambda: check_exponents(exponents("tanh", ["X6"])), KernelError, "no ready kernel"),
+        (
+            lambda: check_exponents(
+                exponents("tanh", ["V"], layer=BLOCK, values={"C_U": 1, "xi": 0.5}),
+                values={"n_g": 1},
+            ),
+            KernelError,
+            "Those of .* are lambda_U, lambda_b, lambda_W, n_h",
+        ),
+        (
+            lambda: check_exponents(
+                exponents("tanh", ["V"], layer="z' = xi z + b + W s(z)", values={"xi": 0.5})
+            ),
+            SolutionError,
+            "dense ones and chains of steps",
+        ),
+        (
+            lambda: check_exponents(
+                exponents(
+                    "tanh",
+                    ["V"],
+                    layer="h = U s(z); z' = xi z + b + W s(h)",
+                    values={"C_U": 1, "xi": 0.5},
+                )
+            ),
+            SolutionError,
+            "read at all depths",
+        ),
+        (
+            lambda: check_exponents(exponents("tanh", ["V"]), values={"lambda_U": 1}),
+            KernelError,
+            "values are those of chains of steps",
+        ),
         (
             lambda: check_exponents(exponents("tanh", ["V"]), lambda_b=-1),
             KernelError,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -11,13 +11,15 @@ from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, Correlator, SiteStep, identify
 from symdlt.derivation.evaluation import lower_forest
 from symdlt.derivation.expansion import Diagram, LowerCumulant
-from symdlt.derivation.stacks.contraction import Fields, derived_products
+from symdlt.derivation.stacks.contraction import Fields, Products, derived_products
 from symdlt.derivation.stacks.terms import FieldMean, FieldSlot, FieldTensor, StepTerm
 from symdlt.derivation.terms import Hyperparameters
 
 Slots = tuple[FieldSlot, ...]
 Label = tuple[int, int]  # of a z: the number of its field, and its sample
 Labels = tuple[Label, ...]
+# Powers of the symbols, and what each group of neurons reads.
+Base = tuple[tuple[int, ...], tuple[Slots, ...]]
 Key = tuple[Hyperparameters, int, tuple[FieldMean, ...], tuple[FieldTensor, ...]]
 
 
@@ -31,16 +33,14 @@ def step_terms(
         samples: the sample of each vertex.
         step: the step.
     """
-    numbers: dict[Key, Fraction] = {}
-    origins: dict[Key, dict[Diagram, None]] = {}
+    found: dict[Key, list[tuple[Diagram, Fraction]]] = {}  # one look-up each: keys are long
     for diagram in diagrams:
         for key, number, _ in contributions(diagram, samples, step):
-            numbers[key] = numbers.get(key, Fraction(0)) + number
-            origins.setdefault(key, {})[diagram] = None
+            found.setdefault(key, []).append((diagram, number))
     terms = [
-        StepTerm(number, *key, origins=tuple(origins[key]))
-        for key, number in numbers.items()
-        if number
+        StepTerm(number, *key, origins=tuple(dict.fromkeys(one for one, _ in parts)))
+        for key, parts in found.items()
+        if (number := sum((x for _, x in parts), Fraction(0)))
     ]
     return tuple(sorted(terms, key=lambda term: term.sort_key))
 
@@ -57,43 +57,57 @@ def contributions(
     the site that it reads.
     """
     width = diagram.lower_order if step.first else diagram.upper_order
-    for powers, coefficient, bases in _bases(diagram, samples, step):
+    known: dict[Labels, list[FieldTensor]] = {}
+    for (powers, bases), coefficient in _bases(diagram, samples, step).items():
         hyper = Hyperparameters(powers, step.symbols)
         for outcome, labels, number in _differentiated(diagram, bases):
-            tensors = [factor for _, factor in lower_field_tensors(diagram, samples, labels)]
+            if labels not in known:
+                known[labels] = [one for _, one in lower_field_tensors(diagram, samples, labels)]
+            tensors = known[labels]
             for means, kernels in _means(outcome):
                 factors = tuple(sorted((*tensors, *kernels), key=lambda one: one.sort_key))
                 yield (hyper, width, means, factors), coefficient * number, labels
 
 
-def _bases(
-    diagram: Diagram, samples: tuple[int, ...], step: SiteStep
-) -> Iterator[tuple[tuple[int, ...], Fraction, list[Slots]]]:
+def _bases(diagram: Diagram, samples: tuple[int, ...], step: SiteStep) -> dict[Base, Fraction]:
     """What the groups read before cumulants act: one of the products of each vertex.
 
-    With the powers of the symbols and the number that come with the choice.
+    With the powers of the symbols that come with the choice, and the sum of the numbers that do;
+    a sum of products that is read by many vertices is the same in many orders.
     """
     contraction = diagram.contraction
     matching = contraction.correlator.matching
     home = {pair: g for g, group in enumerate(diagram.groups) for pair in group}
-    vertices = [
-        (v, home[pair], derived_products(step, contraction.ways[pair].branches[0], along))
-        for pair in contraction.neurons
-        for v in matching[pair]
-        for along in (contraction.term.fields[v],)
-    ]
-    for chosen in product(*(products for _, _, products in vertices)):
-        number, powers = diagram.coefficient, contraction.powers
-        slots: list[list[FieldSlot]] = [[] for _ in diagram.groups]
-        for (v, group, _), ((count, own), factors) in zip(vertices, chosen, strict=True):
-            number *= count
-            powers = tuple(a + b for a, b in zip(powers, own, strict=True))
-            slots[group] += [FieldSlot(samples[v], f.field, f.function, f.order) for f in factors]
-        yield powers, number, [tuple(sorted(group)) for group in slots]
+    nothing: tuple[Slots, ...] = ((),) * len(diagram.groups)
+    sums = {(contraction.powers, nothing): diagram.coefficient}
+    for pair in contraction.neurons:
+        group, way = home[pair], contraction.ways[pair].branches[0]
+        for v in matching[pair]:
+            products = derived_products(step, way, contraction.term.fields[v])
+            sums = _read(sums, group, samples[v], products)
+    return sums
+
+
+def _read(
+    sums: Mapping[Base, Fraction], group: int, sample: int, products: Products
+) -> dict[Base, Fraction]:
+    """What is read with one vertex more."""
+    more: dict[Base, Fraction] = {}
+    for (powers, slots), number in sums.items():
+        for (count, own), factors in products:
+            read = [FieldSlot(sample, f.field, f.function, f.order) for f in factors]
+            grown = tuple(sorted((*slots[group], *read)))
+            place = (
+                tuple(a + b for a, b in zip(powers, own, strict=True)),
+                (*slots[:group], grown, *slots[group + 1 :]),
+            )
+            part = number * count
+            more[place] = more[place] + part if place in more else part
+    return more
 
 
 def _differentiated(
-    diagram: Diagram, bases: list[Slots]
+    diagram: Diagram, bases: tuple[Slots, ...]
 ) -> Iterator[tuple[list[Slots], Labels, int]]:
     """Every way in which the z's of the cumulants fall on the groups."""
     groups: list[tuple[int, ...]] = []
