@@ -103,8 +103,7 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
 
 def _is_unconfirmed(network: Network, name: str) -> bool:
     """Whether a tensor has trees of attention that sampled networks have not confirmed."""
-    scores = any(stream.score for layer in network.layers for stream in layer.streams)
-    return scores and len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES
+    return network.has_scores and len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES
 
 
 def known_tensors(network: Network, names: Sequence[str]) -> tuple[str, ...]:
@@ -141,7 +140,7 @@ def compared_tolerance(network: Network) -> float:
 
 def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
-    if any(stream.score for layer in network.layers for stream in layer.streams):
+    if network.has_scores:
         return "at a finite number of neurons of a head its scores are not Gaussian"
     read = [s for layer in network.layers for s in layer.streams]
     for drawn in (one for stream in read[:-1] for one in stream.drawn):

@@ -8,7 +8,13 @@ import pytest
 
 from symdlt import Network, Stack, check, propagate
 from symdlt.algebra import orthogonal
+from symdlt.definitions import program_of
+from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.heads import Heads
+from symdlt.derivation.response.site_functions import Vertex, at_vertex
+from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.errors import LayerError
+from symdlt.networks.streams import site_means, stream_tensors
 
 HEADS = "q = Q z; k = K z; v = V z; "
 VALUES = {"C_b": 0.1, "C_W": 1.3, "C_Q": 1.1, "C_K": 0.9, "C_V": 1.2, "C_U": 0.8}
@@ -34,24 +40,76 @@ def network(layers, changed=None, **inner):
     return Network("tanh", widths, values, layers, n_L=OUTPUTS, inner=inner or WIDTHS)
 
 
+@pytest.mark.parametrize("function", ["tanh", "relu"])
 @pytest.mark.parametrize(("heads", "values"), [(1, 6), (3, 6), (6, 6)])
-def test_scores_of_inputs_make_neurons_of_a_head_fluctuate_together(heads, values):
+def test_scores_of_inputs_make_neurons_of_a_head_fluctuate_together(heads, values, function):
     """Of one position, where z' has the fourth moment of a product: all by quadrature."""
     x = X[:1, :, :1]
     square = float((x**2).mean())
+    deviation = np.sqrt(VALUES["C_Q"] * VALUES["C_K"]) * square
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    score = np.tanh(np.sqrt(VALUES["C_Q"] * VALUES["C_K"]) * square * nodes)
+    score = np.tanh(deviation * nodes)
     two, four = (weights @ score**power / weights.sum() for power in (2, 4))
+    if function == "relu":
+        two, four = deviation**2 / 2, 3 * deviation**4 / 2  # half of the Gaussian moments
     # <vvvv> is 3, and of two neurons of a head 1, times the square of the variance.
     noise = 2 * four / values + (four - two**2) / heads
     expected = (VALUES["C_W"] * VALUES["C_V"] * square) ** 2 * noise
-    net = network([HEADS + "z' = b + W tanh(q.k) v", MEAN], heads=heads, v=values)
+    net = network([HEADS + f"z' = b + W {function}(q.k) v", MEAN], heads=heads, v=values)
     found = propagate(net, x, "V")["V"]
     np.testing.assert_allclose(found[0].item(), expected, rtol=1e-9)
 
 
+def site_kernels(net):
+    """Of the inputs, no field known yet; and the inputs' overlaps."""
+    sized, data = net.resized(n_0=3, positions=(2,)), X.swapaxes(1, 2).reshape(-1, 3)
+    program, overlap = program_of(sized), data @ data.T / 3
+    return SiteKernels(program, overlap, site_means(sized, program, len(X), 1e-7)), overlap
+
+
+def test_covariances_of_copies_do_not_depend_on_when_they_are_asked_for():
+    """a = S/2 + b is copied before c = 2 a is known; their copies have other biases."""
+    layer = "q = Q z; k = K z; v = V z; a = 1/2 q.k + b; c = 2 a; z' = W tanh(a) tanh(c) v"
+    kernels, _ = site_kernels(network(["z' = b + W z", layer, MEAN], {"C_b": 0.3}))
+    means, fields = kernels.means, kernels.program.fields
+    heads = Heads(kernels.program, means)
+    score = next(n for n, one in enumerate(fields) if one.branches and one.branches[0].fixed)
+    a, c, count = score + 1, score + 2, len(fields)
+    for field in range(c):
+        kernels.add(field)
+    heads.other_neuron(at_vertex(((1.0, ((a, None, 0),)),), Vertex(0)))
+    kernels.add(c)
+    heads.other_neuron(at_vertex(((1.0, ((c, None, 0),)),), Vertex(0)))
+    quarter = means.kernel(score, score) / 4
+    for pair, expected in [
+        ((count + a, a), quarter),
+        ((count + a, c), 2 * quarter),
+        ((count + c, a), 2 * quarter),
+        ((count + c, c), 4 * quarter),
+        ((count + c, count + a), 2 * (quarter + 0.3)),
+        ((count + c, count + c), 4 * (quarter + 0.3)),
+    ]:
+        np.testing.assert_allclose(means.kernel(*pair), expected, rtol=1e-12)
+
+
+class HalfShared(Fluctuations):
+    """As if of two neurons that are the same only each second one were."""
+
+    def shared(self, site, other):
+        return 0.5 * super().shared(site, other)
+
+
+def test_neurons_that_are_shared_in_part_share_all_of_their_noise_in_part():
+    """V is linear in the noise that neurons share, of which that of heads is a part."""
+    net = network(["z' = b + W z", ATTENTION["tanh"], MEAN]).resized(n_0=3, positions=(2,))
+    _, overlap = site_kernels(net)
+    whole = stream_tensors(net, overlap, ["V"], 1e-7)["V"]
+    half = stream_tensors(net, overlap, ["V"], 1e-7, response=HalfShared)["V"]
+    np.testing.assert_allclose(half, whole / 2, rtol=1e-12)
+
+
 def test_names_of_scores_are_one_field():
-    """tanh(S) S v, with the score under two names, and with keys that are half of others."""
+    """tanh(S) tanh(S/2) v, the second score under a name, and with keys that are half of others."""
     texts = [
         HEADS + "z' = b + W tanh(q.k) tanh(1/2 q.k) v",
         HEADS + "a = 1/2 q.k; z' = b + W tanh(q.k) tanh(a) v",
