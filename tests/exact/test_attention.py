@@ -34,12 +34,12 @@ def moments(name, inputs, widths, **more):
     return AttentionMoments(tuple((a, b) for a, b in ends), x, *numbers, widths, **more)
 
 
-def network(layer, widths, activation="tanh"):
+def network(layer, widths, activation="tanh", readout="z' = W[mean] z"):
     values = {f"C_{letter}": float(value) for letter, value in VARIANCES.items()}
     values |= {f"lambda_{letter}": float(value) for letter, value in RATES.items()}
     n, heads = widths["n"], widths["H"]
     inner = {"heads": heads, "q": heads * widths["d"], "v": heads * widths["d_v"]}
-    layers = ["z' = b + W z", layer, "z' = W[mean] z"]
+    layers = ["z' = b + W z", layer, readout]
     return Network(activation, [n, n], values, layers, n_L=4, inner=inner)
 
 
@@ -67,11 +67,27 @@ def test_linear_attention(name, skip):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_squares_of_scores(name):
+@pytest.mark.parametrize("terms", [(0, 1, Fraction(1, 2)), (0, 1, 0, Fraction(-1, 9))])
+def test_squares_and_cubes_of_scores(name, terms):
     """Where means of slopes of scores are not those of linear attention; of one position."""
-    score = (Fraction(0), Fraction(1), Fraction(1, 2))
+    activation = "z + z**2/2" if len(terms) == 3 else "z - z**3/9"
     layer = HEADS + "z' = z + W s(q.k) v"
-    compare(name, layer, INPUTS[..., :1], 1e-9, "z + z**2/2", keeps=True, score=score)
+    score = [Fraction(one) for one in terms]
+    compare(name, layer, INPUTS[..., :1] / 2, 1e-9, activation, keeps=True, score=score)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_squares_in_the_readout(name):
+    """Whose means over neurons are those of pairs of positions and vertices that have no edge."""
+    widths = {"n": N, "H": H, "d": D, "d_v": D_V}
+    exact = moments(name, INPUTS / 2, widths, keeps=True)
+    every = (1 << len(exact.edges)) - 1
+    expected = float(exact.of_readout(Fraction(1, 2))[every, 1]) * N
+    layer, readout = HEADS + "z' = z + W (q.k) v", "z' = W[mean] s(z)"
+    net = network(layer, widths, "z + z**2/2", readout)
+    found = propagate(net, INPUTS / 2, name, tolerance=1e-9)[name].item(-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.slow
