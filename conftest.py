@@ -46,6 +46,12 @@ SMOKE = {
 }
 
 
+def pytest_configure() -> None:
+    """A file of the cross-section that has been renamed would be left out without a word."""
+    if gone := sorted(str(path) for path in SMOKE if not path.is_file()):
+        raise pytest.UsageError(f"SMOKE names files that are not there: {', '.join(gone)}")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Where the cross-section alone is asked for, others are not even read."""
     left_out = config.option.markexpr == "smoke" and collection_path.is_file()
@@ -55,12 +61,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is collected stays to the end: garbage is looked for neither in it nor meanwhile."""
+    was_looked_for = gc.isenabled()
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.enable()
+        if was_looked_for:
+            gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -205,6 +205,11 @@ class Network:
         """How many heads the values of layer 1, …, L are divided in; 0 if it is not known."""
         return dict(self.inner).get(HEADS, (0,) * self.depth)[layer - 1]
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether there is attention in any layer."""
+        return any(stream.score for layer in self.layers for stream in layer.streams)
+
     def number(self, constant: Polynomial, layer: int, width: int | None = None) -> float:
         """The number that a constant, such as a variance, has at layer 1, …, L.
 

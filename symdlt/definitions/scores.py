@@ -98,10 +98,8 @@ def scores_without_fluctuations(
         heads: how many there are, 0 if that is not known.
     """
     scores = {stream.name: stream.score for stream in streams if stream.score}
-    sites, reads = (
-        sites_of(streams),
-        [one.function.fields for s in streams for one in s.drawn if one.function],
-    )
+    sites = sites_of(streams)
+    reads = [one.function.fields for s in streams for one in s.drawn if one.function]
     of_values = {name for site in sites if {*site} & {*scores} for name in site}
     summed = [
         name for ends in scores.values() for site in sites if ends[0] in site for name in site

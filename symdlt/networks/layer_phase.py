@@ -201,7 +201,7 @@ class _LayerResponse:
         below = f"z' = {weights[0]} z"
         self.network = Network(activation, [1], values, [below, definition], n_0=1)
         check_streams(self.network, ["G"])
-        if is_recurrent(definition.streams) or any(one.score for one in definition.streams):
+        if is_recurrent(definition.streams) or self.network.has_scores:
             raise LayerError(
                 f"The layer {definition} has kernels of pairs of positions, by scores or steps. "
                 "The kernel of one input is one number here. Ask `propagate` for the tensors at "

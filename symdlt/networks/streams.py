@@ -44,8 +44,6 @@ Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
 LEADING = ("G", "H")
-# Of trees of attention that sampled networks have confirmed.
-MOST_EDGES = 2
 # Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
 SOFTMAX_TOLERANCE = 1e-4
 
@@ -72,11 +70,6 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{network!r}. Ask for G and H, which are known at infinite width."
         )
     streams = [stream for layer in network.layers for stream in layer.streams]
-    if trees := [name for name in beyond if _is_unconfirmed(network, name)]:
-        raise LayerError(
-            f"{' '.join(trees)} cannot be had: of attention, trees of three edges have not been "
-            f"confirmed by sampled networks. They were asked of {network!r}. Ask for other tensors."
-        )
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
@@ -101,15 +94,9 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
                 )
 
 
-def _is_unconfirmed(network: Network, name: str) -> bool:
-    """Whether a tensor has trees of attention that sampled networks have not confirmed."""
-    scores = any(stream.score for layer in network.layers for stream in layer.streams)
-    return scores and len(BOOK[name.partition(".")[0]].forest.edges) > MOST_EDGES
-
-
 def known_tensors(network: Network, names: Sequence[str]) -> tuple[str, ...]:
     """Of some tensors those whose theory is known for the layers of a network."""
-    known = [name for name in names if not _is_unconfirmed(network, name)]
+    known = list(names)
     if without_fluctuations(network):
         known = [name for name in known if name in LEADING]
     if without_corrections(network):
@@ -141,7 +128,7 @@ def compared_tolerance(network: Network) -> float:
 
 def without_corrections(network: Network) -> str:
     """Why G.1 and H.1 of a network are not known; empty if they are."""
-    if any(stream.score for layer in network.layers for stream in layer.streams):
+    if network.has_scores:
         return "at a finite number of neurons of a head its scores are not Gaussian"
     read = [s for layer in network.layers for s in layer.streams]
     for drawn in (one for stream in read[:-1] for one in stream.drawn):

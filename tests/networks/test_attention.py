@@ -355,6 +355,51 @@ def test_scores_that_are_none_are_refused(text, reason):
         Stack(HEADS + text)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "q = Q z; k = q",
+        "q = Q z; k = 1/2 q",
+        "u = Q z; q = 1/2 u; k = 1/3 u",
+        "q = Q z; k = rmsnorm(q)",
+        "q = Q z; k = q + K z",
+    ],
+)
+def test_keys_that_are_made_of_queries_are_refused(fields):
+    """The mean of such scores is the root of d times a covariance, and has no limit.
+
+    Only of a field with itself, by one name, are scores over d.
+    """
+    layer = fields + "; v = V z; z' = b + W tanh(q.k) v"
+    values = {n: v for n, v in (VALUES | RATES).items() if n[-1] != "K" or "K z" in fields}
+    inner = {"heads": 4, "v": 8, "u" if "u" in fields else "q": 8}
+    net = Network("tanh", [8, 8], values, ["z' = b + W z", layer, MEAN], inner=inner)
+    for names in ("G", "V"):
+        with pytest.raises(LayerError, match="queries and keys of layer 2 are correlated"):
+            propagate(net, X, names)
+        with pytest.raises(LayerError, match="queries and keys of layer 2 are correlated"):
+            check(net, X, names, networks=100)
+
+
+def test_queries_that_learn_together_with_keys_are_refused_even_where_they_are_zero():
+    layer = "q = Q z; k = 1/2 q; v = V z; z' = b + W tanh(q.k) v"
+    values = {n: v for n, v in (VALUES | RATES | {"C_Q": 0.0}).items() if n[-1] != "K"}
+    net = Network("tanh", [8, 8], values, ["z' = b + W z", layer, MEAN])
+    with pytest.raises(LayerError, match="queries and keys of layer 2 are correlated"):
+        propagate(net, X, "H")
+
+
+def test_check_compares_what_is_known_of_softmax():
+    """Scores of four positions would stand in V, and nothing else of order 1/n is asked for."""
+    layer = HEADS + "z' = b + W softmax(q.k) v"
+    net = network(["z' = b + W z", layer, MEAN], heads=8, q=16, v=8)
+    comparison = check(net, X[:1, :, :2], networks=100)
+    assert comparison.names == ("G", "H")
+    assert comparison.agrees
+    with pytest.raises(LayerError, match="four softmaxes"):
+        check(net, X[:1, :, :2], "V", networks=100)
+
+
 def test_what_is_not_known_of_attention_is_refused():
     layer = HEADS + "z' = b + W tanh(q.k) v"
     net = network(["z' = b + W z", layer, MEAN])

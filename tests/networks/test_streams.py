@@ -457,6 +457,23 @@ def test_all_leaves_out_what_kinks_make_infinite():
     assert propagate(relu, [[1.0]], "all").names == found.names
 
 
+@pytest.mark.slow
+def test_what_kinks_leave_does_not_depend_on_what_else_is_asked_for():
+    """Of three inputs, of which entries join all."""
+    values = {"xi": 0.5**0.5, "C_W": 1.0, "lambda_W": 1.0}
+    relu = Network("relu", [48] * 3, values, "z' = xi z + W s(z)", n_L=48)
+    x = [[1.0], [0.5], [0.2]]
+    found = propagate(relu, x)
+    assert found.names == ("G", "H", "V", "A", "B", "D", "F", "P", "Q", "G.1")
+    few = propagate(relu, x, ["V", "Q"])
+    for name in "VQ":
+        assert (found[name] == few[name]).all()
+    two = propagate(relu, x[:2])
+    for name in found.names:
+        again = found[name][(slice(None), *[slice(2)] * (found[name].ndim - 1))]
+        np.testing.assert_allclose(again, two[name], rtol=1e-9)
+
+
 def sampled_V_of_small_branches(width, networks, depth, strength):
     """n cov(z_i², z_k²) of residual ReLU networks with C_W = strength/depth, and its error.
 

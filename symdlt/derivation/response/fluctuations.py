@@ -362,15 +362,13 @@ class Fluctuations:
                     apart = self.means.mean(with_edges(first, sorted(chosen)))
                     apart = apart * self.means.mean(with_edges(second, sorted(rest)))
                     parts.append((-1, apart, SameNeuron(left, right, True)))
-            whole = self.means.total(parts)
-            whole = whole if shared is ONE else shared * whole
-            self.known[key] = whole / self.widths[site]
+            whole = self.means.total(parts) / self.widths[site]
             if heads := self.heads.numbers.get(site):
                 near = product_of(first, self.heads.other_neuron(second))
                 near_mean = self.means.mean(with_edges(near, sorted(edges)))
                 of_head = self.means.total([(1, near_mean, None), *parts[1:]])
-                more = 1 / heads - 1 / self.widths[site]
-                self.known[key] = self.known[key] + more * of_head
+                whole = whole + (1 / heads - 1 / self.widths[site]) * of_head
+            self.known[key] = whole if shared is ONE else shared * whole
         return self.known[key]
 
     def shared(self, site: int, other: int) -> Array:

@@ -15,10 +15,11 @@ in the law of the scores, which is Gaussian as d grows; what is left of it is sm
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 
 from symdlt.definitions import ROOT, Program
 from symdlt.derivation.response.site_functions import Terms
-from symdlt.derivation.response.site_means import SiteMeans
+from symdlt.derivation.response.site_means import Array, SiteMeans
 
 
 class Heads:
@@ -40,6 +41,7 @@ class Heads:
         self.summed: set[int | None] = set()
         self.scores: list[dict[int, float]] = []  # of each field the scores in it
         self.copied: set[int] = set()
+        self.met = 0, 0  # how many copies and covariances there were when they were joined
         for number, field in enumerate(program.fields):
             fixed = [branch for branch in field.branches if branch.fixed == ROOT]
             self.summed |= {branch.site for branch in fixed}
@@ -54,8 +56,7 @@ class Heads:
         fields = {of for factors, _ in terms for _, of, _, _ in factors}
         fields |= {of for _, links in terms for f, _, g, _ in links for of in (f, g)}
         copies = {of: of if of in self.scores[of] else self.count + of for of in fields}
-        for of in sorted({of for of in fields if copies[of] != of} - self.copied):
-            self._add_copy(of)
+        self._add_copies({of for of in fields if copies[of] != of})
         return {
             (
                 tuple((vertex, copies[of], name, order) for vertex, of, name, order in factors),
@@ -64,20 +65,36 @@ class Heads:
             for (factors, links), number in terms.items()
         }
 
-    def _add_copy(self, field: int) -> None:
-        """The covariances of a copy with all fields and copies of its neuron that are known."""
+    def _add_copies(self, fields: set[int]) -> None:
+        """The covariances of copies with all fields and copies of their neurons that are known.
+
+        A field that is known later than that meets the copies that were made before.
+        """
+        self.copied |= fields
         means = self.means
+        if self.met == (len(self.copied), len(means.kernels)):
+            return
         for known, between in ((means.kernels, means.kernel), (means.ntks, means.ntk)):
-            joined = [g for f, g in known if f == field] + [f for f, g in known if g == field]
-            for other in {*joined}:
-                meets = [
-                    a * b * between(s, t)
-                    for s, a in self.scores[field].items()
-                    for t, b in self.scores[other].items()
-                ]
-                if meets:
-                    known[self.count + field, other] = sum(meets[1:], meets[0])
-                if other in self.copied or other == field:
-                    ends = max(field, other), min(field, other)
-                    known[self.count + ends[0], self.count + ends[1]] = known[ends]
-        self.copied.add(field)
+            pairs = [(f, g) for f, g in known if f < self.count]
+            for one, other in {*pairs, *(pair[::-1] for pair in pairs)}:
+                if one in self.copied:
+                    self._add_copy(known, between, one, other)
+        self.met = len(self.copied), len(means.kernels)
+
+    def _add_copy(
+        self,
+        known: dict[tuple[int, int], Array],
+        between: Callable[[int, int], Array],
+        one: int,
+        other: int,
+    ) -> None:
+        """The covariance of the copy of a field with another one, and with its copy."""
+        meets = [
+            a * b * between(s, t)
+            for s, a in self.scores[one].items()
+            for t, b in self.scores[other].items()
+        ]
+        if meets:
+            known[self.count + one, other] = sum(meets[1:], meets[0])
+        if one >= other and other in self.copied:
+            known[self.count + one, self.count + other] = known[one, other]

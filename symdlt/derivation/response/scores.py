@@ -26,7 +26,7 @@ def check_centred(means: SiteMeans, program: Program, function: Function) -> Non
         LayerError: as their mean grows with the number of neurons of a head.
     """
     ((_, ((queries, _, _), (keys, _, _))),) = function
-    if means.kernel(queries, keys).any():
+    if means.kernel(queries, keys).any() or means.ntk(queries, keys).any():
         layer = bisect_left(program.tops, queries) + 1
         raise LayerError(
             f"The queries and keys of layer {layer} are correlated. The mean of their scores "
