@@ -137,6 +137,15 @@ def test_kernels_that_start_at_the_fixed_point_stay(name, layer, values, tensors
         assert scaled == pytest.approx(exact, rel=1e-9, abs=1e-11), a.name
 
 
+def kernels_of(found, layer, xi):
+    """The kernels of a network that is drawn as a recipe says."""
+    values = {"xi": xi}
+    for one in found.drawn:
+        values.setdefault(f"C_{one.tensor}", [0.0] * 3)[one.layer - 1] = one.std**2 * one.fan_in
+    net = Network("gelu", [16, 16], values, ["z' = b + W z", layer, layer], n_L=16)
+    return propagate(net, [[np.sqrt(found.input_square)]], "G")["G"].ravel()
+
+
 def test_recipes_and_the_best_depth_start_at_the_fixed_point():
     block = {"layer": BLOCK, "values": {"C_U": "3/2", "xi": "4/5"}}
     found = recipe("gelu", [20, 16, 16, 16], **block)
@@ -144,20 +153,10 @@ def test_recipes_and_the_best_depth_start_at_the_fixed_point():
     assert "scale inputs so that x.x/n_0 = 2.374368542" in str(found)
     assert found.to_dict()["input_square"] == found.input_square
     assert {one.rate * one.fan_in for one in found.drawn} == {1 / 3}
-    values = {"xi": 0.8}
-    for one in found.drawn:
-        values.setdefault(f"C_{one.tensor}", [0.0] * 3)[one.layer - 1] = one.std**2 * one.fan_in
-    net = Network("gelu", [16, 16], values, ["z' = b + W z", BLOCK, BLOCK], n_L=16)
-    kernels = propagate(net, [[np.sqrt(found.input_square)]], "G")["G"].ravel()
-    assert kernels == pytest.approx([found.input_square] * 3, rel=1e-12)
+    assert kernels_of(found, BLOCK, 0.8) == pytest.approx([found.input_square] * 3, rel=1e-12)
     # where neurons are kept too, as that is of kernels alone
     again = recipe("gelu", [20, 16, 16, 16], layer=READING, values={"C_U": 1, "xi": "1/2"})
-    values = {"xi": 0.5}
-    for one in again.drawn:
-        values.setdefault(f"C_{one.tensor}", [0.0] * 3)[one.layer - 1] = one.std**2 * one.fan_in
-    net = Network("gelu", [16, 16], values, ["z' = b + W z", READING, READING], n_L=16)
-    kernels = propagate(net, [[np.sqrt(again.input_square)]], "G")["G"].ravel()
-    assert kernels == pytest.approx([again.input_square] * 3, rel=1e-12)
+    assert kernels_of(again, READING, 0.5) == pytest.approx([again.input_square] * 3, rel=1e-12)
     two, one = optimal_aspect_ratio("gelu", **halves_of("gelu")), optimal_aspect_ratio("gelu")
     alike = two.ratio.subs({x: 1 for x in two.ratio.free_symbols})
     assert float(2 * alike) == pytest.approx(float(one.ratio), rel=1e-12)

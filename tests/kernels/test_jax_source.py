@@ -156,18 +156,22 @@ def test_one_input_has_every_tensor_of_the_intermediate_representation():
         assert f"    {factor.name}: Array  # {factor.text}" in text
 
 
+def check_alone(text):
+    """A file of a layer imports JAX and the standard library alone, and passes ruff."""
+    found = {module.split(".")[0] for module in imports_of(text)}
+    assert found - set(sys.stdlib_module_names) == {"jax"}
+    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
+    done = checked_by_ruff(text, "--extend-ignore=N815")  # rates of the layer, such as lambda_U
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("activation", [None, "tanh"])
 def test_a_layer_of_several_streams_stands_alone_and_passes_ruff(activation):
     layer = "u = U z; v = V z; z' = b + W sigmoid(u) (s(v) + sin(v))"
     text = kernel_for(
         ["V", "G.1"], inputs="one", layer=layer, activation=activation, target="jax"
     ).text
-    found = {module.split(".")[0] for module in imports_of(text)}
-    assert found - set(sys.stdlib_module_names) == {"jax"}
-    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
-    # of rates of the layer, such as lambda_U
-    done = checked_by_ruff(text, "--extend-ignore=N815")
-    assert done.returncode == 0, done.stdout
+    check_alone(text)
     assert "r_u: PerLayer = 1.0," in text
     assert "    <u u> =\n      + C_U G\n" in text
 
@@ -175,11 +179,7 @@ def test_a_layer_of_several_streams_stands_alone_and_passes_ruff(activation):
 def test_a_layer_with_a_skip_stands_alone_and_passes_ruff():
     layer = "z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)"
     text = kernel_for(["V", "B"], inputs="one", layer=layer, target="jax").text
-    found = {module.split(".")[0] for module in imports_of(text)}
-    assert found - set(sys.stdlib_module_names) == {"jax"}
-    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
-    done = checked_by_ruff(text, "--extend-ignore=N815")  # of rates of the layer, as above
-    assert done.returncode == 0, done.stdout
+    check_alone(text)
     assert '    field="layernorm_z",\n    scale="c",\n)\n' in text
 
 
@@ -187,11 +187,7 @@ def test_a_layer_with_a_skip_stands_alone_and_passes_ruff():
 def test_kernels_of_pairs_stand_alone_and_pass_ruff(activation):
     layer = "u = U rmsnorm(z); v = V z; z' = xi z + b + W dropout(0.1) s(u) sigmoid(v)"
     text = kernel_for(["G", "H"], layer=layer, activation=activation, target="jax").text
-    found = {module.split(".")[0] for module in imports_of(text)}
-    assert found - set(sys.stdlib_module_names) == {"jax"}
-    assert max(len(line) for line in text.splitlines() if "--layer" not in line) <= 100
-    done = checked_by_ruff(text, "--extend-ignore=N815")  # of rates of the layer, as above
-    assert done.returncode == 0, done.stdout
+    check_alone(text)
     assert 'mask_dropout_12 = jnp.where(means["same"], 1.1111111111111112, 1.0)' in text
     assert '"z": PairField(\n        covariance_z,\n        scale="c",\n    ),\n' in text
 

@@ -462,7 +462,7 @@ with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer)
 """
 
-ADVANCE_FIELDS = """\
+MEANS_BY_FUNCTION = """\
 taken = $taken if means is None else means
 by_function: dict[str, LayerMeans] = {
     $by_function
@@ -470,20 +470,16 @@ by_function: dict[str, LayerMeans] = {
 ones = {
     $ones
 }
-named = partial(means_of_fields, problem, FIELDS, by_function, ones)
+"""
+
+ADVANCE_FIELDS = f"""\
+{MEANS_BY_FUNCTION}named = partial(means_of_fields, problem, FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
     return layers_of(problem, taken, first_layer, after_layer, named)
 """
 
-ADVANCE_POSITIONS = """\
-taken = $taken if means is None else means
-by_function: dict[str, LayerMeans] = {
-    $by_function
-}
-ones = {
-    $ones
-}
-layer_means = MeansOfLayer(FIELDS, by_function, ones)
+ADVANCE_POSITIONS = f"""\
+{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
     return layers_with_positions(
         problem, inputs, positions, layer_means, first_layer, after_layer
@@ -498,15 +494,8 @@ with np.errstate(all="ignore"):
     )
 """
 
-ADVANCE_DEPTHS = """\
-taken = $taken if means is None else means
-by_function: dict[str, LayerMeans] = {
-    $by_function
-}
-ones = {
-    $ones
-}
-layer_means = MeansOfLayer(FIELDS, by_function, ones)
+ADVANCE_DEPTHS = f"""\
+{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
     return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)
 """
