@@ -287,7 +287,8 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
                 yield f"has the weights {letter}, orthogonal or with a window"
             read = () if drawn.function is None else sorted(drawn.function.fields)
             for name in read:
-                if level_of[name] != level_of[stream.name] - 1:
+                # a field that has no level is kept on another's neuron, which is refused there
+                if stream.name in level_of and level_of[name] != level_of[stream.name] - 1:
                     yield (
                         f"reads {name} in {stream.name}, past the fields between them. A step "
                         "reads the fields before it alone"

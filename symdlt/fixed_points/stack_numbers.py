@@ -120,7 +120,10 @@ class FunctionMeans:
         name = functions[0][0]
         if (name, kernel) not in self.known:
             if not kernel > 0:
-                raise MeanError(f"A field inside the layer has the kernel {float(kernel):.6g}. ")
+                raise MeanError(
+                    f"A field inside the layer has the kernel {float(kernel):.6g}, where nothing "
+                    "is to be averaged. Give its weights a positive variance"
+                )
             self.known[name, kernel] = self._means[name](kernel)
         return self.known[name, kernel][self._places[name].index(_orders(functions))]
 

@@ -17,7 +17,7 @@ from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import numpy_activation, single_input
-from symdlt.networks.stack_iteration import iterated_stack, numbers_of, values_at
+from symdlt.networks.stack_iteration import is_positive, iterated_stack, numbers_of, values_at
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -220,13 +220,13 @@ def _check_solution(solution: AsymptoticSolution, depth: int) -> None:
         raise SolutionError(
             f"The solution for {solution.activation[:40]!r} is exact at every layer, so there is "
             "no limit to extrapolate. It was given as the solution. "
-            "Compare `exact` of its tensors with MLP(...).propagate."
+            "Compare `exact` of its tensors with propagate(Network(...), ...)."
         )
     if dict(solution.values).get("kernel_power", 2) != 2 or "K*" in dict(solution.values):
         raise SolutionError(
             f"The solution for {solution.activation[:40]!r} is of the class "
             f"{solution.universality}. What is iterated are smooth activations whose kernel falls "
-            "from 1 to 0 as 1/l. Iterate others with MLP(...).propagate."
+            "from 1 to 0 as 1/l. Iterate others with propagate(Network(...), ...)."
         )
     if depth > MOST_DEPTH:
         raise KernelError(
@@ -247,11 +247,7 @@ def _check_solution(solution: AsymptoticSolution, depth: int) -> None:
 
 def _rates(lambda_b: float, lambda_W: float) -> tuple[float, float]:
     for name, rate in (("lambda_b", lambda_b), ("lambda_W", lambda_W)):
-        try:
-            usable = 0 < float(rate) < float("inf")
-        except (TypeError, ValueError):
-            usable = False
-        if not usable:
+        if not is_positive(rate):
             raise KernelError(
                 f"{name} = {str(rate)[:40]} is not a learning rate. "
                 "It must be a positive number. Give one such as 0.5."

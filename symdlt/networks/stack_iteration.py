@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symdlt.asymptotics import AsymptoticSolution
 from symdlt.definitions import is_chain
-from symdlt.errors import KernelError, SolutionError
+from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import kernel_for, numpy_activation
 
 Array: TypeAlias = NDArray[np.float64]
@@ -45,15 +45,25 @@ def numbers_of(
     others = (FIRST_RATE + BETWEEN * k for k in count())
     known = {name: rates[name] if name in rates else next(others) for name in names}
     known |= dict.fromkeys(widths, 1.0)
+    require(values, Mapping | None, "values of symbols", 'Give them by name: {"n_h": 2}.')
+    own = [name for name in known if name not in rates]
     for name, value in (values or {}).items():
-        if name not in known or not 0 < float(value) < float("inf"):
+        if name not in own or not is_positive(value):
             raise KernelError(
                 f"{name} = {str(value)[:40]} is no positive number for a symbol of the solution. "
-                f"It stands in values. Those of {solution.layer} are {', '.join(known)}. "
-                "Give numbers to these."
+                f"It stands in values. Those of {solution.layer} are {', '.join(own)}, and "
+                f"{' and '.join(rates)} are arguments of their own. Give numbers to these."
             )
         known[name] = float(value)
     return known
+
+
+def is_positive(number: object) -> bool:
+    """Whether something is a positive number, or the text of one."""
+    try:
+        return 0 < float(number) < float("inf")  # type: ignore[arg-type]  # what is none is told
+    except (TypeError, ValueError):
+        return False
 
 
 def iterated_stack(

@@ -8,7 +8,7 @@ import sympy as sp
 
 from symdlt import Network, criticality, propagate
 from symdlt.cli import main
-from symdlt.errors import SolutionError
+from symdlt.errors import LayerError, SolutionError
 
 BLOCK = "h = U s(z); z' = W s(h)"
 RESIDUAL = "h = a + U s(z); z' = xi z + b + W s(h)"
@@ -131,6 +131,13 @@ def test_numbers_of_no_use():
         criticality("tanh", layer=BLOCK, values={"C_W": 1}, search=(0.1, 1))
     with pytest.raises(SolutionError, match="second derivatives of a function whose slope jumps"):
         criticality("relu", layer="z' = W (s(z) + s(z) z)")
+
+
+def test_fields_that_are_kept_or_have_no_kernel():
+    with pytest.raises(LayerError, match="keeps h on its neuron"):
+        criticality("gelu", layer="h = U s(z); z' = b + h")
+    with pytest.raises(SolutionError, match="Give its weights a positive variance"):
+        criticality("gelu", layer="h = U s(z); z' = b + W s(h)", values={"C_U": 0})
 
 
 def test_on_the_command_line(capsys):

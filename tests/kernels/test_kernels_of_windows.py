@@ -333,6 +333,12 @@ def test_what_has_no_kernel_is_refused(layer, options, error, reason):
         kernel_for(["V"], layer=layer, **options)
 
 
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_tensors_beyond_two_pairs_are_refused(inputs):
+    with pytest.raises(KernelError, match=r"tensors of two pairs|as many samples as positions"):
+        kernel_for(["X6"], layer=CIRCULAR, inputs=inputs)
+
+
 def test_corrections_of_other_laws_are_refused():
     with pytest.raises(KernelError, match="Fourth cumulants"):
         kernel_for(["G.1"], layer=Stack(CIRCULAR, laws={"W": uniform}))

@@ -88,7 +88,23 @@ def test_the_expected_values_and_the_text():
                 values={"n_g": 1},
             ),
             KernelError,
-            "Those of .* are lambda_U, lambda_b, lambda_W, n_h",
+            "Those of .* are lambda_U, n_h, and lambda_b and lambda_W are arguments",
+        ),
+        *(
+            (
+                lambda values=values: check_exponents(
+                    exponents("tanh", ["V"], layer=BLOCK, values={"C_U": 1, "xi": 0.5}),
+                    values=values,
+                ),
+                InputError if values == "n_h" else KernelError,
+                words,
+            )
+            for values, words in (
+                ({"n_h": "a"}, "n_h = a is no positive number"),
+                ({"lambda_U": [1]}, "is no positive number"),
+                ({"lambda_W": 0.1}, "lambda_b and lambda_W are arguments of their own"),
+                ("n_h", "Give them by name"),
+            )
         ),
         (
             lambda: check_exponents(

@@ -162,6 +162,11 @@ def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
     """
     what, piece = split_subleading(name)
     correlator = tensor(what)
+    if any(drawn.window for stream in layer.streams for drawn in stream.drawn):
+        raise KernelError(
+            f"{name} of the layer {layer} cannot be had: layers with windows have kernel files at "
+            "leading order, of tensors of two pairs. Ask for those, or for G.1 and H.1."
+        )
     if inputs != "one" or not isinstance(layer, Stack):
         raise KernelError(
             f"{name} of the layer {layer} has no kernel file for {inputs} input"
