@@ -140,6 +140,14 @@ class Stack:
             raise self._refused("does not end with the statement of z'")
         return tuple(streams)
 
+    def with_streams(self, streams: tuple[Stream, ...]) -> Stack:
+        """The same text with other streams, as without windows."""
+        again = Stack.__new__(Stack)  # what was found out of these streams is not that of others
+        for name in ("text", "rates", "laws"):
+            object.__setattr__(again, name, getattr(self, name))
+        again.__dict__["streams"] = streams
+        return again
+
     @cached_property
     def sites(self) -> tuple[tuple[str, ...], ...]:
         """The fields that share their neurons, in the order of the first of each."""

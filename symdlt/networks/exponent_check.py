@@ -201,7 +201,7 @@ def check_exponents(
     else:
         known = numbers_of(solution, named, values)
         found = iterated_stack(solution, int(depth), known, float(start))
-        others = {name: x for name, x in known.items() if named.get(name) != x}
+        others = {name: x for name, x in known.items() if name not in named}
     at = {"n": 1.0, **known}
     tensors = tuple(_compared(a, found[a.name], at) for a in solution.tensors)
     return ExponentCheck(solution, rates, int(depth), tensors, tuple(others.items()))

@@ -17,8 +17,9 @@ from symdlt.kernels import kernel_for, numpy_activation
 
 Array: TypeAlias = NDArray[np.float64]
 
-# Convention: rates that are not equal, so that they cannot stand for one another.
-FIRST_RATE, BETWEEN = 0.5, 0.4
+# Convention: rates of which none is another, nor 0.7 or 1.3, so that they cannot stand for one
+# another.
+FIRST_RATE, BETWEEN = 0.5, 0.45
 PER_LAYER = "(l)"
 
 

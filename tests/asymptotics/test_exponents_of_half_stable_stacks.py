@@ -17,6 +17,7 @@ from asymptotics.test_exponents_of_stacks import (
     number,
     settings_of,
 )
+from cases import slow
 from sympy.polys.rings import ring
 
 from symdlt import Network, criticality, exponents, propagate, recipe
@@ -42,7 +43,7 @@ def halves_of(activation):
     [
         ("gelu", False),
         ("swish", False),
-        *(pytest.param(name, True, marks=pytest.mark.slow) for name in ("gelu", BENT)),
+        *(slow(name, True) for name in ("gelu", BENT)),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):
@@ -66,7 +67,7 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):
         assert number(b.ratio_coefficient, **alike) == pytest.approx(doubled, rel=1e-11), a.name
 
 
-@pytest.mark.parametrize("at_fixed_point", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("at_fixed_point", [False, slow(True)])
 def test_higher_orders_of_two_equal_halves(at_fixed_point):
     """What is of second order in ℓ/n, and pieces of relative order 1/n."""
     names = ["X6", "V.1", "G.1", "H.1"]
@@ -83,8 +84,8 @@ def test_higher_orders_of_two_equal_halves(at_fixed_point):
     ("layer", "values", "tensors", "error"),
     [
         (BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
-        pytest.param(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4, marks=pytest.mark.slow),
-        pytest.param(HALVES, {"C_U": 1}, None, 2e-5, marks=pytest.mark.slow),
+        slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
+        slow(HALVES, {"C_U": 1}, None, 2e-5),
     ],
 )
 def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
@@ -110,9 +111,9 @@ def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
     [
         ("gelu", BLOCK, {"C_U": "3/2", "xi": "4/5"}, ["V", "A", "F"]),
         (BENT, TWO, {"C_U": 1, "C_a": "1/10"}, ["D", "F"]),
-        pytest.param("gelu", HALVES, {"C_U": 1}, None, marks=pytest.mark.slow),
-        pytest.param(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, None, marks=pytest.mark.slow),
-        pytest.param("gelu", GATE, {"C_U": 1, "C_V": 2}, None, marks=pytest.mark.slow),
+        slow("gelu", HALVES, {"C_U": 1}, None),
+        slow(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, None),
+        slow("gelu", GATE, {"C_U": 1, "C_V": 2}, None),
     ],
 )
 def test_kernels_that_start_at_the_fixed_point_stay(name, layer, values, tensors):
@@ -126,6 +127,7 @@ def test_kernels_that_start_at_the_fixed_point_stay(name, layer, values, tensors
     for key in ("C_b", "C_W"):
         settings[key] = [float(key == "C_W"), *[settings[key][1]] * (depth - 1)]
     layers = ["z' = b + W z", *[solution.layer] * (depth - 1)]
+    assert NUMBERS["n_h"] == 2 * NUMBERS["n"]  # as 60 and 30 below
     inside = {key: 60 for key in ("h", "u") if f"{key} =" in layer}
     net = Network(name, [30] * (depth - 1), settings, layers, inner=inside, n_L=30)
     found = propagate(net, [[np.sqrt(K)]], [a.name for a in solution.tensors])
@@ -208,4 +210,3 @@ def test_what_is_small_beside_its_terms_is_zero():
     assert (Sized(x, 1.0) * 2 + third - 1).decided == 2 * x - sp.QQ(2, 3)
     small = Sized(domain(sp.QQ(1, 10**40)), 1e-40)
     assert (small / 2 + small).decided == sp.QQ(3, 2 * 10**40)
-    assert NUMBERS["n_h"] == 2 * NUMBERS["n"]

@@ -484,9 +484,9 @@ def test_gradients_through_all_pairs_of_depths():
     ("layer", "what", "bound"),
     [
         ("u = U z; v = V z; z' = b + W s(u) v", "erf", 1e-12),
-        ("u = U z; v = V z; z' = b + W s(u) sigmoid(v)", "gelu", 1e-6),
+        ("u = U z; v = V z; z' = b + W s(u) sigmoid(v)", "gelu", 1e-12),
         ("h = U s(z); z' = b + W s(h)", "relu", 1e-12),
-        ("z' = xi z + b + W s(z)", "tanh", 1e-6),
+        ("z' = xi z + b + W s(z)", "tanh", 2e-7),  # of the series, at inputs that are opposite
         ("h = U s(z); z' = xi z + b + W s(h) + P z", "gelu", 1e-12),
         ("z' = b + W s(U rmsnorm(z))", "sin", 1e-12),
         ("h = U s(layernorm(z)); z' = xi z + W dropout(0.1) s(rmsnorm(h))", "erf", 1e-12),

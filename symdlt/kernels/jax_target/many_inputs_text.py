@@ -12,17 +12,19 @@ from symdlt.errors import KernelError
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.lowering import OVERLAP
-from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
+from symdlt.kernels.generator.python.layout import quoted, tuple_text
 from symdlt.kernels.generator.python.one_input import Data
-from symdlt.kernels.generator.python.printer import assignment, expression_text
-from symdlt.kernels.generator.representation import KernelModule, TensorFunction
+from symdlt.kernels.generator.python.printer import expression_text
+from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
-from symdlt.kernels.jax_target.many_inputs_fields_text import recursions, refuse_other_means, rows
+from symdlt.kernels.jax_target.many_inputs_recursions import (
+    fields_table,
+    recursions,
+    refuse_other_means,
+)
 
-# The means of pairs that there are: <s s> and <s' s'>.
-MEANS = ((0, 0), (1, 1))
 # Families of closed means by the functions that have them, and whether these take a constant.
 FAMILIES = {
     "erf": ("erf_means", True),
@@ -42,15 +44,7 @@ def data_of_many(module: KernelModule) -> Data:
             f"The layer {module.layer} has a window. Kernels for JAX take inputs without "
             'positions. Choose the target "numpy".'
         )
-    if module.several:
-        refuse_other_means(module)
-    for function in () if module.several else module.functions:
-        if not function.local or not set(function.means) <= set(MEANS):
-            raise KernelError(
-                f"{function.tensor} of many inputs cannot be written for JAX. Its recursion needs "
-                "means or tensors of other samples than its own two, and the target has those of "
-                'G and H. Take G and H, or one input (inputs="one"), or the target "numpy".'
-            )
+    refuse_other_means(module)
     names = {name: f"h.{name}" for name in module.names}
     overlap = next(n for f in module.functions for n in symbols(f.first) if OVERLAP in n)
     return {
@@ -61,43 +55,9 @@ def data_of_many(module: KernelModule) -> Data:
             f'"{f.tensor}": {expression_text(f.first, names)},' for f in module.functions
         ],
         "table": [f'"{f.tensor}": advance_{f.variable.lower()},' for f in module.functions],
-        **(_through_fields(module) if module.several else _through_one(module, names)),
+        "recursions": "\n\n\n".join([*recursions(module), *fields_table(module)]),
+        **(template.THROUGH_FIELDS if module.several else template.THROUGH_ONE),
     }
-
-
-def _through_one(module: KernelModule, names: dict[str, str]) -> Data:
-    return {
-        "recursions": "\n\n\n".join(_recursion(f, names) for f in module.functions),
-        "tables_of_layer": template.TABLES_MANY,
-        "own_of_layer": template.OWN_MANY,
-        "same_input": "",
-    }
-
-
-def _through_fields(module: KernelModule) -> Data:
-    table = filled(template.FIELDS_PAIRS, rows=rows(module))
-    return {
-        "recursions": "\n\n\n".join([*recursions(module), table]),
-        "tables_of_layer": template.TABLES_PAIRS,
-        "own_of_layer": template.OWN_PAIRS,
-        "same_input": template.SAME_PAIRS,
-    }
-
-
-def _recursion(function: TensorFunction, names: dict[str, str]) -> str:
-    arguments = ["h: Layer", "means: Mapping[str, Array]", "below: Mapping[str, Array]"]
-    name = function.variable.lower()
-    return filled(
-        template.RECURSION_MANY,
-        head=bracketed(f"def advance_{name}(", arguments, ") -> Array:"),
-        tensor=function.tensor,
-        equation=function.equation,
-        entries=[
-            f'{entry.name} = {"means" if entry.orders else "below"}["{entry.table}"]'
-            for entry in function.entries
-        ],
-        value=assignment("return", function.value, names, INSIDE),
-    )
 
 
 class PairMeans(NamedTuple):

@@ -37,7 +37,7 @@ from symdlt.kernels.jax_target.running.depths import (
     DepthTable, refuse_widths, tensors_of_depths
 )
 from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
-from symdlt.kernels.jax_target.running.pair_fields import PairField, Tables, means_of_pairs
+from symdlt.kernels.jax_target.running.pair_fields import PairField, means_of_pairs
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
@@ -503,7 +503,7 @@ def series_error(
 
 RECURSION_MANY = '''\
 $head
-    """$tensor of layer l+1 at all pairs.
+    """$told at all pairs.
 
     $equation
     """
@@ -511,20 +511,22 @@ $head
     $value
 '''
 
-TABLES_MANY = """\
+THROUGH_ONE = {
+    "same_input": "",
+    "tables_of_layer": """\
 kernel, slopes = means.pairs(tensors["G"], own[0], own[-1], at)
-tables = {"s0_s0": kernel, "s1_s1": slopes}"""
+tables = {"s0_s0": kernel, "s1_s1": slopes}""",
+    "own_of_layer": """\
+own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)""",
+}
 
-OWN_MANY = """\
-own = tuple(advance_g(h, {"s0_s0": means.single(K)}, {}) for K in own)"""
-
-TABLES_PAIRS = """\
-tables, sides = means_of_pairs(FIELDS, means, h, tensors, own, at, same)"""
-
-SAME_PAIRS = "same = (at.first == at.second) & (variances is None)"
-
-OWN_PAIRS = """\
-own = tuple(advance_g(h, side, {"G": K}) for side, K in zip(sides, own, strict=True))"""
+THROUGH_FIELDS = {
+    "same_input": "same = (at.first == at.second) & (variances is None)",
+    "tables_of_layer": """\
+tables, sides = means_of_pairs(FIELDS, means, h, tensors, own, at, same)""",
+    "own_of_layer": """\
+own = tuple(advance_g(h, side, {"G": K}) for side, K in zip(sides, own, strict=True))""",
+}
 
 MEANS_PAIRS = """\
 means: dict[str, Means] = {
@@ -542,13 +544,3 @@ ROW_PAIRS = """\
     $function
     $scale
 ),"""
-
-RECURSION_PAIRS = '''\
-def $name(h: Layer, means: Tables, below: Tables) -> Array:
-    """$told at all pairs.
-
-    $equation
-    """
-    $entries
-    $value
-'''

@@ -157,7 +157,7 @@ def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
     fields: tuple[str, ...] = ()
     if module.several and module.inputs == "many":
-        fields = template.TABLES_PAIRS, template.OWN_PAIRS, template.SAME_PAIRS
+        fields = tuple(template.THROUGH_FIELDS.values())
     elif module.several:
         fields = template.BODY_FIELDS_ONE, template.VALUE_FIELD
     if module.depths is not None:

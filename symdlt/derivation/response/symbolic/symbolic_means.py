@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -83,13 +82,12 @@ def with_window(definition: Layer | Stack, window: Window | None) -> Layer | Sta
     """A layer with another window in place of those that it has, or without."""
     if isinstance(definition, Layer) or not any(one.window for one in definition.drawn):
         return definition
-    streams = tuple(
-        replace(stream, drawn=tuple(_with_window(one, window) for one in stream.drawn))
-        for stream in definition.streams
+    return definition.with_streams(
+        tuple(
+            replace(stream, drawn=tuple(_with_window(one, window) for one in stream.drawn))
+            for stream in definition.streams
+        )
     )
-    again = copy(definition)
-    again.__dict__["streams"] = streams
-    return again
 
 
 def _with_window(one: Drawn, window: Window | None) -> Drawn:

@@ -73,11 +73,11 @@ def with_means_over_positions(
 
 def readout_of(layer: Layer | Stack, word: str) -> Layer | Stack:
     """The layer whose weights read all positions, and which keeps nothing, as there are none."""
-    again = with_window(layer, Window(whole=word))
-    *inside, last = again.streams
-    again.__dict__["streams"] = (*inside, replace(last, kept=()))
-    again.__dict__.pop("sites", None)
-    return again
+    reading = with_window(layer, Window(whole=word))
+    if isinstance(reading, Layer):
+        return reading
+    *inside, last = reading.streams
+    return reading.with_streams((*inside, replace(last, kept=())))
 
 
 def readout_equations(layer: LayerSystem, readout: LayerSystem) -> tuple[SystemEquation, ...]:

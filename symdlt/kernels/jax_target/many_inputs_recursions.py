@@ -1,4 +1,4 @@
-"""What fills the template of a kernel for many inputs through layers of several fields."""
+"""The recursions of a kernel for many inputs, and its table of fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.python.layout import INSIDE, equation_lines, filled
+from symdlt.kernels.generator.python.layout import INSIDE, bracketed, equation_lines, filled
 from symdlt.kernels.generator.python.printer import assignment
 from symdlt.kernels.generator.representation import (
     METRIC,
@@ -37,9 +37,11 @@ def refuse_other_means(module: KernelModule) -> None:
                 continue
             known = entry.orders in orders if entry.orders else entry.table in (METRIC, NTK)
             if not known or entry.groups or entry.samples != one.samples:
+                two = one.samples == (1, 2)
+                needed = entry.name if two else "means and tensors at four inputs"
                 raise KernelError(
                     f"{one.tensor} of many inputs cannot be written for JAX. With the layer "
-                    f"{module.layer} it needs {entry.name}, and the target has <f f> and, of the "
+                    f"{module.layer} it needs {needed}, and the target has <f f> and, of the "
                     "NTK, <f' f'> of a function f at two inputs. Take G and H of layers that read "
                     'one function of each field, or one input (inputs="one"), or the target '
                     '"numpy".'
@@ -56,9 +58,9 @@ def recursions(module: KernelModule) -> list[str]:
     ]
 
 
-def rows(module: KernelModule) -> list[str]:
-    """The table of fields."""
-    return [
+def fields_table(module: KernelModule) -> list[str]:
+    """The table of fields, of a layer that has several."""
+    rows = [
         filled(
             template.ROW_PAIRS,
             name=field.name,
@@ -67,6 +69,7 @@ def rows(module: KernelModule) -> list[str]:
         )
         for field in module.fields
     ]
+    return [filled(template.FIELDS_PAIRS, rows=rows)] if module.several else []
 
 
 def _covariance(field: FieldFunction, names: dict[str, str]) -> str:
@@ -87,9 +90,10 @@ def _written(name: str, told: str, one: TensorFunction, names: dict[str, str]) -
 def _filled(
     name: str, told: str, equation: Iterable[str], entries: Iterable[str], value: str
 ) -> str:
+    arguments = ["h: Layer", "means: Mapping[str, Array]", "below: Mapping[str, Array]"]
     return filled(
-        template.RECURSION_PAIRS,
-        name=name,
+        template.RECURSION_MANY,
+        head=bracketed(f"def {name}(", arguments, ") -> Array:"),
         told=told,
         equation=equation_lines(equation),
         entries=entries,
