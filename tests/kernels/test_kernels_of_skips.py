@@ -11,7 +11,8 @@ from symdlt import BOOK, Network, Stack, layer_equations, propagate
 from symdlt.algebra import orthogonal
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition
-from symdlt.derivation.response.symbolic.layer_systems import layer_system
+from symdlt.derivation.response.symbolic.layer_systems import _derived, layer_system
+from symdlt.derivation.response.symbolic.response_equations import symbolic_layer
 from symdlt.errors import KernelError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation, single_input
 
@@ -344,6 +345,18 @@ def test_a_system_is_closed():
         read = {name for name in one.needs if name[0] == "Q"} | one.noises
         assert read <= {*names}, one.name
     assert [one.name for one in depths.kept] == ["G^lm", "H^lm"]
+
+
+@pytest.mark.parametrize("layer", [RESIDUAL, BLOCK, "z' = z + W s(U rmsnorm(z))"])
+def test_a_system_does_not_depend_on_what_was_derived_before(layer):
+    systems = []
+    for before in ([], ["S", "U"]):
+        symbolic_layer.cache_clear()
+        if before:
+            layer_system(before, layer)
+        systems.append(_derived.__wrapped__(("G", "V", "B"), read_layer_definition(layer), "one"))
+    fresh, later = systems
+    assert fresh == later
 
 
 def test_edges_of_noise_end_at_its_legs():

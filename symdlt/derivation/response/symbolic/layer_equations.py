@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,7 @@ class LayerEquation:
         """The terms, in the same order."""
         return tuple(product for _, _, product in self._sorted)
 
-    @property
+    @cached_property
     def _sorted(self) -> list[tuple[tuple[object, ...], str, Polynomial]]:
         terms = [
             (n, monomial, Polynomial(((monomial, n),))) for monomial, n in self.polynomial.terms
@@ -294,11 +295,13 @@ def _others(texts: list[tuple[int, str, int]]) -> list[str]:
     return [f"{b}^{p}" if p != 1 else b for r, b, p in texts if r > 0]
 
 
+@cache
 def _samples(bracket: str) -> str:
     """The samples of a bracket in their order."""
     return "".join(re.findall(r"_(\w)", bracket))
 
 
+@cache  # names are few, and terms many
 def _rank(name: str) -> int:
     """Widths, constants, brackets, tensors."""
     if name == "P" or (name[0] == "n" and name[1:2] in ("", "'", "_")):

@@ -162,9 +162,9 @@ class NoiseTables:
             links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
             first, second = (chosen[len(ends) :].count(axis) for axis in OF_FUNCTION)
             table = NoiseTable(kind, links, (first, second))
-            turned, order = min((table.turned(order), order) for order in table.turns)
+            turns = ((table.turned(o), tuple(samples[axis] for axis in o)) for o in table.turns)
+            turned, at = min(turns)  # one entry of those that are equal
             self.known[turned.name] = turned
-            at = tuple(samples[axis] for axis in order)
             found[ReadNoise(turned.name, at, average.read[0] == self.later)] += 1
         return found
 

@@ -9,7 +9,7 @@ that layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from symdlt.algebra import Polynomial
@@ -111,18 +111,21 @@ def layer_equations(
     return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
 
 
-class LayerDerivation:
-    """The equations of one tensor for one layer."""
+class SymbolicLayer:
+    """A layer in symbols, with its response to the layer below at four legs.
 
-    def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
-        self.correlator, self.layer = correlator, definition
+    Args:
+        definition: the layer.
+        samples: the label of each leg.
+        recorded: whether reasons are noted.
+    """
+
+    def __init__(self, definition: Layer | Stack, samples: str, recorded: bool) -> None:
         program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
         self.top = program.tops[1]
         self.shared = program.fields[self.top].site == program.fields[BASE].site
         self.beyond = with_later_layer(program, self.top)
         self.program = self.beyond.program
-        labels = correlator.labels or tuple(range(correlator.axes))
-        samples = [str(label) for label in (*labels, *"34")[:LEGS]]
         windows = {
             one.tensor.name: one.window
             for stream in definition.streams
@@ -130,14 +133,34 @@ class LayerDerivation:
             if one.window
         }
         names = names_of(definition, self.beyond)
-        labelled = Labels(samples, windows)
-        self.tables = NoiseTables(self.beyond, labelled, names)
-        self.texts = ReasonTexts(self.program, names, labelled, reads_z_alone(definition))
+        labels = Labels(samples, windows)
+        self.tables = NoiseTables(self.beyond, labels, names)
+        self.texts = ReasonTexts(self.program, names, labels, reads_z_alone(definition))
         self.means = SymbolicMeans(self.texts, recorded)
         letters = letters_of(definition, self.beyond, names)
         self.kernels = SymbolicKernels(self.beyond, self.means, letters)
         self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
-        self.samples = "".join(samples[: correlator.axes])
+
+
+@lru_cache(maxsize=8)  # what one tensor of a layer has found, the others read
+def symbolic_layer(definition: Layer | Stack, samples: str, recorded: bool) -> SymbolicLayer:
+    """A layer in symbols."""
+    return SymbolicLayer(definition, samples, recorded)
+
+
+class LayerDerivation:
+    """The equations of one tensor for one layer."""
+
+    def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
+        self.correlator, self.layer = correlator, definition
+        labels = correlator.labels or tuple(range(correlator.axes))
+        samples = "".join(map(str, (*labels, *"34")[:LEGS]))
+        self.samples = samples[: correlator.axes]
+        parts = symbolic_layer(definition, samples, recorded)
+        self.program, self.top, self.beyond = parts.program, parts.top, parts.beyond
+        self.tables, self.texts, self.means = parts.tables, parts.texts, parts.means
+        self.kernels, self.response = parts.kernels, parts.response
+        self.shared = parts.shared
 
     @property
     def edges(self) -> Edges:
