@@ -409,6 +409,9 @@ def advance_a(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     V_2233 = below["V"][x2, x2, x3, x3]
     V_2234 = below["V"][x2, x2, x3, x4]
     V_2244 = below["V"][x2, x2, x4, x4]
+    part_1 = 0.25 * s1_s3_34 * V_2244 + 0.25 * s1_s3_43 * V_2233 + 0.5 * s2_s2_34 * V_2234
+    part_2 = 0.25 * s1_s3_34 * V_1144 + 0.25 * s1_s3_43 * V_1133 + 0.5 * s2_s2_34 * V_1134
+    part_3 = 0.5 * s1_s3_34 * V_1244 + 0.5 * s1_s3_43 * V_1233 + s2_s2_34 * V_1234
     return (
         h.r
         * (
@@ -433,23 +436,7 @@ def advance_a(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
                         + s1_s1_34
                         * (0.5 * s1_s3_12 * V_2234 + 0.5 * s1_s3_21 * V_1134 + s2_s2_12 * V_1234)
                     )
-                    + H_34
-                    * (
-                        s0_s2_12
-                        * (
-                            0.25 * s1_s3_34 * V_2244
-                            + 0.25 * s1_s3_43 * V_2233
-                            + 0.5 * s2_s2_34 * V_2234
-                        )
-                        + s0_s2_21
-                        * (
-                            0.25 * s1_s3_34 * V_1144
-                            + 0.25 * s1_s3_43 * V_1133
-                            + 0.5 * s2_s2_34 * V_1134
-                        )
-                        + s1_s1_12
-                        * (0.5 * s1_s3_34 * V_1244 + 0.5 * s1_s3_43 * V_1233 + s2_s2_34 * V_1234)
-                    )
+                    + H_34 * (s0_s2_12 * part_1 + s0_s2_21 * part_2 + s1_s1_12 * part_3)
                     + s1_s1_12
                     * (
                         s1_s1_34 * (D_1234 + D_3412)
@@ -462,27 +449,7 @@ def advance_a(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
                 * (
                     H_12
                     * (
-                        H_34
-                        * (
-                            s1_s3_12
-                            * (
-                                0.25 * s1_s3_34 * V_2244
-                                + 0.25 * s1_s3_43 * V_2233
-                                + 0.5 * s2_s2_34 * V_2234
-                            )
-                            + s1_s3_21
-                            * (
-                                0.25 * s1_s3_34 * V_1144
-                                + 0.25 * s1_s3_43 * V_1133
-                                + 0.5 * s2_s2_34 * V_1134
-                            )
-                            + s2_s2_12
-                            * (
-                                0.5 * s1_s3_34 * V_1244
-                                + 0.5 * s1_s3_43 * V_1233
-                                + s2_s2_34 * V_1234
-                            )
-                        )
+                        H_34 * (s1_s3_12 * part_1 + s1_s3_21 * part_2 + s2_s2_12 * part_3)
                         + s1_s1_34
                         * (0.5 * s1_s3_12 * D_2234 + 0.5 * s1_s3_21 * D_1134 + s2_s2_12 * D_1234)
                     )
@@ -612,6 +579,7 @@ def advance_h_1(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     V_1212 = diagonal("ijij->ij", below["V"])
     V_1222 = diagonal("ijjj->ij", below["V"])
     V_2222 = diagonal("jjjj->j", below["V"])
+    part_1 = 0.25 * V_1122 + 0.5 * V_1212
     return (
         h.r
         * (
@@ -619,7 +587,7 @@ def advance_h_1(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
             * (
                 H_12
                 * (
-                    s3_s3_12 * (0.25 * V_1122 + 0.5 * V_1212)
+                    s3_s3_12 * part_1
                     + 0.5 * s1_s3_12 * g_1_22
                     + 0.5 * s1_s3_21 * g_1_11
                     + 0.125 * s1_s5_12 * V_2222
@@ -635,7 +603,7 @@ def advance_h_1(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
             )
             + h.lambda_W
             * (
-                s2_s2_12 * (0.25 * V_1122 + 0.5 * V_1212)
+                s2_s2_12 * part_1
                 + 0.5 * s0_s2_12 * g_1_22
                 + 0.5 * s0_s2_21 * g_1_11
                 + 0.125 * s0_s4_12 * V_2222
@@ -764,15 +732,15 @@ def advance_r(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     P_0230 = below["P"][x0, x2, x3, x0]
     P_0231 = below["P"][x0, x2, x3, x1]
     R_0123 = below["R"][x0, x1, x2, x3]
+    part_1 = B_0023 + P_0230
     return (
         h.C_W
         * (
             h.r
             * s1_s1_23
             * (
-                h.C_W
-                * (H_01 * (s1_s3_10 * (B_0023 + P_0230) + s2_s2_01 * P_0231) + s1_s1_01 * R_0123)
-                + h.lambda_W * (s0_s2_10 * (B_0023 + P_0230) + s1_s1_01 * P_0231)
+                h.C_W * (H_01 * (s1_s3_10 * part_1 + s2_s2_01 * P_0231) + s1_s1_01 * R_0123)
+                + h.lambda_W * (s0_s2_10 * part_1 + s1_s1_01 * P_0231)
             )
             + H_02 * H_03 * (h.C_W * s1_s1_s1_s3_1230 * H_01 + h.lambda_W * s0_s1_s1_s2_1230)
         )
@@ -873,6 +841,8 @@ def advance_t(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     Q_2411 = below["Q"][x2, x4, x1, x1]
     Q_2413 = below["Q"][x2, x4, x1, x3]
     T_1342 = below["T"][x1, x3, x4, x2]
+    part_1 = s1_s3_42 * F_2231 + s2_s2_24 * F_3142
+    part_2 = s1_s3_42 * F_1122 + s2_s2_24 * F_1142
     return (
         h.r
         * (
@@ -880,29 +850,19 @@ def advance_t(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
             * (
                 h.lambda_W
                 * (
-                    s1_s1_13
-                    * (
-                        s1_s1_24 * (Q_1324 + Q_2413)
-                        + H_24 * (s1_s3_42 * F_2231 + s2_s2_24 * F_3142)
-                        + s0_s2_42 * Q_1322
-                    )
+                    s1_s1_13 * (s1_s1_24 * (Q_1324 + Q_2413) + H_24 * part_1 + s0_s2_42 * Q_1322)
                     + H_13
                     * (
                         s0_s2_42 * (s1_s3_31 * F_1122 + s2_s2_13 * F_2231)
                         + s1_s1_24 * (s1_s3_31 * F_1142 + s2_s2_13 * F_3142)
                     )
-                    + s0_s2_31
-                    * (H_24 * (s1_s3_42 * F_1122 + s2_s2_24 * F_1142) + s1_s1_24 * Q_2411)
+                    + s0_s2_31 * (H_24 * part_2 + s1_s1_24 * Q_2411)
                 )
                 + h.C_W
                 * (
                     H_13
                     * (
-                        H_24
-                        * (
-                            s1_s3_31 * (s1_s3_42 * F_1122 + s2_s2_24 * F_1142)
-                            + s2_s2_13 * (s1_s3_42 * F_2231 + s2_s2_24 * F_3142)
-                        )
+                        H_24 * (s1_s3_31 * part_2 + s2_s2_13 * part_1)
                         + s1_s1_24 * (s1_s3_31 * Q_2411 + s2_s2_13 * Q_2413)
                     )
                     + s1_s1_13

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Sum:
     terms: tuple[Multiple, ...]
 
 
+Factor = Symbol | Raised | Sum
 Formula = Multiple | Sum
 
 
@@ -84,6 +87,66 @@ def symbols(expression: Formula) -> frozenset[str]:
         else:
             names.add(factor.base.name if isinstance(factor, Raised) else factor.name)
     return frozenset(names)
+
+
+class Part(NamedTuple):
+    """A sum that stands more than once, and its name."""
+
+    name: str
+    value: Sum
+
+
+def shared_sums(expressions: Sequence[Formula]) -> tuple[list[Part], list[Formula]]:
+    """Give a name to each sum in parentheses that stands more than once.
+
+    Returns:
+        The sums in the order of computation, and the expressions that read them by their names.
+
+    >>> x, y = Symbol("x"), Symbol("y")
+    >>> both = Sum((Multiple(Fraction(1), (x,)), Multiple(Fraction(1), (y,))))
+    >>> (part,), (square,) = shared_sums([Multiple(Fraction(1), (both, both))])
+    >>> part.value == both, square.factors
+    (True, (Symbol(name='part_1'), Symbol(name='part_1')))
+    """
+    known: dict[Sum, Symbol] = {}  # each sum once, with numbers for the sums inside it
+
+    def numbered(factor: Factor) -> Factor:
+        if not isinstance(factor, Sum):
+            return factor
+        return known.setdefault(_mapped_sum(factor, numbered), Symbol(f"#{len(known)}"))
+
+    numbered_ones = [_mapped(one, numbered) for one in expressions]
+    sums: dict[Factor, Sum] = {number: one for one, number in known.items()}
+    uses = Counter(f for one in (*known, *numbered_ones) for t in _terms(one) for f in t.factors)
+    taken = frozenset().union(*map(symbols, expressions))
+    free = (Symbol(name) for k in count(1) if (name := f"part_{k}") not in taken)
+    names = {number: next(free) for number in sums if uses[number] > 1}
+
+    def written(factor: Factor) -> Factor:
+        if factor not in sums or factor in names:
+            return names.get(factor, factor)
+        return _mapped_sum(sums[factor], written)
+
+    parts = [Part(name.name, _mapped_sum(sums[number], written)) for number, name in names.items()]
+    return parts, [_mapped(one, written) for one in numbered_ones]
+
+
+def _terms(expression: Formula) -> tuple[Multiple, ...]:
+    return expression.terms if isinstance(expression, Sum) else (expression,)
+
+
+def _mapped(expression: Formula, change: Callable[[Factor], Factor]) -> Formula:
+    """The same with other factors."""
+    one = expression
+    return _mapped_sum(one, change) if isinstance(one, Sum) else _mapped_product(one, change)
+
+
+def _mapped_sum(one: Sum, change: Callable[[Factor], Factor]) -> Sum:
+    return Sum(tuple(_mapped_product(term, change) for term in one.terms))
+
+
+def _mapped_product(one: Multiple, change: Callable[[Factor], Factor]) -> Multiple:
+    return Multiple(one.coefficient, tuple(map(change, one.factors)))
 
 
 Monomial = tuple[tuple[str, int], ...]

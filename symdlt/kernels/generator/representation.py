@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from symdlt.definitions import Layer, Stack, Window
 from symdlt.derivation.response.symbolic.closed_systems import Groups
-from symdlt.kernels.generator.expressions import Cost, Formula, cost, symbols
+from symdlt.kernels.generator.expressions import Cost, Formula, cost, shared_sums, symbols
 from symdlt.kernels.generator.gaussian_mean import Mean as Mean
 from symdlt.kernels.generator.gaussian_mean import central as central
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
@@ -169,7 +169,8 @@ class TensorFunction:
     @property
     def cost(self) -> Cost:
         """Operations a layer, the step of the recursion itself included."""
-        return cost(self.gain) + cost(self.value) + Cost(1, 1)
+        parts, whole = shared_sums([self.gain, self.value])
+        return sum(map(cost, (*(part.value for part in parts), *whole)), Cost(1, 1))
 
 
 def by_size(orders: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:

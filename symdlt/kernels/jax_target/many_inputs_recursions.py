@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, equation_lines, filled
-from symdlt.kernels.generator.python.printer import assignment
+from symdlt.kernels.generator.python.printer import computation
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
@@ -83,7 +83,7 @@ def _covariance(field: FieldFunction, names: dict[str, str]) -> str:
 def _written(name: str, told: str, one: TensorFunction, names: dict[str, str]) -> str:
     entries = [f"{entry.name} = {_read(entry)}" for entry in one.entries]
     return _filled(
-        name, told, one.equation, entries, assignment("return", one.value, names, INSIDE)
+        name, told, one.equation, entries, computation({"return": one.value}, names, INSIDE)
     )
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from symdlt.kernels.generator.lowering import ZERO
-from symdlt.kernels.generator.python.layout import INSIDE
 from symdlt.kernels.generator.python.one_input import (
     Data,
     centred_products,
+    gain_and_source,
     names_of,
     recursion_text,
     shared_data,
     stacked,
 )
-from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.python.printer import expression_text
 from symdlt.kernels.generator.representation import KernelModule, TensorFunction
 from symdlt.kernels.jax_target import template
 
@@ -41,8 +41,5 @@ def data_of_one(module: KernelModule) -> Data:
 
 
 def _recursion(function: TensorFunction, module: KernelModule) -> str:
-    parts = {
-        target: assignment(target, value, names_of(module), INSIDE)
-        for target, value in (("gain", function.gain), ("source", function.value))
-    }
+    parts = gain_and_source(function, names_of(module), "")
     return recursion_text(template.RECURSION_ONE, function, module, parts)

@@ -17,7 +17,7 @@ from symdlt.kernels.generator.python.layout import (
     tuple_items,
     tuple_text,
 )
-from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.python.printer import computation, expression_text
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
@@ -83,7 +83,7 @@ def states_text(module: KernelModule) -> list[str]:
             of="NTK" if one.tensor[0] == "H" else "covariance",
             equation=one.equation,
             entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
-            value=assignment("return", one.value, {n: f"h.{n}" for n in module.names}, INSIDE),
+            value=computation({"return": one.value}, {n: f"h.{n}" for n in module.names}, INSIDE),
         )
         for one in module.depths.kept
     ]
@@ -103,7 +103,7 @@ def _besides_text(module: KernelModule) -> list[str]:
             name=name,
             told=one.tensor + " of a readout" * name.endswith("_readout"),
             entries=[f"{entry.name} = {_whole(entry, one, True)}" for entry in one.entries],
-            value=assignment("return", one.value, names, INSIDE),
+            value=computation({"return": one.value}, names, INSIDE),
         )
         for name, one in listed.items()
     ]
@@ -171,7 +171,7 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
         placed = bool(module.positions)
         entries = [f"{entry.name} = {_whole(entry, one, placed)}" for entry in one.entries]
         equation = equation_lines(one.equation)
-        value = assignment("return", one.value, names, INSIDE)
+        value = computation({"return": one.value}, names, INSIDE)
     return filled(
         template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
     )
@@ -202,7 +202,7 @@ def recursion_text(
         entries=[f"{entry.name} = {read(entry, function, placed)}" for entry in function.entries],
         value="return np.zeros(x[0].shape)"
         if zero
-        else assignment("return", function.value, names, INSIDE),
+        else computation({"return": function.value}, names, INSIDE),
     )
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import ZERO
-from symdlt.kernels.generator.python.layout import INSIDE, bracketed
+from symdlt.kernels.generator.python.layout import bracketed
 from symdlt.kernels.generator.python.one_input import (
     Data,
     centred_products,
+    gain_and_source,
     names_of,
     recursion_text,
     shared_data,
     stacked,
 )
-from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.python.printer import expression_text
 from symdlt.kernels.generator.representation import KernelModule, TensorFunction
 from symdlt.kernels.numpy_target import template
 
@@ -53,11 +53,5 @@ def data_of_one(module: KernelModule) -> Data:
 
 
 def _recursion(function: TensorFunction, module: KernelModule) -> str:
-    names = names_of(module)
-    parts = {
-        target: assignment(target, value, names, INSIDE)
-        if symbols(value)
-        else f"{target} = np.full_like(h.r, {expression_text(value, {})})"
-        for target, value in (("gain", function.gain), ("source", function.value))
-    }
+    parts = gain_and_source(function, names_of(module), "np.full_like")
     return recursion_text(template.RECURSION_ONE, function, module, parts)

@@ -11,6 +11,7 @@ from symdlt.errors import KernelError
 
 COLUMNS = 100  # as in the rest of the repository
 INSIDE = COLUMNS - 4  # in the body of a function
+TERMS_SHOWN = 100  # of an equation; those of a dense layer have fewer than 80
 
 _EQUATION = textwrap.TextWrapper(COLUMNS - 12, subsequent_indent=" " * 6, break_on_hyphens=False)
 _ALONE = re.compile(r"( *)\$(\w+)")
@@ -49,8 +50,15 @@ def filled(text: str, **values: str | Iterable[str]) -> str:
 
 
 def equation_lines(lines: Iterable[str]) -> list[str]:
-    """An equation as it stands in the docstring of a function, its long terms broken."""
-    return [part for line in lines for part in _EQUATION.wrap(line)]
+    """An equation as it stands in the docstring of a function, its long terms broken.
+
+    Of one with more terms than anybody reads there are the first ones.
+    """
+    head, *terms = lines
+    more = len(terms) - TERMS_SHOWN
+    shown = [head, *terms[:TERMS_SHOWN]]
+    rest = [f"  … and {more} terms more: `layer_equations` prints them all"] * (more > 0)
+    return [part for line in shown for part in _EQUATION.wrap(line)] + rest
 
 
 def quoted(names: Iterable[str]) -> list[str]:

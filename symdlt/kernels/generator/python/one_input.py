@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 
-from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol
+from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, shared_sums, symbols
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
-from symdlt.kernels.generator.python.printer import assignment
+from symdlt.kernels.generator.python.printer import Names, assignment, expression_text
 from symdlt.kernels.generator.representation import KernelModule, Mean, TensorFunction
 
 Data = dict[str, str | Iterable[str]]
@@ -99,6 +99,25 @@ def recursion_text(
         below=[f'{f.variable} = below["{f.tensor}"]' for f in below],
         **parts,
     )
+
+
+def gain_and_source(function: TensorFunction, names: Names, filled_like: str) -> dict[str, str]:
+    """The lines that assign the gain and the source of a recursion, what they share first.
+
+    Args:
+        function: the recursion.
+        names: how quantities are spelled.
+        filled_like: the function that makes one value a layer of a number; none where it may stay.
+    """
+    parts, (gain, source) = shared_sums([function.gain, function.value])
+    lines = [assignment(part.name, part.value, names, INSIDE) for part in parts]
+    both = {
+        target: assignment(target, value, names, INSIDE)
+        if symbols(value) or not filled_like
+        else f"{target} = {filled_like}(h.r, {expression_text(value, {})})"
+        for target, value in (("gain", gain), ("source", source))
+    }
+    return both | {"gain": "\n".join([*lines, both["gain"]])}
 
 
 def _listed(means: list[str]) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from typing import NamedTuple
 
 from symdlt.definitions import function_text
-from symdlt.kernels.generator.expressions import Formula, symbols
+from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.python.depth_tables import is_noise
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
@@ -17,8 +17,8 @@ from symdlt.kernels.generator.python.layout import (
     tuple_behind,
     tuple_items,
 )
-from symdlt.kernels.generator.python.one_input import Data, products_of, stacked
-from symdlt.kernels.generator.python.printer import assignment, expression_text
+from symdlt.kernels.generator.python.one_input import Data, gain_and_source, products_of, stacked
+from symdlt.kernels.generator.python.printer import computation
 from symdlt.kernels.generator.representation import (
     METRIC,
     FieldFunction,
@@ -167,7 +167,7 @@ class FieldTexts:
             told=told,
             equation=equation_lines(one.equation),
             entries=_entries(one),
-            value=assignment("return", one.value, self._names, INSIDE),
+            value=computation({"return": one.value}, self._names, INSIDE),
         )
 
     def _recursion(self, one: TensorFunction) -> str:
@@ -183,15 +183,8 @@ class FieldTexts:
             multiplications=str(one.cost.multiplications),
             additions=str(one.cost.additions),
             entries=[line for line in _entries(one) if line.split(" = ")[0] in read],
-            gain=self._part("gain", one.gain),
-            source=self._part("source", one.value),
+            **gain_and_source(one, self._names, f"{self.templates.library}.full_like"),
         )
-
-    def _part(self, target: str, value: Formula) -> str:
-        """The gain or the source, one value a layer."""
-        if symbols(value):
-            return assignment(target, value, self._names, INSIDE)
-        return f"{target} = {self.templates.library}.full_like(h.r, {expression_text(value, {})})"
 
     def of_depths(self) -> list[str]:
         """The functions that a skip adds."""

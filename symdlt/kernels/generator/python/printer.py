@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from symdlt.kernels.generator.expressions import Formula, Multiple, Raised, Sum, Symbol
+from symdlt.kernels.generator.expressions import (
+    Formula,
+    Multiple,
+    Raised,
+    Sum,
+    Symbol,
+    shared_sums,
+)
 from symdlt.kernels.generator.python.layout import INSIDE
 
 Names = Mapping[str, str]
@@ -36,6 +43,20 @@ def assignment(target: str, expression: Formula, names: Names, columns: int) -> 
     if len(text) <= columns:
         return text
     return f"{opening} (\n{_block(printed, columns - 4)}\n)"
+
+
+def computation(values: Mapping[str, Formula], names: Names, columns: int) -> str:
+    """The lines that compute expressions under their names, what they have in common first.
+
+    >>> x, y = Symbol("x"), Symbol("y")
+    >>> both = Sum((Multiple(Fraction(1), (x,)), Multiple(Fraction(1), (y,))))
+    >>> print(computation({"return": Multiple(Fraction(2), (both, both))}, {}, 80))
+    part_1 = x + y
+    return 2.0 * part_1 * part_1
+    """
+    parts, whole = shared_sums([*values.values()])
+    steps = [*parts, *zip(values, whole, strict=True)]
+    return "\n".join(assignment(name, value, names, columns) for name, value in steps)
 
 
 def assignment_lines(target: str, expression: Formula, names: Names) -> list[str]:
