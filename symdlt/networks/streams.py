@@ -27,7 +27,7 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import SiteMeans
 from symdlt.errors import ActivationError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
-from symdlt.networks.depths.tensors import depth_tensors, reads_many_depths
+from symdlt.networks.depths.tensors import are_taken_together, depth_tensors
 from symdlt.networks.layer_means import (
     functions_of,
     has_infinite_means,
@@ -187,7 +187,7 @@ def stream_tensors(
     samples = len(overlap) // prod(program.grid)
     _check_room(program, samples, names)
     site = site_means(network, program, samples, tolerance)
-    if response is Fluctuations and reads_many_depths(program, names):
+    if response is Fluctuations and are_taken_together(network, program, names):
         return depth_tensors(network, program, overlap, site, names, progress)
     kernels = SiteKernels(program, overlap, site)
     fluctuations = response(kernels)

@@ -43,9 +43,9 @@ def residual(activation, depth, layers=RESIDUAL, **values):
 def one_field_after_the_other(network, x, names, monkeypatch):
     """What is found without depths taken together."""
     program = program_of(network.resized(n_0=np.shape(x)[1]), not network.missing_rates)
-    assert depths.reads_many_depths(program, names)
+    assert depths.are_taken_together(network, program, names)
     with monkeypatch.context() as patched:
-        patched.setattr(streams, "reads_many_depths", lambda *_: False)
+        patched.setattr(streams, "are_taken_together", lambda *_: False)
         return propagate(network, x, names, tolerance=1e-11)
 
 
@@ -124,6 +124,24 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
         slow([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
         ([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
         slow([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
+        # Layers that close, and hand nothing on but what is known of z.
+        (
+            [DENSE, *["u = U z; v = V z; z' = b + W (s(u) v)"] * 3],
+            {"xi": None, "C_V": 0.8, "lambda_V": 0.5, **WITH_U},
+            {"u": [9, 5, 7, 9]},
+        ),
+        slow(
+            [DENSE, *["h = U s(z); z' = b + W s(h)"] * 4],
+            {"xi": None, **WITH_U},
+            {"h": [9, 5, 7, 9, 4]},
+        ),
+        slow([DENSE, *["z' = b + W (s(z) z + 1/2 z)"] * 3], {"xi": None}, {}),
+        slow([DENSE, *["u = U rmsnorm(z); z' = b + W s(u)"] * 3], {"xi": None, **WITH_U}, {}),
+        slow(
+            [DENSE, *["h = U s(z); z' = b + W s(h)", "z' = b + W s(z)"] * 3],
+            {"xi": None, **WITH_U},
+            {},
+        ),
     ],
 )
 def test_blocks_and_several_streams(layers, values, inner, monkeypatch):
@@ -159,10 +177,10 @@ def test_corrections_of_laws_with_a_fourth_cumulant_go_one_field_after_the_other
     layer = Stack("z' = xi z + W s(z)", laws={"W": uniform})
     network = residual("tanh", 5, ["z' = W z", *[layer] * 4], C_b=None, lambda_b=None)
     program = program_of(network.resized(n_0=3))
-    assert depths.reads_many_depths(program, ["V"])
-    assert not depths.reads_many_depths(program, ["V", "G.1"])
-    chain = program_of(residual("tanh", 5, DENSE, xi=None).resized(n_0=3))
-    assert not depths.reads_many_depths(chain, ["V"])
+    assert depths.are_taken_together(network, program, ["V"])
+    assert not depths.are_taken_together(network, program, ["V", "G.1"])
+    others = residual("tanh", 3, DENSE, xi=None)
+    assert not depths.are_taken_together(others, program_of(others.resized(n_0=3)), ["V"])
 
 
 def test_states_that_differ_in_the_names_of_legs_are_one():

@@ -130,7 +130,8 @@ class DepthResponse(Fluctuations):
             self.covariances.sites(place.number, layers)
             for place, layers in ((first, self.own.layers), (second, later))
         )
-        same = here[:, None] == there
+        behind = np.array(self.own.layers)[:, None] < later  # others are not asked for
+        same = behind & (here[:, None] == there)
         return same * ONE if same.any() else ZERO
 
     def scale_at(self, field: int, vertex: Vertex) -> Array:

@@ -30,21 +30,24 @@ from symdlt.progress import track
 Array = NDArray[np.float64]
 Layer = tuple[dict[State, LinearForm], dict[str, LinearForm]]
 
-# Layers that read the same neurons, from which on depths are taken together; for speed only.
+# Layers that read the same neurons, or are of one definition, from which on they are taken
+# together; for speed only.
 MANY = 3
 # Numbers of one array at once, of layers and later ones; 2 MB. For memory only.
 AT_ONCE = 1 << 18
 
 
-def reads_many_depths(program: Program, names: Sequence[str]) -> bool:
-    """Whether neurons are read again at many depths, and all there is can be had together."""
+def are_taken_together(network: Network, program: Program, names: Sequence[str]) -> bool:
+    """Whether layers are alike, or read the same neurons, and all there is can be had together."""
     tops = [program.fields[top].site for top in program.tops]
-    again = max(tops.count(site) for site in {*tops}) >= MANY
+    again = max(tops.count(site) for site in {*tops})
+    alike = max((len(family.layers) for family in families_of(network)), default=0)
     fourths = any(branch.entry_fourth != 0 for field in program.fields for branch in field.branches)
     norms = any(field.norm for field in program.fields)
     corrected = any("." in name for name in names)
     labelled = any(field.grid or field.mask for field in program.fields)
-    return again and not labelled and not (corrected and (fourths or norms))
+    many = max(again, alike) >= MANY
+    return many and not labelled and not (corrected and (fourths or norms))
 
 
 class _LayerKernels(SiteKernels):
@@ -189,7 +192,9 @@ class _Depths:
     def _equations(self, layer: int) -> tuple[int, Layer]:
         """The equations of some layers that are found together, and which is the first."""
         number, place = self.family[layer]
-        many = max(1, AT_ONCE // (len(self.family) * self.samples**LEGS))
+        met = any(isinstance(state.other, Noise) for state in self.needed)
+        later = len(self.family) if met else 1
+        many = max(1, AT_ONCE // (later * self.samples**LEGS))
         begin = place - place % many
         if self.equations.get(number, (None,))[0] != begin:
             own, means = self.families[number], self.means[number]
