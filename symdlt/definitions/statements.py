@@ -97,7 +97,8 @@ class StatementReader:
         products = [StatementProduct(Fraction(1))]
         start = self.place
         while self._next and self._next not in ("+", "-", ")"):
-            products = [one * other for one in products for other in self._factor()]
+            factor = self._factor()
+            products = [one * other for one in products for other in factor]
             while self._next[:1] == "/":
                 part = StatementProduct(Fraction(reciprocal(self._take()[1:], self.refused)))
                 products = [one * part for one in products]
