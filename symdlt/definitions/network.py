@@ -194,8 +194,8 @@ class Network:
         else:
             site = (field,)
         if BELOW in site or ABOVE in site:
-            below = BELOW in site and ABOVE not in site
-            return self.sizes[layer - 1] if below else hidden[layer - 1]
+            number = layer if ABOVE in site else layer - 1
+            return hidden[number - 1] if number else self.sizes[0]
         known = dict(self.inner)
         # How many outputs there are says nothing of the fields on the way to them.
         usual = [*self.widths, *(self.widths or hidden)[-1:]][layer - 1]
