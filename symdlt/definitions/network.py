@@ -34,7 +34,8 @@ class Network:
 
     Attributes:
         activation: a name or an expression in z, or a list of functions of arrays, the activation
-            and then its derivatives; None, kept as (), if the sampler is given them.
+            and then its derivatives; None, kept as (), if the sampler is given them, or layers name
+            all functions that they read.
         widths: the hidden widths n_1, …, n_(L-1).
         values: of each symbol of the layers its number, or one for each layer; symbols that stand
             in learning rates alone may be left out.

@@ -125,6 +125,11 @@ class StatementReader:
         if word in MASKS:
             return [_alone(self._masked(word))]
         if self._next == "(" and not name[0].isupper():
+            if word in self.known:
+                raise self.refused(
+                    f"has a bracket after {word}, which is a field and no function. Put the "
+                    f"bracket first, as in (1 + {word}) {word}"
+                )
             self._take()
             inside = [] if self._next in ("", ")") else self._sum()
             if not any(one.factors for summand in inside for one in summand):
