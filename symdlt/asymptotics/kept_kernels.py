@@ -27,7 +27,7 @@ from symdlt.asymptotics.scale_invariant import HomogeneousMeans
 from symdlt.asymptotics.skip_growth import SkipGrowth
 from symdlt.asymptotics.skips import sign_of, skip_of, with_ratio
 from symdlt.asymptotics.solution import AsymptoticSolution
-from symdlt.definitions import tensor
+from symdlt.definitions import split_subleading, tensor
 from symdlt.derivation import derive, to_z_form
 from symdlt.fixed_points.moments import double_factorial
 from symdlt.precision import mp, number, rounded
@@ -72,7 +72,7 @@ def grown(dense: AsymptoticSolution, growth: SkipGrowth) -> AsymptoticSolution:
                     ),
                 )
             )
-        elif a.order > 1 or max(tensor(a.name).forest.degrees) > 1:
+        elif a.order > 1 or split_subleading(a.name)[1] or max(tensor(a.name).forest.degrees) > 1:
             what = "for tensors of order 1/n without second derivatives"
             unsolved.append((a.name, UNSOLVED.format(a.name, what)))
         else:

@@ -34,7 +34,8 @@ class Network:
 
     Attributes:
         activation: a name or an expression in z, or a list of functions of arrays, the activation
-            and then its derivatives; None, kept as (), if the sampler is given them.
+            and then its derivatives; None, kept as (), if the sampler is given them, or layers name
+            all functions that they read.
         widths: the hidden widths n_1, …, n_(L-1).
         values: of each symbol of the layers its number, or one for each layer; symbols that stand
             in learning rates alone may be left out.
@@ -194,8 +195,8 @@ class Network:
         else:
             site = (field,)
         if BELOW in site or ABOVE in site:
-            below = BELOW in site and ABOVE not in site
-            return self.sizes[layer - 1] if below else hidden[layer - 1]
+            number = layer if ABOVE in site else layer - 1
+            return hidden[number - 1] if number else self.sizes[0]
         known = dict(self.inner)
         # How many outputs there are says nothing of the fields on the way to them.
         usual = [*self.widths, *(self.widths or hidden)[-1:]][layer - 1]

@@ -12,7 +12,7 @@ from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack
-from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, Stream
+from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, Stream, is_recurrent
 from symdlt.errors import LayerError
 
 Monomial = tuple[Fraction, tuple[int, ...]]  # a number, and the powers of the symbols
@@ -264,6 +264,8 @@ def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
 
 def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
     """Why a layer is no chain of steps."""
+    if is_recurrent(stack.streams):
+        yield "uses its weights at several steps"
     levels = levels_of(stack)
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
     for stream in stack.streams:

@@ -126,6 +126,7 @@ class Stack:
         """The fields in the order in which they are computed; the last is z'."""
         known, streams = {BELOW}, []
         statements = [part for part in self.text.split(";") if part.strip()]
+        written = {part.partition("=")[0].strip() for part in statements}
         for statement in statements:
             name, equals, body = statement.partition("=")
             name = name.strip()
@@ -133,7 +134,7 @@ class Stack:
                 raise self._refused(
                     f"has the statement {statement.strip()!r}, which makes no field"
                 )
-            made, own = self._streams(name, body, known)
+            made, own = self._streams(name, body, known, written)
             streams += [*made, own]
             known |= {stream.name for stream in (*made, own)}
         if not streams or streams[-1].name != ABOVE or ABOVE in {s.name for s in streams[:-1]}:
@@ -179,13 +180,15 @@ class Stack:
         """The names of the activations."""
         return tuple(dict.fromkeys(name for s in self.streams for name in functions_in(s)))
 
-    def _streams(self, name: str, body: str, known: set[str]) -> tuple[list[Stream], Stream]:
-        """The fields that stand inside a statement, and its own."""
+    def _streams(
+        self, name: str, body: str, known: set[str], written: set[str]
+    ) -> tuple[list[Stream], Stream]:
+        """The fields inside a statement, by names that none is written with, and its own."""
         made: list[Stream] = []
 
         def make(inside: list[list[StatementProduct]], norm: str | None) -> str:
             if (field := field_of(inside)) is None:
-                field = free_name(inside, known | {stream.name for stream in made} | {name})
+                field = free_name(inside, known | written | {stream.name for stream in made})
                 made.append(self._stream(field, inside))
             if norm is None:
                 return field

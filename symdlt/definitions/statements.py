@@ -97,7 +97,8 @@ class StatementReader:
         products = [StatementProduct(Fraction(1))]
         start = self.place
         while self._next and self._next not in ("+", "-", ")"):
-            products = [one * other for one in products for other in self._factor()]
+            factor = self._factor()
+            products = [one * other for one in products for other in factor]
             while self._next[:1] == "/":
                 part = StatementProduct(Fraction(reciprocal(self._take()[1:], self.refused)))
                 products = [one * part for one in products]
@@ -124,6 +125,11 @@ class StatementReader:
         if word in MASKS:
             return [_alone(self._masked(word))]
         if self._next == "(" and not name[0].isupper():
+            if word in self.known:
+                raise self.refused(
+                    f"has a bracket after {word}, which is a field and no function. Put the "
+                    f"bracket first, as in (1 + {word}) {word}"
+                )
             self._take()
             inside = [] if self._next in ("", ")") else self._sum()
             if not any(one.factors for summand in inside for one in summand):

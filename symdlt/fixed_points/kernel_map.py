@@ -180,7 +180,8 @@ class KernelNumbers:
         (_, f_1, f_2), (e, e_1, _) = self.kept, self.moved
         value = self.d - self.g_1 + (e * self.g_1 - f_1 * self.d)
         moved = f_1 * self.d_1 + f_2 * self.d - e * self.g_2 - e_1 * self.g_1
-        return value / (self.g_2 - self.d_1 + moved)
+        # Where every K can be critical, of scale-invariant functions, both are zero.
+        return value / (self.g_2 - self.d_1 + moved) if value else value
 
 
 def kernel_map(

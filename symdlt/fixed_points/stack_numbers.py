@@ -227,14 +227,17 @@ def curve_of_stack(maps: StackMap) -> Curve:
     """The kernel map of a layer in floating point, with the scales of all its functions."""
     numbers_at, means = numbers_of_stack(maps, ROUGH)
     squares = {name: [x**2 for x in lengths(pieces)] for name, pieces in maps.pieces.items()}
-    low, high = min(map(min, squares.values())), max(map(max, squares.values()))
+    # Products of fields alone have no scale.
+    low, high = (
+        end((x for many in squares.values() for x in many), default=1.0) for end in (min, max)
+    )
     K = sqrt(low * high)
     try:
         numbers_at(K)
     except MeanError:
         return Curve(numbers_at, (low, high))
     ends = [(x * K / kernel) for name, kernel in means.known for x in squares[name]]
-    return Curve(numbers_at, (float(min(ends)), float(max(ends))))
+    return Curve(numbers_at, (float(min(ends, default=low)), float(max(ends, default=high))))
 
 
 def points_of_stack(

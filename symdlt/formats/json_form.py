@@ -9,6 +9,8 @@ from symdlt.definitions import DENSE, Layer, ascii_name, tensor
 from symdlt.derivation import Diagram
 from symdlt.derivation.conditions import check_depth
 from symdlt.derivation.recursion import FORMS, Recursion, width_expansion
+from symdlt.derivation.response.symbolic.layer_equations import SCHEMA as LAYER_SCHEMA
+from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.derivation.system import RecursionSystem
@@ -31,13 +33,16 @@ VERSION = 2  # a convention: raised when documents change; 2 knows layers
 READ = (1, 2)  # version 1 knew no layer but the dense one, and its recursions are the same
 
 
-def to_json(recursion: Recursion | RecursionSystem | StackRecursion, indent: int | None = 1) -> str:
+def to_json(
+    recursion: Recursion | RecursionSystem | StackRecursion | LayerEquations,
+    indent: int | None = 1,
+) -> str:
     """The recursion as JSON text, provenance included; a system is a list of them.
 
     The schema is described in docs/json.md.
 
     Args:
-        recursion: what `derive` or `derive_system` returned.
+        recursion: what `derive`, `derive_system` or `layer_equations` returned.
         indent: how many spaces, or None for a single line.
 
     Raises:
@@ -53,6 +58,8 @@ def to_json(recursion: Recursion | RecursionSystem | StackRecursion, indent: int
         return json.dumps([to_dict(one) for one in recursion], indent=indent)
     if isinstance(recursion, StackRecursion):
         return json.dumps(stack_dict(recursion), indent=indent)
+    if isinstance(recursion, LayerEquations):
+        return recursion.to_json(indent)
     return json.dumps(to_dict(recursion), indent=indent)
 
 
@@ -107,7 +114,7 @@ def _term_dict(term: RecursionTerm) -> dict[str, Any]:
     }
 
 
-def from_json(text: str) -> Recursion | RecursionSystem | StackRecursion:
+def from_json(text: str) -> Recursion | RecursionSystem | StackRecursion | LayerEquations:
     """Read a recursion back, or a list of them as a system.
 
     Nothing in the text is evaluated. The provenance must name diagrams that the definition of
@@ -137,6 +144,8 @@ def from_json(text: str) -> Recursion | RecursionSystem | StackRecursion:
         return RecursionSystem(tuple(map(_checked_recursion, data)))
     if isinstance(data, dict) and data.get("schema") == STACK_SCHEMA:
         return read_stack(data)
+    if isinstance(data, dict) and data.get("schema") == LAYER_SCHEMA:
+        return LayerEquations.from_json(text)
     return _checked_recursion(data)
 
 

@@ -16,18 +16,17 @@ from symdlt.definitions import BOOK, SOFTMAX, Network, Stack, functions_in, prog
 from symdlt.definitions.names import canonical_name
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
-from symdlt.errors import KernelError, require
-from symdlt.networks.evaluation import propagate
+from symdlt.errors import InfiniteMeanError, KernelError, require
+from symdlt.networks.evaluation import finite_tensors, propagate
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
 from symdlt.networks.streams import (
+    at_leading_order,
     compared_tolerance,
     known_tensors,
     named_activation,
-    without_corrections,
-    without_fluctuations,
 )
 from symdlt.tables import Tabular
 
@@ -153,7 +152,7 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
                 f"{1 / least**2:.1g} a deviation remains."
             )
         elif least:
-            next_order = "" if _at_leading_order(self.mlp) else ", for G and H of next order"
+            next_order = "" if at_leading_order(self.mlp) else ", for G and H of next order"
             remarks.append(
                 f"The theory is that of leading order{next_order}: deviations of "
                 f"relative order 1/n = {1 / least:.1g} are to be expected."
@@ -213,11 +212,19 @@ def check(
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     data = check_data(x, not mlp.is_dense)
     asked = asked_tensors(tensors)
-    names, left_out = _compared(mlp.resized(positions=data.shape[2:]), asked)
+    sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
+    names, left_out = _compared(sized, asked)
     doubled = extrapolate and mlp.depth > 1
     if not doubled:
         names = tuple(dict.fromkeys(map(_base, names)))
-    theory, norms = _theory(mlp, data, names, doubled, progress)
+    try:
+        theory, norms = _theory(mlp, data, names, doubled, progress)
+    except InfiniteMeanError:
+        if asked != TENSORS:
+            raise
+        names = finite_tensors(sized, data, names, compared_tolerance(mlp))
+        left_out = tuple(name for name in asked if name not in names)
+        theory, norms = _theory(mlp, data, names, doubled, progress)
     weights = {name: _weights(name, mlp) if doubled else (1.0,) for name in names}
     goals = None if error is None else _goals(_fraction(error), theory, norms, weights)
     measured = _measured(mlp, data, weights, count, rng, goals, progress)
@@ -345,7 +352,7 @@ def _theory(
     mlp: Network, data: Array, names: tuple[str, ...], doubled: bool, progress: bool | None
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """The tensors, and their norms."""
-    leading = doubled or mlp.depth == 1 or _at_leading_order(mlp)
+    leading = doubled or mlp.depth == 1 or at_leading_order(mlp)
     corrected = () if leading else ("G", "H")
     needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
     needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
@@ -356,11 +363,6 @@ def _theory(
         for name in names
     }
     return theory, {name: _norm(name, result) for name in names}
-
-
-def _at_leading_order(mlp: Network) -> bool:
-    """Whether no corrections of G and H are known."""
-    return bool(without_fluctuations(mlp) or without_corrections(mlp))
 
 
 def _norm(name: str, result: Propagation) -> float:

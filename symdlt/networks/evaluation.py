@@ -154,19 +154,29 @@ def _all_of_streams(
     tolerance: float,
     progress: bool | None,
 ) -> Propagation:
-    """The tensors of a network with other layers than dense ones, but for those that are infinite.
-
-    Which means a tensor takes depends on the definitions of layers alone: two inputs and three
-    layers of each definition show what is infinite.
-    """
+    """The tensors of a network with other layers than dense ones that are not infinite."""
     try:
         return _of_streams(sized, data, names, blocks, tolerance, progress)
     except InfiniteMeanError:
-        shallow = sized.first_layers(of_each=3)
-    finite = _had(
+        finite = finite_tensors(sized, data, names, tolerance)
+    return _of_streams(sized, data, finite, blocks, tolerance, progress)
+
+
+def finite_tensors(
+    sized: Network, data: NDArray[np.float64], names: tuple[str, ...], tolerance: float
+) -> tuple[str, ...]:
+    """Of some tensors of a network with other layers than dense ones those that are finite.
+
+    Which means a tensor takes depends on the definitions of layers alone: two inputs and three
+    layers of each definition show what is infinite.
+
+    Raises:
+        InfiniteMeanError: if all are infinite.
+    """
+    shallow = sized.first_layers(of_each=3)
+    return _had(
         lambda some: _of_streams(shallow, data[:2], some, None, tolerance, False), names, True
     )
-    return _of_streams(sized, data, finite, blocks, tolerance, progress)
 
 
 def _of_streams(

@@ -10,7 +10,7 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, Network, split_subleading, tensor
+from symdlt.definitions import BOOK, Network, functions_in, split_subleading, tensor
 from symdlt.errors import (
     ActivationError,
     InputError,
@@ -77,7 +77,7 @@ def _canonical(name: str) -> str:
 
 
 def check_network(network: Network) -> None:
-    """Refuse what is no network with an activation.
+    """Refuse what is no network with an activation, if its layers read one.
 
     Raises:
         InputError: for what is no network.
@@ -85,7 +85,8 @@ def check_network(network: Network) -> None:
     """
     advice = "Give an MLP(activation=…, widths=…, C_b=…, C_W=…)."
     require(network, Network, "a network", advice)
-    if network.activation == ():
+    streams = (stream for layer in network.layers for stream in layer.streams)
+    if network.activation == () and any("s" in functions_in(stream) for stream in streams):
         raise ActivationError(f"{network!r} has no activation. Its tensors depend on one. {advice}")
 
 

@@ -147,6 +147,11 @@ def without_corrections(network: Network) -> str:
     return ""
 
 
+def at_leading_order(network: Network) -> bool:
+    """Whether no corrections of G and H are known."""
+    return bool(without_fluctuations(network) or without_corrections(network))
+
+
 def _check_kinks(one: Activation | tuple[Function, ...], names: Sequence[str]) -> None:
     """Refuse tensors that are infinite where a sample meets itself."""
     kinks = kinks_of(one) if isinstance(one, Activation) else []

@@ -190,6 +190,7 @@ def test_points_of_blocks_follow_from_those_of_dense_layers():
         ("gelu", "h = U s(z); z' = W s(h)", {"C_U": 1}, "it lacks a constant of 0.50621"),
         ("gelu", "h = U s(z); z' = b + W (s(h) + tanh(h))", {"C_U": 1}, "of one function"),
         ("gelu(z) + max(0, z)", HALVES, {"C_U": 1}, "delta functions at its kinks"),
+        ("relu", GATE, {"C_U": 1, "C_V": 1}, "delta functions at its kinks"),
         ("gelu", HALVES, {"C_U": 1, "C_b": 1}, "where K. > 0 it is what is solved for"),
         ("tanh", "h = a + U s(z); z' = b + W s(h)", {"C_U": 1, "C_a": 1},
          "C_a = 1 keeps the kernel from 0. For every K .* is below chi_perp"),
@@ -198,6 +199,20 @@ def test_points_of_blocks_follow_from_those_of_dense_layers():
 def test_refusals(activation, layer, values, message):
     with pytest.raises(SolutionError, match=message):
         exponents(activation, layer=layer, values=values)
+
+
+def test_a_product_of_fields_is_a_gate_of_a_linear_function():
+    product = "u = U z; v = V z; z' = b + W u v"
+    one, other = (
+        exponents("linear", ["V", "F"], layer=layer, values={"C_U": 1, "C_V": 1})
+        for layer in (GATE, product)
+    )
+    found = iterated(other, DEPTH, ["V", "F"], 0.9)
+    for a, b in zip(one.tensors, other.tensors, strict=True):
+        rise = number(b.coefficient) * float(DEPTH) ** b.edges
+        assert (a.name, a.exponent) == (b.name, b.exponent)
+        assert number(a.coefficient) * float(DEPTH) ** a.edges == pytest.approx(rise, rel=1e-12)
+        assert extrapolated(found[b.name], float(b.exponent), 0, 1) == pytest.approx(rise, rel=1e-4)
 
 
 def test_what_is_small_beside_its_terms_is_zero():

@@ -326,3 +326,9 @@ def test_command_line(capsys):
     assert "V       1  " in capsys.readouterr().out.replace("V       1   ", "V       1  ")
     assert main(["skip-growth", "relu", "--value", "xi=1/2", "--format", "json"]) == 0
     assert '"growth": "6.49631254' in capsys.readouterr().out
+
+
+def test_corrections_of_kernels_that_stay_are_not_solved():
+    known = exponents("relu", ["G.1", "V"], layer=SKIP, values={"xi": "4/5"})
+    assert [name for name, _ in known.unsolved] == ["G.1"]
+    assert [one.name for one in known.tensors] == ["G", "H", "V"]

@@ -1,6 +1,7 @@
 """Stacks in the index language: what they are, what they print, and what is refused."""
 
 import pickle
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -102,6 +103,24 @@ def test_each_prints_as_what_reads_back_as_it(fields, text):
     assert (hash(stack), stack.sites) == (hash(Stack(text)), Stack(text).sites)
     assert stack.symbols == Stack(text).symbols
     assert pickle.loads(pickle.dumps(stack)) == stack
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        "(1 + u) v s(u)",
+        "(s(u) + u s(u)) v",
+        "(1 - 1/2 u) v s(u) + 3/2 u v s(u)",
+        "(1 + u) (v - 2 v + 2 v) s(u)",
+        "((1 + u) s(u)) v/2 2",
+    ],
+)
+def test_sums_in_brackets_are_multiplied_by_all_that_stands_behind_them(product):
+    function = Stack(f"u = U z; v = V z; z' = b + W ({product})").streams[-1].drawn[-1].function
+    total = Counter()
+    for number, factors in function.terms:
+        total[" ".join(map(str, factors))] += Fraction(str(number))
+    assert total == {"s(u) v": 1, "s(u) u v": 1}
 
 
 def test_equations_and_tensors_are_those_of_the_text():

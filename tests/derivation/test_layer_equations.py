@@ -8,7 +8,7 @@ import pytest
 from cases import slow
 from sympy import Rational, Symbol, expand, sqrt
 
-from symdlt import BOOK, Stack, derive, explain, layer_equations, to_latex
+from symdlt import BOOK, Stack, derive, explain, from_json, layer_equations, to_json, to_latex
 from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse, uniform
 from symdlt.cli import main
 from symdlt.definitions import ascii_name, read_layer_definition, tensor
@@ -233,8 +233,8 @@ def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys)
         ("V", "z' = W[mean] s(z)"),
     ):
         equations = layer_equations(name, layer)
-        again = LayerEquations.from_json(equations.to_json())
-        assert (again, str(again)) == (equations, str(equations))
+        for again in (from_json(to_json(equations)), LayerEquations.from_json(equations.to_json())):
+            assert (again, str(again)) == (equations, str(equations))
         assert "<" not in equations.to_latex()
         assert main(["derive", name, "--layer", layer]) == 0
         assert capsys.readouterr().out == f"{equations}\n"

@@ -329,6 +329,7 @@ def test_laws_that_the_text_does_not_say():
         ("z' = b + W[3] s(z)", "orthogonal or with a window"),
         (Stack("z' = W tanh(z)", laws={"W": orthogonal}), "orthogonal or with a window"),
         ("h = w + W s(z); z' = V s(h)", "or its letter to another"),
+        ("z' = b + U s(z) + W s(z'[-1])", "uses its weights at several steps"),
     ],
 )
 def test_layers_that_are_no_chain_are_refused(layer, why):

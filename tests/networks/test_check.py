@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from symdlt import MLP, check
+from symdlt import MLP, Network, check
 from symdlt.cli import main
-from symdlt.errors import InputError, KernelError, UnknownTensorError
+from symdlt.errors import InfiniteMeanError, InputError, KernelError, UnknownTensorError
 from symdlt.networks import Comparison, read_data
 
 HYPER = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
@@ -188,6 +188,28 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
     compared = check(relu, [[1.0, 0.5]], ["all"], networks=100)
     assert compared.left_out == tuple("PQRSTU")
     assert "Not compared, since not known or not seen: P Q R S T U." in str(compared)
+
+
+def test_what_kinks_make_infinite_next_to_a_skip_is_left_out_of_all():
+    values = {"xi": 0.7, "C_b": 0.0, "C_W": 1.0, "lambda_b": 0.1, "lambda_W": 1.0}
+    layers = ["z' = b + W z", *["z' = xi z + b + W s(z)"] * 2]
+    residual = Network("relu", [8, 8], values, layers, n_L=8)
+    with pytest.raises(InfiniteMeanError, match=r"H\.1 of Network"):
+        check(residual, [[1.0, 0.5]], ["H.1"], networks=100)
+    compared = check(residual, [[1.0, 0.5]], networks=100)
+    assert compared.left_out == (*"PQRSTU", "H.1")
+    assert {*compared.names} == {*"GHVABDF", "G.1"}
+
+
+def test_inputs_with_positions_say_their_width_to_layers_that_keep_their_neurons():
+    values = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
+    layers = ["z' = b + W[3] z", "z' = b + W[mean] s(rmsnorm(z))"]
+    normed = Network("tanh", [8], values, layers, n_L=4)
+    x = np.random.default_rng(0).standard_normal((1, 3, 4))
+    assert normed.width_of("rmsnorm(z)", 2) == 8
+    assert (
+        check(normed, x, networks=100).names == check(normed.resized(n_0=3), x, networks=100).names
+    )
 
 
 def test_a_constant_activation_has_tensors_that_are_exactly_zero():

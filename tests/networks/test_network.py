@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from symdlt import MLP, Network
+from symdlt import MLP, Network, check, propagate
 from symdlt.errors import ActivationError, InputError, KernelError
 
 GIVEN = {"activation": "tanh", "widths": [8, 6], "C_b": 0.1, "C_W": [1, 1.5, 2]}
@@ -19,6 +19,18 @@ def test_numbers_are_spread_over_the_layers():
     assert (mlp.C_b, mlp.C_W, mlp.lambda_b) == ((0.1,) * 3, (1.0, 1.5, 2.0), None)
     assert mlp.lambda_W == (0.5,) * 3
     assert mlp == MLP(**{**GIVEN, "widths": np.array([8, 6]), "C_W": (1, 1.5, 2)}, lambda_W=0.5)
+
+
+def test_layers_that_name_all_their_functions_need_no_activation():
+    layers, rates = ["z' = W z", "z' = W silu(z)"], {"C_W": 1.0, "lambda_W": 1.0}
+    without, other = (Network(one, [8], rates, layers) for one in (None, "linear"))
+    x = [[1.0, 0.5]]
+    found, expected = (propagate(one, x) for one in (without, other))
+    assert all(np.array_equal(found[name], expected[name]) for name in expected.tensors)
+    measured = [check(one, x, ["H"], networks=100).measured["H"] for one in (without, other)]
+    assert measured[0] == measured[1]
+    with pytest.raises(ActivationError, match="has no activation"):
+        propagate(Network(None, [8], rates, [layers[0], "z' = W s(z)"]), x)
 
 
 def test_a_network_without_hidden_layers():

@@ -246,6 +246,7 @@ def test_nested_statements_are_those_with_names():
     np.testing.assert_allclose(both[0]["V"], both[1]["V"], rtol=1e-13)
     assert str(short) == "z' = z + W s(U rmsnorm(z))"
     assert short.sites == (("z", "rmsnorm(z)", "z'"), ("u",))
+    assert Stack("n = rmsnorm(2 z); h = U n; z' = W s(h)").sites[:2] == (("z", "h2", "n"), ("h",))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sympy import Poly, factorial2, symbols
 
-from symdlt import Network, check, derive, propagate
-from symdlt.algebra import neurons, orthogonal, symbol, uniform, weights
+from symdlt import BOOK, Network, check, derive, propagate
+from symdlt.algebra import gaussian, neurons, orthogonal, symbol, uniform, weights
 from symdlt.algebra.averages import expectation
 from symdlt.definitions import Stack, dense_layer
 from symdlt.errors import IndexStructureError, LayerError
@@ -45,6 +45,33 @@ def test_v_of_one_layer_is_that_of_haar_measure(below, above):
     two = np.einsum("ac,bd->abcd", S, S) + np.einsum("ad,bc->abcd", S, S)
     expected = free["V"][1] - below / max(below, above) * two
     np.testing.assert_allclose(found["V"][1], expected, atol=1e-12)
+
+
+def in_units_of_kernels(activation, C_W, law, names, depth):
+    """Tensors of one input, divided by powers of K and Θ."""
+    layers = ["z' = W z", *[Stack("z' = W s(z)", laws={"W": law})] * (depth - 1)]
+    net = Network(activation, [64] * (depth - 1), {"C_W": C_W, "lambda_W": 1.0}, layers)
+    found = propagate(net, [[1.0]], ["G", "H", *names])
+    one = {name: found[name].reshape(depth, -1)[:, 0] for name in ("G", "H", *names)}
+    edges = {name: len(BOOK[name].forest.edges) for name in names}
+    return {
+        name: one[name] / one["G"] ** (BOOK[name].pairs - e) / one["H"] ** e
+        for name, e in edges.items()
+    }
+
+
+def test_tensors_of_orthogonal_tanh_networks_stay_and_those_of_relu_grow():
+    """What arXiv 2310.07765 says in its abstract; the slopes of V of ReLU are exact."""
+    names = [name for name in BOOK if name not in "GH"]
+    stay = in_units_of_kernels("tanh", 1.0, orthogonal, names, 41)
+    for name, values in stay.items():
+        assert abs(values[40]) < 1.1 * abs(values[20]), name
+    free = in_units_of_kernels("tanh", 1.0, gaussian, ["V", "B", "F"], 41)
+    for name, values in free.items():
+        assert values[40] / values[20] == pytest.approx(2, abs=0.06), name
+    for law, slope in ((orthogonal, 3.0), (gaussian, 5.0)):
+        of_relu = in_units_of_kernels("relu", 2.0, law, ["V"], 9)["V"]
+        np.testing.assert_allclose(of_relu, slope * np.arange(9), atol=1e-9)
 
 
 @pytest.mark.parametrize(("below", "above"), [(1, 1), (3, 2), (2, 3)])

@@ -341,6 +341,7 @@ def test_infinite_tensors_are_refused(name, tensor):
         ("u = U z; z' = W s(v)", "reads v before it is made"),
         ("h = U s(z); z' = z + U s(h)", "uses U twice"),
         ("z' = W s(z) V z", "multiplies the weights V and W"),
+        ("u = U z; v = V z; z' = W v (1 + u)", "bracket after v, which is a field"),
         ("z' = W (s(z)", "bracket that is not closed"),
         ("h = U z; z' = s(h) + W z", r"keeps s\(h\) on its neuron"),
         ("u = U z; z' = W z", "computes u, which nothing reads"),
