@@ -9,7 +9,7 @@ that layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from symdlt.algebra import Polynomial
@@ -18,7 +18,6 @@ from symdlt.definitions import (
     Layer,
     Stack,
     ascii_name,
-    program_of,
     split_subleading,
 )
 from symdlt.definitions.programs import ProgramBranch
@@ -27,36 +26,29 @@ from symdlt.derivation.response.site_functions import Edge, Vertex
 from symdlt.derivation.response.site_means import LEGS
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.field_names import (
-    letters_of,
     mark_between,
-    names_of,
-    reads_z_alone,
 )
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
-from symdlt.derivation.response.symbolic.labels import Labels
-from symdlt.derivation.response.symbolic.later_layers import BASE, with_later_layer
+from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.derivation.response.symbolic.noise_tables import NoiseTables
 from symdlt.derivation.response.symbolic.readable import (
     readable_layer,
     readable_piece,
     readable_tensor,
     refused,
 )
-from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts, number_text
+from symdlt.derivation.response.symbolic.reason_texts import number_text
 from symdlt.derivation.response.symbolic.symbolic_corrections import (
     BLOCK,
     EDGED,
     SymbolicCorrections,
 )
-from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels
+from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.derivation.response.symbolic.symbolic_means import (
-    SymbolicMeans,
-    SymbolicNetwork,
     Symbols,
     symbol_named,
 )
-from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse, is_read
+from symdlt.derivation.response.symbolic.symbolic_response import is_read
 
 
 def layer_equations(
@@ -109,43 +101,6 @@ def layer_equations(
     derived = LayerDerivation(correlator, definition, recorded)
     equations = tuple(derived.corrections() if piece else derived.equations())
     return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
-
-
-class SymbolicLayer:
-    """A layer in symbols, with its response to the layer below at four legs.
-
-    Args:
-        definition: the layer.
-        samples: the label of each leg.
-        recorded: whether reasons are noted.
-    """
-
-    def __init__(self, definition: Layer | Stack, samples: str, recorded: bool) -> None:
-        program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
-        self.top = program.tops[1]
-        self.shared = program.fields[self.top].site == program.fields[BASE].site
-        self.beyond = with_later_layer(program, self.top)
-        self.program = self.beyond.program
-        windows = {
-            one.tensor.name: one.window
-            for stream in definition.streams
-            for one in stream.drawn
-            if one.window
-        }
-        names = names_of(definition, self.beyond)
-        labels = Labels(samples, windows)
-        self.tables = NoiseTables(self.beyond, labels, names)
-        self.texts = ReasonTexts(self.program, names, labels, reads_z_alone(definition))
-        self.means = SymbolicMeans(self.texts, recorded)
-        letters = letters_of(definition, self.beyond, names)
-        self.kernels = SymbolicKernels(self.beyond, self.means, letters)
-        self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
-
-
-@lru_cache(maxsize=8)  # what one tensor of a layer has found, the others read
-def symbolic_layer(definition: Layer | Stack, samples: str, recorded: bool) -> SymbolicLayer:
-    """A layer in symbols."""
-    return SymbolicLayer(definition, samples, recorded)
 
 
 class LayerDerivation:
