@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import sympy as sp
-from sympy.polys.fields import field
+from sympy.polys.domains.domain import Domain
 from sympy.polys.rings import ring
 
 from symdlt.activations import Activation
@@ -145,9 +144,9 @@ def _numbers(
     roots += [(sp.Symbol(name), x) for name, x in given.items() if not x.is_Rational]
     widths = [(sp.Symbol(f"r_{site}"), n / width_symbol(site)) for site in maps.sites]
     replaced = dict(roots) if exact else {}
-    parameters = field_of(
-        field if replaced else ring, maps, [*replaced, *(r for r, _ in widths)], constants, live
-    )
+    # Nothing is divided by rates and widths, so that fractions are of the other numbers alone.
+    known_numbers = sp.QQ.frac_field(*replaced) if replaced else sp.QQ
+    parameters = ring_of(maps, [r for r, _ in widths], constants, live, known_numbers)
     domain = parameters.field
     known = {value: symbol for symbol, value in replaced.items()}
 
@@ -179,16 +178,16 @@ def _scale(derivatives: Iterable[sp.Expr]) -> sp.Expr:
     return next((x for x in derivatives if x != 0), sp.Integer(1))
 
 
-def field_of(
-    make: Callable[..., Any],
+def ring_of(
     maps: StackMap,
     letters: Sequence[sp.Symbol],
     names: Sequence[str],
     live: Sequence[bool],
+    numbers: Domain = sp.QQ,
 ) -> Parameters:
-    """The field, or the ring, of learning rates, other letters and constants of integration."""
+    """The ring of learning rates, other letters and constants of integration over numbers."""
     rates = [named(name) for name in maps.rates]
-    domain, *generators = make([*rates, *letters, *map(constant_symbol, names)], sp.QQ)
+    domain, *generators = ring([*rates, *letters, *map(constant_symbol, names)], numbers)
     own = generators[: len(rates)]
     return Parameters(
         domain,

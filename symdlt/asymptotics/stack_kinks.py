@@ -13,7 +13,6 @@ from operator import mul
 
 import sympy as sp
 from sympy import QQ
-from sympy.polys.rings import ring
 
 from symdlt.activations.smooth_pieces import sides
 from symdlt.asymptotics.equations import Equation
@@ -28,7 +27,7 @@ from symdlt.asymptotics.kinked_means import MOST_DERIVATIVES, OneSidedMeans, fir
 from symdlt.asymptotics.series import FieldElement
 from symdlt.asymptotics.stack_expansions import (
     equation_of,
-    field_of,
+    ring_of,
     where_one,
     width_symbol,
 )
@@ -146,7 +145,7 @@ def kinked_expansion(
     letters = [*(ratio for ratio, _ in widths), *marks.values()]
     names = tuple(one.name for one in recursions) if orders > 1 else ()
     parameters = replace(
-        field_of(ring, maps, letters, names, live), root=2, inexact=True, values=tuple(widths)
+        ring_of(maps, letters, names, live), root=2, inexact=True, values=tuple(widths)
     )
     domain = parameters.field
     height = domain(rational(sp.sqrt(2 / sp.pi)))

@@ -15,7 +15,7 @@ from symdlt.asymptotics.exact_layers import ExactEquation, solve_exactly
 from symdlt.asymptotics.expansions import ExpandedSystem, rational
 from symdlt.asymptotics.half_stable import WORKING, ZERO_BELOW, as_rational
 from symdlt.asymptotics.series import FieldElement
-from symdlt.asymptotics.stack_expansions import equation_of, field_of, width_symbol
+from symdlt.asymptotics.stack_expansions import equation_of, ring_of, width_symbol
 from symdlt.asymptotics.stack_kept import FIRST_NTK, sources_of
 from symdlt.derivation import StackRecursion
 from symdlt.fixed_points.critical_points import CriticalPoint
@@ -99,7 +99,7 @@ def stationary_expansion(
     """
     widths = _widths(maps)
     names = tuple(one.name for one in recursions) if orders > 1 else ()
-    parameters = field_of(ring, maps, [*widths], names, live)
+    parameters = ring_of(maps, [*widths], names, live)
     star, values = _values(maps, point, recursions, parameters.field, orders + 2)
     parameters = replace(
         parameters, star=parameters.field(star), inexact=True, values=tuple(widths.items())
