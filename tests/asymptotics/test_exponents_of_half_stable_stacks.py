@@ -42,7 +42,7 @@ def halves_of(activation):
     ("name", "at_fixed_point"),
     [
         ("gelu", False),
-        ("swish", False),
+        slow("swish", False),
         *(slow(name, True) for name in ("gelu", BENT)),
     ],
 )
@@ -67,7 +67,8 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):
         assert number(b.ratio_coefficient, **alike) == pytest.approx(doubled, rel=1e-11), a.name
 
 
-@pytest.mark.parametrize("at_fixed_point", [False, slow(True)])
+@pytest.mark.slow
+@pytest.mark.parametrize("at_fixed_point", [False, True])
 def test_higher_orders_of_two_equal_halves(at_fixed_point):
     """What is of second order in ℓ/n, and pieces of relative order 1/n."""
     names = ["X6", "V.1", "G.1", "H.1"]
@@ -83,7 +84,7 @@ def test_higher_orders_of_two_equal_halves(at_fixed_point):
 @pytest.mark.parametrize(
     ("layer", "values", "tensors", "error"),
     [
-        (BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
+        slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
         slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
         slow(HALVES, {"C_U": 1}, None, 2e-5),
     ],
@@ -110,7 +111,7 @@ def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
     ("name", "layer", "values", "tensors"),
     [
         ("gelu", BLOCK, {"C_U": "3/2", "xi": "4/5"}, ["V", "A", "F"]),
-        (BENT, TWO, {"C_U": 1, "C_a": "1/10"}, ["D", "F"]),
+        slow(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, ["D", "F"]),
         slow("gelu", HALVES, {"C_U": 1}, None),
         slow(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, None),
         slow("gelu", GATE, {"C_U": 1, "C_V": 2}, None),

@@ -97,7 +97,7 @@ def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
         ("tanh", "s(z) + 1/2 z", "tanh(z) + z/2"),
         ("relu", "s(z) + 1/2 z", "max(0, z) + z/2"),
         # a field beside a function differentiates it
-        ("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
+        slow("tanh", "s(z) + s(z) z z - 4 z z z", "tanh(z) + tanh(z)*z*z - 4*z**3"),
     ],
 )
 def test_a_mixture_is_the_dense_network_of_the_sum(activation, mixed, sum_of_both):
@@ -189,7 +189,7 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
         slow("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
         # what the rate of V multiplies is of K^4, which the first orders in K do not have
-        ("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
+        slow("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
     ],
 )
 def test_tensors_come_to_their_asymptotes(activation, layer, values):
@@ -211,7 +211,7 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
         assert more < min(2e-3, 0.4 * less), (name, less, more)
 
 
-@pytest.mark.parametrize("activation", ["relu", "linear"])
+@pytest.mark.parametrize("activation", ["relu", slow("linear")])
 @pytest.mark.parametrize(
     ("layer", "values"),
     [

@@ -25,7 +25,7 @@ BLOCK = "h = U dropout(1/3) s(z); z' = xi z + W s(h)"
 LOPSIDED = "gelu"
 
 
-@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("inputs", ["one", slow("many")])
 @pytest.mark.parametrize(
     "layer", [*map(slow, [RMS, MEAN, BEFORE, GATED, TWICE, MIXED, BLOCK]), DROPOUT]
 )
@@ -45,7 +45,7 @@ def test_corrections_with_masks_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"], 1e-11)
 
 
-@pytest.mark.parametrize("layer", [RMS, MEAN])
+@pytest.mark.parametrize("layer", [RMS, slow(MEAN)])
 def test_entries_at_one_input_are_those_of_the_kernel_for_one(layer):
     one, many = kernel_of(layer, "one", ["V", "D"]), kernel_of(layer, "many", ["V", "D"])
     values = values_of(one.HYPERPARAMETERS)

@@ -82,8 +82,7 @@ def run(
     "layer",
     [
         GATE,
-        BLOCK,
-        *map(slow, [SWIGLU, MIXTURE, JOINED, BARE, BILINEAR]),
+        *map(slow, [BLOCK, SWIGLU, MIXTURE, JOINED, BARE, BILINEAR]),
         "z' = b + W s'(z)",
     ],
 )

@@ -122,7 +122,7 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
         slow([DENSE, *[MIXED] * 3], {"xi": None}, {}),
         slow([DENSE, *[MIXED] * 4], {"xi": None}, {}),
         slow([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
-        ([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
+        slow([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
         slow([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
         # Layers that close, and hand nothing on but what is known of z.
         (

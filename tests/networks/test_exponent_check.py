@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from cases import slow
 
 from symdlt.asymptotics import exponents
 from symdlt.cli import main
@@ -36,7 +37,7 @@ GATE = "u = U z; v = V z; z' = b + W cos(u) v"
     ("layer", "given", "values"),
     [
         (BLOCK, {"C_U": 1, "xi": "1/2"}, {"n_h": 0.5, "lambda_U": 2}),
-        ("h = a + U s(z); z' = b + W s(h)", {"C_U": 3}, None),
+        slow("h = a + U s(z); z' = b + W s(h)", {"C_U": 3}, None),
         (GATE, {"C_U": 1, "C_V": 2}, {"n_u": 3}),
     ],
 )
