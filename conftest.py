@@ -76,5 +76,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.match("golden/jax/*.py"):
             item.add_marker(pytest.mark.slow)
-        if item.path in SMOKE and not item.get_closest_marker("slow"):
+        long = any(item.get_closest_marker(name) for name in ("slow", "sweep"))
+        if item.path in SMOKE and not long:
             item.add_marker(pytest.mark.smoke)
