@@ -1,10 +1,12 @@
 """Kernels of layers with windows: values at all positions, text that stands alone, refusals."""
 
 import re
+from dataclasses import astuple
 from math import prod
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, propagate
@@ -67,12 +69,17 @@ def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDT
         **values,
         **{name: ratios for name in names if name[:2] == "r_"},
     )
-    (window,) = {*re.findall(r"\w(\[[^]]*\])", layer)}
-    read = layer.replace(window, f"[{readout}]") if readout else layer
+    *_, last = layer.split("; ")
+    window = dict(re.findall(r"([A-Z])(\[[^]]*\])", last))
+    read = re.sub(r"([A-Z])(\[[^]]*\])?(?= )", rf"\1[{readout}]", last) if readout else last
     if readout:  # which has no positions to keep anything at
-        read = re.sub(r"z' = (xi|1/2)? ?z \+", "z' =", read)
+        read = re.sub(r"z' = (xi|1/2)? ?[ahz] \+", "z' =", read)
+    read = layer.replace(last, read)
     drawn = read_layer_definition(layer).streams[-1].drawn
-    first = " + ".join(f"{d.tensor.name}{window} z" if d.window else "b" for d in drawn)
+    first = " + ".join(
+        "b" if d.function is None else f"{d.tensor.name}{window.get(d.tensor.name, '')} z"
+        for d in drawn
+    )
     inner = {name[2:]: [1, *INNER] for name in names if name[:2] == "r_"}
     layers = [f"z' = {first}", *[layer] * (DEPTH - 2), read]
     network = Network("tanh", widths[:-1], values, layers, n_L=widths[-1], inner=inner)
@@ -122,6 +129,55 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
 def test_families_of_layers_and_windows(layer, shape, readout):
     x = inputs(*shape)
     found, right = kernel_and_theory(layer, x, readout, ("V", "F", "R"))
+    assert_equal(found, right, len(x))
+
+
+SEVERAL = "z' = b + U z + W[3, zero] s(z)"
+POOLED = "z' = b + W[2, pool 2] s(z)"
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (SEVERAL, (2, 3, 3), "mean"),
+        slow(SEVERAL, (2, 3, 4), None),
+        slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
+        slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
+        ("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
+        slow("h = U s(z); z' = h + b + W[3] s(h)", (2, 3, 3), "mean"),
+        slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
+        ("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
+        slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
+        slow("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
+        (POOLED, (1, 3, 8), None),
+        slow("z' = b + W[3, pool 2, zero] s(z)", (1, 3, 8), "mean"),
+        slow("z' = b + W[2x1, pool 2, zero] s(z)", (1, 3, 4, 4), "all"),
+        slow("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
+        ("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
+        slow("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
+        slow("z' = b + W[3, pool 2] dropout(0.1) s(z)", (2, 3, 4), "mean"),
+    ],
+)
+def test_several_windows_and_none_and_pooled_positions(layer, shape, readout):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout)
+    assert set(found) == set(BOOK)
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (SEVERAL, (2, 3, 3), "all"),
+        (POOLED, (2, 3, 4), "mean"),
+        slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), "mean"),
+        slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
+        slow("z' = b + W[pool 2] s(z) + P[3, pool 2] z", (1, 3, 8), None),
+    ],
+)
+def test_corrections_of_several_windows_and_of_pooled_positions(layer, shape, readout):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout, ("G.1", "H.1"))
     assert_equal(found, right, len(x))
 
 
@@ -184,15 +240,19 @@ def test_positions_are_samples_of_a_dense_layer_before_their_mean():
         ("1x2x3, zero", (2, 3, 4)),
         ("stride 2", (5,)),
         ("all", (3, 2)),
+        ("mean", (3, 2)),
+        ("3x2, pool 2, zero", (6, 4)),
+        ("2, pool 3, valid, stride 2", (9,)),
+        ("pool 2", (2, 4, 2)),
     ],
 )
 def test_windows_read_what_the_text_of_layers_says(text, grid):
     written = Window.read(text)
-    window = GridWindow(written.kernel, written.stride, written.padding, bool(written.whole))
+    window = GridWindow(*astuple(written)[:-1])
     above, read = positions_read(window, grid)
     right, sources = written.sources(grid)
     assert above == right
-    assert read.tolist() == np.array(sources)[..., 0].tolist()
+    assert read.tolist() == np.array(sources).tolist()
 
 
 def test_a_circular_window_keeps_translations():
@@ -253,8 +313,7 @@ def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
     plain = layer_system(names, re.sub(r"\[.*\]", "", layer))
     assert windowed.names == plain.names
     for ours, theirs in zip(windowed.equations, plain.equations, strict=True):
-        beside = {} if ours.beside is None else terms_of(ours.beside)
-        assert terms_of(ours) | beside == terms_of(theirs)
+        assert terms_of(ours) == terms_of(theirs)
 
 
 def terms_of(equation):
@@ -270,9 +329,9 @@ def test_the_text_says_what_is_summed_and_how():
     told = text.replace("\n", " ")
     assert "from -1 on: 1+q is sample 1, q positions on from that of 1; what lies beyond" in told
     assert "      + 1/3 C_W sum_q <s_1+q s_2+q>\n" in text
-    assert 'WINDOW = GridWindow((3,), stride=1, padding="zero")\n' in text
-    assert '"window": Moved(((0, 1), (2, 3)), None),\n' in text
-    assert '"mean": Moved(((0,), (1,)), beside_g),\n' in text
+    assert 'WINDOWS = (GridWindow((3,), stride=1, padding="zero"),)\n' in text
+    assert "            Moved(advance_v, ((0, (0, 1)), (0, (2, 3)))),\n" in text
+    assert "            Moved(beside_g),\n" in text
     assert "    return h.C_W * z_s0_s0_12\n" in text
 
 
@@ -317,10 +376,8 @@ def test_command(tmp_path, capsys):
         ("z' = z + W[3] s(z)", {}, KernelError, "V of .* keeps z, so that later layers"),
         ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
-        ("z' = b + U z + W[3] s(z)", {}, KernelError, "weights with a window, and others"),
-        ("h = U z; z' = h + W[3] s(z)", {}, KernelError, "V of .* joins samples where they are"),
-        ("z' = b + W[3, pool 2] s(z)", {}, LayerError, "pools 2 positions"),
-        ("z' = b + W[3] s(z) + P[2] z", {}, LayerError, "has several windows"),
+        ("z' = b + U z + W[3, valid] s(z)", {}, KernelError, "weights that read them there"),
+        ("h = U z; z' = h + W[pool 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),
         ("z' = b + W[3, mirror] s(z)", {}, LayerError, "mirror. is no window"),
         (CIRCULAR, {"target": "jax"}, KernelError, 'Choose the target "numpy"'),

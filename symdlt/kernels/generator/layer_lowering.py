@@ -22,13 +22,14 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     ReadScale,
     ReadTensor,
     SystemEquation,
+    overlap_of,
 )
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
-from symdlt.kernels.generator.position_means import position_means
+from symdlt.kernels.generator.position_means import position_means, with_entries_of_parts
 from symdlt.kernels.generator.representation import (
     METRIC,
     DepthFunctions,
@@ -55,6 +56,9 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     read, stride = _fields_read(system), _stride(system)
     tables = _Tables(system.inputs == "one", read, stride, _scales(system))
     functions = tuple(_function(system, one, tables) for one in system.equations)
+    positions = position_means(system, partial(_function, system, tables=tables))
+    if positions is not None:
+        functions = tuple(with_entries_of_parts(one, positions) for one in functions)
     depths = None if system.depths is None else _depths(system, system.depths, tables)
     fields = []
     for name, one in {BELOW: None, **{field.name: field for field in system.fields}}.items():
@@ -88,7 +92,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         several=True,
         stride=stride,
         depths=depths,
-        positions=position_means(system, partial(_function, system, tables=tables)),
+        positions=positions,
     )
 
 
@@ -248,7 +252,9 @@ def _function(
     single = system.inputs == "one"
     entries = {symbol: tables.entry(read) for symbol, read in one.reads.items()}
     names = {symbol: entry.name for symbol, entry in entries.items()}
-    names["overlap"] = Entry("overlap", () if single else one.samples).name
+    for number in range(len(system.overlaps)):
+        overlap = overlap_of(number)
+        names[overlap] = Entry(overlap, () if single else one.samples).name
     value, gain = _coefficients(one.terms, names), {}
     if single:
         value = of_unit_length(value, _lengths(system, tables.entry))

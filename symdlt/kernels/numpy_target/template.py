@@ -38,7 +38,8 @@ from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, w
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_layers import (
-    Moved, Positions, checked_readout, inputs_read, layers_with_positions
+    Moved, Positions, SumOfMoved, checked_readout, inputs_read,
+    layers_with_positions
 )
 from symdlt.kernels.numpy_target.positions import GridWindow
 from symdlt.kernels.numpy_target.problem import (
@@ -348,7 +349,7 @@ class Layer(NamedTuple):
     r: float
 
 
-def first_layer(h: Layer, overlap: Array) -> dict[str, Array]:
+def first_layer(h: Layer, $overlaps) -> dict[str, Array]:
     """The tensors that do not vanish at layer 1."""
     return {
         $first_layer
@@ -409,7 +410,7 @@ def propagate(
     problem = checked_problem(
         RECURSIONS,
         Layer,
-        first_layer,
+        $first_layer_alike,
         VARIANCES,
         activation,
         $overlap,
@@ -450,7 +451,7 @@ For each tensor, and all that it needs, an array for each layer. Its axes are th
 its positions in that layer, as those of the overlap, two times or four times; behind a
 readout there are no positions.""",
     "positions": """\
-positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
+positions = Positions(WINDOWS, OVERLAPS, PARTS, checked_readout(readout, WINDOWS))
 inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
     "overlap": "inputs.overlap",
     "samples": "None",
@@ -512,24 +513,22 @@ FIELDS: dict[str, Field] = {
     $rows
 }"""
 
-MOVED = """\
-WINDOW = $window
+PARTS = """\
+WINDOWS = $windows
 
-MOVED: dict[str, dict[str, Moved]] = {
+OVERLAPS = $overlaps
+
+PARTS: dict[str, SumOfMoved] = {
     $rows
 }"""
 
-ROW_MOVED = """\
-"$tensor": {
-    $ways
-},"""
-
-BESIDE = '''\
-def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Any:
-    """What comes to the means over positions of $told."""
-    $entries
-    $value
-'''
+ROW_PARTS = """\
+"$tensor": SumOfMoved(
+    layer=(
+        $layer
+    ),
+    $readout
+),"""
 
 ROW_FIELD = """\
 "$name": Field(
@@ -594,7 +593,7 @@ MEANS_ODD = "SmoothMeans(with_constant(problem.activation), tolerance)"
 MEANS_KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 RECURSION_MANY = '''\
-def advance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
+def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     """$tensor of layer l+1 $where.
 
     $equation

@@ -134,7 +134,7 @@ def _refuse_names(module: KernelModule) -> None:
     if module.depths is not None:
         text += template.ADVANCE_DEPTHS + template.DEPTHS + template.DEPTHS_ONE
     if module.positions is not None:
-        text += template.ADVANCE_POSITIONS + template.MOVED
+        text += template.ADVANCE_POSITIONS + template.PARTS
         text += template.POSITIONS["choice"] + template.POSITIONS["positions"]
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}

@@ -13,12 +13,17 @@ from symdlt.definitions import (
     Correlator,
     Layer,
     Stack,
+    Window,
     is_chain,
     split_subleading,
     tensor,
 )
 from symdlt.derivation import derive
-from symdlt.derivation.response.symbolic.closed_systems import LayerSystem, SystemEquation
+from symdlt.derivation.response.symbolic.closed_systems import (
+    LayerSystem,
+    SystemEquation,
+    overlap_of,
+)
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
@@ -26,10 +31,9 @@ from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
-from symdlt.derivation.response.symbolic.window_sums import READOUTS, readout_equations, readout_of
+from symdlt.derivation.response.symbolic.window_sums import readout_of
 from symdlt.errors import KernelError
 
-OVERLAP = symbol_named("overlap")
 NOTHING = Polynomial.number(0)
 
 
@@ -57,11 +61,10 @@ def layer_system(
     """
     definition = readable_layer(layer)
     names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
-    windows = [one.window for stream in definition.streams for one in stream.drawn if one.window]
-    if not windows:
+    if not _windows(definition):
         return _derived(names, definition, inputs)
     _check_positions(definition, inputs)
-    return _with_readouts(names, definition)
+    return _with_readout(names, definition)
 
 
 @lru_cache(maxsize=8)  # kernels of each target are of one system
@@ -100,13 +103,24 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     return LayerSystem(definition, ordered, fields, depths.system(), inputs)
 
 
-@lru_cache(maxsize=8)  # as below
-def _with_readouts(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
-    """The equations of a layer with a window, and how readouts of all positions go together."""
+@lru_cache(maxsize=8)  # as above
+def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
+    """The equations of a layer with windows, and those of a readout of all positions.
+
+    One of their mean has the same, under means at positions of their own for both ends of a pair.
+    """
     system = _derived(names, definition, "many")
-    readouts = {word: _derived(names, readout_of(definition, word), "many") for word in READOUTS}
-    checked = {word: readout_equations(system, readout) for word, readout in readouts.items()}
-    return replace(system, readouts=checked)
+    readout = _derived(names, readout_of(definition), "many")
+    windows = tuple(dict.fromkeys(_windows(definition)))
+    *_, last = definition.streams
+    read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
+    overlaps = tuple(None if one is None else windows.index(one) for one in read)
+    return replace(system, windows=windows, overlaps=overlaps, readout=readout.equations)
+
+
+def _windows(layer: Layer | Stack) -> list[Window]:
+    """The windows of all weights."""
+    return [one.window for stream in layer.streams for one in stream.drawn if one.window]
 
 
 def _check_positions(layer: Layer | Stack, inputs: str) -> None:
@@ -118,19 +132,15 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
             "one input at all pairs of its positions."
         )
     *_, last = layer.streams
-    drawn = [one for one in last.drawn if one.function is not None]
-    if not all(one.window for one in drawn):
+    apart = [w for w in _windows(layer) if w.whole or w.padding == "valid"]
+    apart += [w for w in _windows(layer) if w.stride > 1 or w.pool > 1]
+    where = [one for one in last.drawn if one.function is not None and one.window is None]
+    if apart and (last.kept or where):
         raise KernelError(
-            f"The layer {layer} has weights with a window, and others. Kernel files take means "
-            "over the positions of one window that all weights of the last statement have. Give "
-            "them the same window, or ask `propagate` of a `Network`."
-        )
-    window = next(one.window for one in drawn if one.window)
-    if last.kept and (window.whole or window.stride > 1 or window.padding == "valid"):
-        raise KernelError(
-            f"The layer {layer} keeps fields where they are, and its window makes others out of "
-            "their positions. Fields that are added have the same ones. Let the window have the "
-            "stride one, and circular or zero padding."
+            f"The layer {layer} keeps fields where they are, or has weights that read them there, "
+            "and a window of others makes fewer positions. Fields that are added have the same "
+            "ones. Let windows have the stride one, circular or zero padding, and no pooling, or "
+            "write weights without a window as W[stride 2], W[pool 2] or W[all]."
         )
 
 
@@ -209,9 +219,14 @@ def _of_tensor(
     first = NOTHING
     if correlator.pairs == 1 and not piece:
         top = derivation.program.fields[derivation.top]
+        windows = derivation.texts.labels.windows
+        read = [*dict.fromkeys(windows.get(branch.tensor.name) for branch in top.branches)]
         for branch in (*top.biases, *top.branches):
             size: Any = branch.rate if correlator.forest.edges else branch.variance
-            first = first + (size if branch.site is None else size * OVERLAP)
+            if branch.site is not None:
+                window = windows.get(branch.tensor.name)
+                size = size * symbol_named(overlap_of(read.index(window)))
+            first = first + size
     name, samples = correlator.name + ".1" * piece, tuple(map(int, derivation.samples))
     ways = correlator.symmetries
     return system_equation(derivation, equation, name, samples, first, ways, inputs)

@@ -12,6 +12,7 @@ from symdlt.definitions import (
     split_subleading,
     tensor,
 )
+from symdlt.derivation.response.symbolic.labels import SHIFTS
 from symdlt.errors import LayerError, OrderError, require
 
 PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
@@ -70,10 +71,10 @@ def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
             definition,
             "has a window inside. Those of its last statement are known. Make it two layers",
         )
-    if pooling := [w for one in last.drawn if (w := one.window) and w.pool > 1]:
-        raise refused(definition, f"pools {pooling[0].pool} positions. Let windows be without")
-    if len({one.window for one in last.drawn if one.window}) > 1:
-        raise refused(definition, "has several windows. Give all weights the same one")
+    if len({one.window for one in last.drawn if one.window}) > len(SHIFTS):
+        raise refused(
+            definition, f"has more than {len(SHIFTS)} windows. Give weights the same ones"
+        )
     layer_norms = {stream.name for stream in inside if stream.norm == LAYER_NORM}
     for stream in inside:
         if layer_norms & {factor.field for _, factor in stream.kept}:

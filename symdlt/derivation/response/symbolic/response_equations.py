@@ -332,12 +332,10 @@ class LayerDerivation:
                 f"normalised; `r_1` is the mean of its square over the neurons, `M({of} {of})`, at "
                 f"infinite width `{terms}`",
             )
-        for name in self.texts.labels.windows:
-            yield (
-                "sum_",
-                f"`sum_q` goes {self.texts.labels.meaning(name)}; and alike `r`, `t` and `u`",
-            )
-            yield "P", "the number of positions"
+        if kinds := self.texts.labels.kinds:
+            yield "sum_", self.texts.labels.meaning()
+            pooled = not any(window.whole for window in kinds)
+            yield "P", f"the number of positions{' that are pooled' * pooled}"
         for stream in self.layer.streams:
             for one in stream.drawn:
                 letter = ascii_name(one.tensor.name)

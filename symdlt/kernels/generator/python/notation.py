@@ -37,11 +37,11 @@ MASKS = (
 )
 
 POSITIONS = (
-    "A sample is an input at a position. The sum over q, and alike over r, t and u, goes $meaning. "
-    "Divided by its number of terms it is a mean over the positions that are read, which "
-    "layers_with_positions takes of what the functions below have for 1+q at x1 and so on; biases "
-    "come to these means. A readout of all positions has the same under its means, and MOVED says "
-    "which axes go over positions together."
+    "A sample is an input at a position. In equations $meaning. Divided by its number of terms a "
+    "sum is a mean over the positions that are read, which layers_with_positions takes of what the "
+    "functions below have for 1+q at x1 and so on. PARTS says which of these functions, and means, "
+    "a tensor is the sum of, and which axes go over positions together; so it does of a readout of "
+    "all positions."
 )
 
 
