@@ -8,11 +8,20 @@ import numpy as np
 import pytest
 from cases import slow
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
+from windows_reference import (
+    OUTPUTS,
+    ROUNDING,
+    WIDTHS,
+    assert_equal,
+    inputs,
+    kernel_and_theory,
+    overlaps,
+)
 
-from symdlt import BOOK, Network, Stack, propagate
+from symdlt import BOOK, Stack
 from symdlt.algebra import uniform
 from symdlt.cli import main
-from symdlt.definitions import Window, read_layer_definition
+from symdlt.definitions import Window
 from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation
@@ -21,76 +30,7 @@ from symdlt.kernels.numpy_target.positions import GridWindow, positions_read
 CIRCULAR = "z' = b + W[3] s(z)"
 ZERO = "z' = b + W[3, zero] s(z)"
 GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
-WIDTHS, INNER, OUTPUTS = [40, 30], [25, 35], 50
 DEPTH = len(WIDTHS) + 1
-ROUNDING = 1e-12
-
-
-def inputs(*shape):
-    return np.random.default_rng(0).standard_normal(shape)
-
-
-def overlaps(x):
-    """At all pairs of samples and positions."""
-    return np.tensordot(x, x, (1, 1)) / x.shape[1]
-
-
-def values_for(names):
-    """A number for each layer, none like another."""
-    rng = np.random.default_rng(7)
-    return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
-
-
-def mean_over_positions(name, table, samples):
-    """A tensor over samples alone, where the two ends of a pair are at one position."""
-    matching = BOOK[name.partition(".")[0]].matching
-    axes = 2 * len(matching)
-    place = {vertex: "pq"[pair] for pair, both in enumerate(matching) for vertex in both}
-    letters = "".join("abcd"[axis] + place[axis] for axis in range(axes))
-    count = round(table.size ** (1 / axes)) // samples
-    table = table.reshape(axes * (samples, count))
-    return np.einsum(f"{letters}->{'abcd'[:axes]}", table) / count ** len(matching)
-
-
-def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
-    """What the kernel gives, and `propagate` of the same network."""
-    module = loaded(kernel_for(tensors, layer=layer, name="own"))
-    names = module.HYPERPARAMETERS
-    values = values_for(names)
-    ratios = [1.0, *(n / inner for n, inner in zip(widths[:-1], INNER, strict=True))]
-    functions = numpy_activation("tanh", module.DERIVATIVES).functions
-    found = module.propagate(
-        getattr(module, "ACTIVATION", functions),
-        overlaps(x),
-        DEPTH,
-        widths=widths[:-1],
-        readout=readout,
-        tolerance=ROUNDING,
-        **values,
-        **{name: ratios for name in names if name[:2] == "r_"},
-    )
-    *_, last = layer.split("; ")
-    window = dict(re.findall(r"([A-Z])(\[[^]]*\])", last))
-    read = re.sub(r"([A-Z])(\[[^]]*\])?(?= )", rf"\1[{readout}]", last) if readout else last
-    if readout:  # which has no positions to keep anything at
-        read = re.sub(r"z' = (xi|1/2)? ?[ahz] \+", "z' =", read)
-    read = layer.replace(last, read)
-    drawn = read_layer_definition(layer).streams[-1].drawn
-    first = " + ".join(
-        "b" if d.function is None else f"{d.tensor.name}{window.get(d.tensor.name, '')} z"
-        for d in drawn
-    )
-    inner = {name[2:]: [1, *INNER] for name in names if name[:2] == "r_"}
-    layers = [f"z' = {first}", *[layer] * (DEPTH - 2), read]
-    network = Network("tanh", widths[:-1], values, layers, n_L=widths[-1], inner=inner)
-    return found, propagate(network, x, list(found), tolerance=ROUNDING)
-
-
-def assert_equal(found, right, samples, allowed=ROUNDING):
-    for name, layers in found.items():
-        for ours, theirs in zip(layers, right[name], strict=True):
-            mean = mean_over_positions(name, ours, samples)
-            assert np.abs(mean - theirs).max() <= allowed * np.abs(theirs).max(), name
 
 
 @pytest.mark.parametrize("readout", [None, "all", "mean"])
@@ -143,10 +83,10 @@ POOLED = "z' = b + W[2, pool 2] s(z)"
         slow(SEVERAL, (2, 3, 4), None),
         slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
         slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
-        ("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
+        slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
         slow("h = U s(z); z' = h + b + W[3] s(h)", (2, 3, 3), "mean"),
         slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
-        ("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
+        slow("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
         slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
         slow("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
         (POOLED, (1, 3, 8), None),
@@ -297,6 +237,26 @@ def test_one_layer_reads_all_positions_of_the_input(readout):
     assert not found["V"][0].any()
 
 
+def test_a_layer_that_reads_all_positions_has_no_other_readout():
+    module = loaded(kernel_for(["V"], layer="z' = b + W[all] s(z)", name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = functions, overlaps(inputs(2, 3, 4)), 2
+    with pytest.raises(module.KernelInputError, match="reads all positions otherwise"):
+        module.propagate(*given, C_b=0.1, C_W=1.2, readout="mean")
+    plain, same = (
+        module.propagate(*given, C_b=0.1, C_W=1.2, readout=readout)["V"]
+        for readout in (None, "all")
+    )
+    assert np.array_equal(plain, same)
+
+
+def test_windows_of_one_layer_make_the_same_positions():
+    module = loaded(kernel_for(["V"], layer="z' = W[2, valid] s(z) + P[3, valid] z", name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    with pytest.raises(module.KernelInputError, match=r"grids of \(4,\) and of \(3,\) positions"):
+        module.propagate(functions, overlaps(inputs(2, 3, 5)), 2, C_W=1.2, C_P=0.3)
+
+
 @pytest.mark.parametrize(
     ("layer", "window"),
     [
@@ -373,7 +333,6 @@ def test_command(tmp_path, capsys):
     ("layer", "options", "error", "reason"),
     [
         (CIRCULAR, {"inputs": "one"}, KernelError, "as many samples as positions"),
-        ("z' = z + W[3] s(z)", {}, KernelError, "V of .* keeps z, so that later layers"),
         ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = b + U z + W[3, valid] s(z)", {}, KernelError, "weights that read them there"),
@@ -420,6 +379,12 @@ def test_corrections_of_other_laws_are_refused():
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"after_layer": 1}, "after_layer is 1"),
         (CIRCULAR, overlaps(inputs(9, 3, 9)), {"depth": 999}, "GB of memory"),
         ("z' = b + W[3, valid] s(z)", overlaps(inputs(2, 3, 4)), {}, "3 positions does not fit"),
+        (
+            "z' = b + W[2, pool 2] s(z)",
+            overlaps(inputs(1, 3, 6)),
+            {},
+            "pools 2 positions, and .* 3",
+        ),
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": 1e200}, "too large for means"),
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": [1.0, 1e300, 1e300]}, "overflow|too large"),
     ],

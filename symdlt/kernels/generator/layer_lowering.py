@@ -56,10 +56,10 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     read, stride = _fields_read(system), _stride(system)
     tables = _Tables(system.inputs == "one", read, stride, _scales(system))
     functions = tuple(_function(system, one, tables) for one in system.equations)
-    positions = position_means(system, partial(_function, system, tables=tables))
+    depths = None if system.depths is None else _depths(system, system.depths, tables)
+    positions = position_means(system, partial(_function, system, tables=tables, solved=True))
     if positions is not None:
         functions = tuple(with_entries_of_parts(one, positions) for one in functions)
-    depths = None if system.depths is None else _depths(system, system.depths, tables)
     fields = []
     for name, one in {BELOW: None, **{field.name: field for field in system.fields}}.items():
         if name in read or name in tables.scales:

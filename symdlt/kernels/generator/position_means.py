@@ -30,9 +30,11 @@ def position_means(system: LayerSystem, lowered: Lowered) -> PositionMeans | Non
     """
     if not system.windows:
         return None
-    layer = _parts(system.equations, lowered, "")
+    states = () if system.depths is None else system.depths.states
+    equations = [one for one in system.equations if one.name not in system.summed]
+    layer = _parts([*equations, *states], lowered, "")
     readout = {
-        name: layer[name] if _alike(parts, layer[name]) else parts
+        name: layer[name] if name in layer and _alike(parts, layer[name]) else parts
         for name, parts in _parts(system.readout, lowered, "_readout").items()
     }
     drawn = [one for stream in system.layer.streams for one in stream.drawn]
@@ -41,8 +43,10 @@ def position_means(system: LayerSystem, lowered: Lowered) -> PositionMeans | Non
 
 
 def with_entries_of_parts(one: TensorFunction, positions: PositionMeans) -> TensorFunction:
-    """A tensor that is the sum of parts, with all that they read."""
-    parts = (*positions.layer[one.tensor], *positions.readout[one.tensor])
+    """A tensor that is the sum of parts, with all that they read; others as they are."""
+    if one.tensor not in positions.layer:
+        return one
+    parts = (*positions.layer[one.tensor], *positions.readout.get(one.tensor, ()))
     entries = dict.fromkeys(entry for part in parts for entry in part.function.entries)
     return replace(one, entries=tuple(entries))
 

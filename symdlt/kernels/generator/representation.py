@@ -268,6 +268,11 @@ class PositionMeans:
         every = [part for of in (self.layer, self.readout) for some in of.values() for part in some]
         return tuple({part.name: part for part in every}.values())
 
+    def readout_of(self, tensor: str) -> tuple[PositionPart, ...]:
+        """The parts of a tensor of a readout, none if they are those of the layer."""
+        own = self.readout.get(tensor, ())
+        return () if own == self.layer.get(tensor) else own
+
 
 @dataclass(frozen=True, slots=True)
 class KernelModule:

@@ -65,14 +65,16 @@ def _more_tables(module: KernelModule) -> Iterator[str]:
 
 def _functions_text(module: KernelModule) -> Iterator[str]:
     """The recursions as functions, and with windows the parts of these."""
-    if module.positions is None:
-        for one in module.functions:
-            told = ", from states of the same layer" * (one in module.sums)
-            yield recursion_text(one, module.names, told)
-        return
-    for part in module.positions.parts:
+    for one in module.functions:
+        if one in module.sums:
+            yield recursion_text(one, module.names, ", from states of the same layer")
+        elif module.positions is None:
+            yield recursion_text(one, module.names)
+    for part in () if module.positions is None else module.positions.parts:
         told = " of layer l, under means over positions"
         told = told if part.over else ", which comes to means over positions"
+        if is_noise(part.function):
+            told = f", {'under' if part.over else 'beside'} means, for each later layer m"
         yield recursion_text(part.function, module.names, told, part.name)
 
 
@@ -91,10 +93,10 @@ def states_text(module: KernelModule) -> list[str]:
         )
         for one in module.depths.kept
     ]
-    told = ", for each later layer m"
-    return kept + [
-        recursion_text(one, module.names, told * is_noise(one)) for one in module.depths.states
-    ]
+    told, states = ", for each later layer m", module.depths.states
+    if module.positions is not None:  # whose parts are functions
+        states = ()
+    return kept + [recursion_text(one, module.names, told * is_noise(one)) for one in states]
 
 
 def depths_tables(module: KernelModule) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class Moved(NamedTuple):
 class SumOfMoved(NamedTuple):
     """The parts that a tensor is the sum of, and those of a readout if they are others."""
 
-    layer: tuple[Moved, ...]
+    layer: tuple[Moved, ...] = ()
     readout: tuple[Moved, ...] = ()
 
 
@@ -169,6 +169,22 @@ def layers_with_positions(
 ) -> dict[str, list[Array]]:
     """All tensors, with an array for each layer: axes of samples, and behind each its positions.
 
+    Args as of `layers_at_entries`.
+    """
+    result, grids = layers_at_entries(problem, inputs, positions, taken, first_layer, after_layer)
+    return by_positions(result, inputs.samples, grids)
+
+
+def layers_at_entries(
+    problem: Problem,
+    inputs: InputsRead,
+    positions: Positions,
+    taken: MeansOfLayer,
+    first_layer: Callable[..., dict[str, Array]],
+    after_layer: Callable[[int], object] | None,
+) -> tuple[dict[str, list[Array]], list[tuple[int, ...]]]:
+    """All tensors, with an array for each layer, and the grids of these.
+
     Args:
         problem: what is computed, of samples at all positions of layer 1.
         inputs: what that reads.
@@ -201,9 +217,16 @@ def layers_with_positions(
             result[name].append(table)
     if after_layer is not None:
         after_layer(len(grids))
+    return result, grids
+
+
+def by_positions(
+    result: Mapping[str, Sequence[Array]], samples: int, grids: Sequence[tuple[int, ...]]
+) -> dict[str, list[Array]]:
+    """Tables of all layers, with axes of positions behind each of samples."""
     return {
         name: [
-            table.reshape(table.ndim * (inputs.samples, *grid))
+            table.reshape(table.ndim * (samples, *grid))
             for table, grid in zip(tables, grids, strict=True)
         ]
         for name, tables in result.items()
@@ -214,8 +237,7 @@ def tables_above(
     problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables, rows: Rows
 ) -> dict[str, Array]:
     """The tensors of a layer: of what functions give below, the means over what it reads."""
-    numbers = np.arange(read.samples, dtype=np.float64)
-    below = {**below, "sample": np.repeat(numbers, len(below["G"]) // read.samples)}
+    below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
     means = means_of_fields(problem, *taken, h, below)
     count, above = read.samples * prod(read.grid), {}
     for name, one in problem.recursions.items():
@@ -228,6 +250,11 @@ def tables_above(
                 table = mean_read(table, axes, read.entries[window])
             above[name] += table
     return above
+
+
+def samples_of(count: int, samples: int) -> Array:
+    """The samples that entries are of."""
+    return np.repeat(np.arange(samples, dtype=np.float64), count // samples)
 
 
 def part_below(

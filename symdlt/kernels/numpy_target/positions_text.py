@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import lcm, prod
 
 from symdlt.definitions import Window
@@ -28,10 +27,10 @@ def positions_tables(positions: PositionMeans) -> str:
         filled(
             template.ROW_PARTS,
             tensor=tensor,
-            layer=_parts(parts),
-            readout=_readout(positions.readout[tensor], parts),
+            layer=_parts("layer", positions.layer.get(tensor, ())),
+            readout=_parts("readout", positions.readout_of(tensor)),
         )
-        for tensor, parts in positions.layer.items()
+        for tensor in dict.fromkeys([*positions.layer, *positions.readout])
     ]
     windows = bracketed("WINDOWS = (", tuple_items(map(_window, positions.windows)), ")")
     return filled(
@@ -42,17 +41,13 @@ def positions_tables(positions: PositionMeans) -> str:
     )
 
 
-def _parts(parts: Iterable[PositionPart]) -> list[str]:
-    """The parts of a tensor as code."""
-    return [
-        f"Moved({', '.join([part.name, *[str(part.over)] * bool(part.over)])})," for part in parts
+def _parts(name: str, parts: Iterable[PositionPart]) -> list[str]:
+    """The parts of a tensor as code, an argument of this name if there are any."""
+    listed = [
+        f"    Moved({', '.join([part.name, *[str(part.over)] * bool(part.over)])}),"
+        for part in parts
     ]
-
-
-def _readout(parts: Sequence[PositionPart], layer: Sequence[PositionPart]) -> list[str]:
-    """The parts of a readout, if they are others than those of the layer."""
-    listed = textwrap.indent("\n".join(_parts(parts)), "    ")
-    return [] if parts == layer else ["readout=(", listed, "),"]
+    return [f"{name}=(", *listed, "),"] if listed else []
 
 
 def overlaps_text(positions: PositionMeans | None) -> dict[str, str]:

@@ -37,6 +37,7 @@ from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_o
 from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
+from symdlt.kernels.numpy_target.position_depths import depths_with_positions
 from symdlt.kernels.numpy_target.position_layers import (
     Moved, Positions, SumOfMoved, checked_readout, inputs_read,
     layers_with_positions
@@ -495,6 +496,21 @@ with np.errstate(all="ignore"):
     )
 """
 
+WITH_DEPTHS_AND_POSITIONS = """\
+with np.errstate(all="ignore"):
+    return depths_with_positions(
+        problem, DEPTHS, inputs, positions, layer_means, first_layer, after_layer
+    )
+"""
+
+ADVANCE_DEPTHS_POSITIONS = f"""\
+{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
+{WITH_DEPTHS_AND_POSITIONS}"""
+
+ADVANCE_LINEAR_DEPTHS_POSITIONS = f"""\
+layer_means = MeansOfLayer(FIELDS, {{}}, {{}})
+{WITH_DEPTHS_AND_POSITIONS}"""
+
 ADVANCE_DEPTHS = f"""\
 {MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
@@ -524,9 +540,7 @@ PARTS: dict[str, SumOfMoved] = {
 
 ROW_PARTS = """\
 "$tensor": SumOfMoved(
-    layer=(
-        $layer
-    ),
+    $layer
     $readout
 ),"""
 

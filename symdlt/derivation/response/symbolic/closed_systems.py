@@ -189,6 +189,12 @@ class LayerSystem:
         return tuple(one.name for one in self.equations)
 
     @property
+    def summed(self) -> tuple[str, ...]:
+        """Those that are sums of states of their own layer."""
+        states = {one.name for one in self.depths.states} if self.depths is not None else set()
+        return tuple(one.name for one in self.equations if states & (one.needs | one.noises))
+
+    @property
     def canonical_text(self) -> str:
         """The equations as text that depends on what they say alone."""
         states = () if self.depths is None else (*self.depths.kept, *self.depths.states)

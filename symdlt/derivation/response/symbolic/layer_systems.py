@@ -50,8 +50,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, for windows of one input, for
-            tensors of two pairs of windows with a skip, and for other corrections.
+        KernelError: for a skip whose layers read other things each, for windows of one input, and
+            for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -92,7 +92,6 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             elif inputs == "one" and is_chain(definition):
                 equations[name] = _of_steps(name, definition, inputs)
             else:
-                _check_without_windows(derivation, name)
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
                 continue
@@ -110,12 +109,15 @@ def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSys
     One of their mean has the same, under means at positions of their own for both ends of a pair.
     """
     system = _derived(names, definition, "many")
-    readout = _derived(names, readout_of(definition), "many")
+    closed = tuple(name for name in system.names if name not in system.summed)
+    readout = _derived(closed, readout_of(definition), "many").equations
+    depths = DepthEquations(readout_of(definition, keeps=True), "many")
+    readout += tuple(map(depths.read_alone, system.summed))
     windows = tuple(dict.fromkeys(_windows(definition)))
     *_, last = definition.streams
     read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
     overlaps = tuple(None if one is None else windows.index(one) for one in read)
-    return replace(system, windows=windows, overlaps=overlaps, readout=readout.equations)
+    return replace(system, windows=windows, overlaps=overlaps, readout=readout)
 
 
 def _windows(layer: Layer | Stack) -> list[Window]:
@@ -141,16 +143,6 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
             "and a window of others makes fewer positions. Fields that are added have the same "
             "ones. Let windows have the stride one, circular or zero padding, and no pooling, or "
             "write weights without a window as W[stride 2], W[pool 2] or W[all]."
-        )
-
-
-def _check_without_windows(derivation: LayerDerivation, name: str) -> None:
-    """Refuse sums over positions of what has a depth on each pair."""
-    if derivation.texts.labels.windows:
-        raise KernelError(
-            f"{name} of the layer {derivation.layer} has no kernel file. The layer keeps z, so "
-            "that later layers read it again, at the positions of a window. G and H have kernel "
-            "files, `layer_equations` the equations, and `propagate` of a `Network` all tensors."
         )
 
 

@@ -55,27 +55,45 @@ def with_parts_over_positions(
     parts: defaultdict[Over, list[int]] = defaultdict(list)
     for number, term in enumerate(one.terms):
         parts[_over(one, term, labels, layer)].append(number)
-    if not parts:  # of nothing any mean is nothing
-        parts[tuple((0, (axis,)) for axis in range(len(one.samples)))] = []
     made = [_part(one, lines, over, numbers, labels) for over, numbers in parts.items()]
     made.sort(key=lambda part: not part.over)  # what has no means comes to them
+    return sum_of_parts(one, made)
+
+
+def sum_of_parts(one: SystemEquation, parts: Sequence[SystemEquation]) -> SystemEquation:
+    """An equation that is the sum of parts."""
+    if not parts:  # of nothing any mean is nothing
+        over = tuple((0, (axis,)) for axis in range(len(one.samples)))
+        parts = [replace(one, text=(one.text[0], "  0"), terms=(), reads={}, parts=(), over=over)]
     return replace(
         one,
-        terms=tuple(term for part in made for term in part.terms),
-        reads={symbol: read for part in made for symbol, read in part.reads.items()},
-        parts=tuple(made),
+        terms=tuple(term for part in parts for term in part.terms),
+        reads={symbol: read for part in parts for symbol, read in part.reads.items()},
+        parts=tuple(parts),
     )
 
 
-def readout_of(layer: Layer | Stack) -> Layer | Stack:
-    """The layer whose weights read all positions, and which keeps nothing, as there are none."""
+def moved(part: SystemEquation) -> list[int]:
+    """The axes of a part that go over positions."""
+    return [axis for _, axes in part.over for axis in axes]
+
+
+def readout_of(layer: Layer | Stack, *, keeps: bool = False) -> Layer | Stack:
+    """The layer whose weights read all positions, and which keeps nothing, as there are none.
+
+    Args:
+        layer: the layer.
+        keeps: whether it shall keep what it does, at positions that it does not have.
+    """
     assert isinstance(layer, Stack), layer
     *inside, last = layer.streams
     drawn = tuple(
         one if one.function is None else replace(one, window=Window(whole="all"))
         for one in last.drawn
     )
-    return layer.with_streams((*inside, replace(last, kept=(), drawn=drawn)))
+    return layer.with_streams(
+        (*inside, replace(last, kept=last.kept if keeps else (), drawn=drawn))
+    )
 
 
 def _part(
