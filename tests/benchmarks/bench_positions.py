@@ -90,6 +90,7 @@ def main() -> None:
         kernel_file("z' = b + W[3, pool 2] s(z)", line, readout)
         kernel_file("z' = xi z + b + W[3] s(z)", line[:1, :, :8], readout)
     kernel_file("z' = xi z + b + W[3] s(z)", line[:1, :, :8], "all", 8)
+    kernel_file("h = U[3] s(z); z' = b + W s(h)", line[:1, :, :8], "all")
     kernel_file("z' = xi z + b + W[3x3] s(z)", x[:1, :, :4, :4], "all", 8)
 
 
@@ -104,8 +105,9 @@ def kernel_file(layer: str, x: np.ndarray, readout: str, depth: int = 4) -> None
     start = time.process_time()
     found = names["propagate"](functions, overlap, depth, readout=readout, **numbers)
     ours, start = time.process_time() - start, time.process_time()
-    first = layer.replace("s(z)", "z").replace("xi z + ", "")
-    last = re.sub(r"([UW])(\[.*?\])?(?= )", rf"\1[{readout}]", layer.replace("xi z + ", ""))
+    *inside, end = layer.replace("xi z + ", "").split("; ")
+    first = re.sub(r"s\(\w\)", "z", end)
+    last = "; ".join([*inside, re.sub(r"([UW])(\[.*?\])?(?= )", rf"\1[{readout}]", end)])
     net = Network("tanh", [32] * (depth - 1), numbers, [first, *[layer] * (depth - 2), last])
     theirs = propagate(net, x, "V")
     print(

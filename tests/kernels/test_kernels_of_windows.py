@@ -337,7 +337,6 @@ def test_command(tmp_path, capsys):
         ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = b + U z + W[3, valid] s(z)", {}, KernelError, "weights that read them there"),
         ("h = U z; z' = h + W[pool 2] s(z)", {}, KernelError, "keeps fields where they are"),
-        ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),
         ("z' = b + W[3, mirror] s(z)", {}, LayerError, "mirror. is no window"),
         (CIRCULAR, {"target": "jax"}, KernelError, 'Choose the target "numpy"'),
         ("z' = readout W[3] s(z)", {}, KernelError, "The symbol readout"),

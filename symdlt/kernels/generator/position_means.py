@@ -32,14 +32,16 @@ def position_means(system: LayerSystem, lowered: Lowered) -> PositionMeans | Non
         return None
     states = () if system.depths is None else system.depths.states
     equations = [one for one in system.equations if one.name not in system.summed]
-    layer = _parts([*equations, *states], lowered, "")
+    layer = _parts([*system.inside, *equations, *states], lowered, "")
     readout = {
         name: layer[name] if name in layer and _alike(parts, layer[name]) else parts
         for name, parts in _parts(system.readout, lowered, "_readout").items()
     }
     drawn = [one for stream in system.layer.streams for one in stream.drawn]
     labels = Labels((), {one.tensor.name: one.window for one in drawn if one.window})
-    return PositionMeans(system.windows, system.overlaps, layer, readout, labels.meaning())
+    inside = tuple(layer)[: len(system.inside)]
+    told = labels.meaning()
+    return PositionMeans(system.windows, system.overlaps, layer, readout, told, inside)
 
 
 def with_entries_of_parts(one: TensorFunction, positions: PositionMeans) -> TensorFunction:
@@ -53,15 +55,16 @@ def with_entries_of_parts(one: TensorFunction, positions: PositionMeans) -> Tens
 
 def _parts(equations: Iterable[SystemEquation], lowered: Lowered, behind: str) -> Parts:
     """The parts of tensors, with their names in code."""
-    return {one.name: tuple(_named(one, lowered, behind)) for one in equations}
+    named = (_named(one, lowered, behind) for one in equations)
+    return {parts[0].function.tensor: tuple(parts) for parts in named}
 
 
 def _named(one: SystemEquation, lowered: Lowered, behind: str) -> list[PositionPart]:
     """The parts of a tensor: that with means over positions first, and what comes to them."""
     numbers = {"advance": count(1), "beside": count(1)}
-    parts = []
+    parts: list[PositionPart] = []
     for part in one.parts:
-        function, what = lowered(part), "advance" if part.over else "beside"
+        function, what = lowered(part), "advance" if part.over or not parts else "beside"
         number = next(numbers[what])
         ending = f"_part_{number}" if number > 1 else ""
         name = f"{what}_{function.variable.lower()}{ending}{behind}"

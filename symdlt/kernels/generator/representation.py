@@ -254,6 +254,7 @@ class PositionMeans:
         layer: of each tensor the parts that it is the sum of.
         readout: the same of a readout of all positions.
         meaning: what the sums in equations are, in words.
+        inside: the tensors of fields inside the layer, in the order of computation.
     """
 
     windows: tuple[Window, ...]
@@ -261,6 +262,7 @@ class PositionMeans:
     layer: Mapping[str, tuple[PositionPart, ...]]
     readout: Mapping[str, tuple[PositionPart, ...]]
     meaning: str
+    inside: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[PositionPart, ...]:

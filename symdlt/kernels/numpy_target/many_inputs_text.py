@@ -26,7 +26,11 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.positions_text import overlaps_text, positions_tables
+from symdlt.kernels.numpy_target.positions_text import (
+    overlaps_text,
+    positions_data,
+    positions_tables,
+)
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
@@ -50,7 +54,7 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         ),
         "table": [_row(function, module) for function in module.functions],
         "fields_table": "\n\n".join(filter(None, _more_tables(module))),
-        **(template.SAMPLES if module.positions is None else template.POSITIONS),
+        **(template.SAMPLES if module.positions is None else positions_data(module.positions)),
         **overlaps_text(module.positions),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
@@ -63,18 +63,27 @@ class PositionsRead(NamedTuple):
     samples: int
     parts: Mapping[str, tuple[Moved, ...]]
     entries: tuple[Indices, ...]
+    inside: tuple[str, ...]
 
 
 class Positions(NamedTuple):
     """The windows of a layer, the parts of tensors, and what the last layer reads, if told.
 
-    Of each overlap that layer 1 reads there is the number of the window, None without one.
+    Of each overlap that layer 1 reads there is the number of the window, None without one. Inside
+    are tensors of fields inside the layer, in the order of computation; their windows are first.
     """
 
     windows: tuple[GridWindow, ...]
     overlaps: tuple[int | None, ...]
     parts: Mapping[str, SumOfMoved]
     readout: str | None
+    inside: tuple[str, ...] = ()
+
+    @property
+    def inner(self) -> int:
+        """The number of windows inside the layer."""
+        parts = [part for name in self.inside for part in self.parts[name].layer]
+        return 1 + max((window for part in parts for window, _ in part.over), default=-1)
 
 
 class InputsRead(NamedTuple):
@@ -109,6 +118,19 @@ def checked_readout(readout: str | None, windows: tuple[GridWindow, ...]) -> str
     return readout
 
 
+def asked_outside(tensors: Iterable[str] | None, inside: tuple[str, ...]) -> Iterable[str] | None:
+    """Refuse tensors of fields inside the layer, which are no result of their own."""
+    several = isinstance(tensors, Iterable) and not isinstance(tensors, str)
+    listed = [*tensors] if several and tensors is not None else tensors
+    names = listed if isinstance(listed, list) else [listed]
+    if taken := [name for name in names if name in inside]:
+        raise KernelInputError(
+            f"The tensors {short_repr(taken)} are of fields inside the layer, between two layers. "
+            "They are computed on the way and not returned. Ask for those of z."
+        )
+    return listed
+
+
 def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead:
     """What layer 1 reads of the inputs.
 
@@ -123,7 +145,7 @@ def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead
     read, found = read_from(grid, positions, samples, readout), []
     matrix = checked_overlap(matrix)
     for window in positions.overlaps:
-        at = 0 if readout else window
+        at = positions.inner if readout else window
         found.append(matrix if at is None else mean_read(matrix, (0, 1), read.entries[at]))
     return InputsRead(found, samples, read.grid)
 
@@ -136,20 +158,23 @@ def read_from(
     Raises:
         KernelInputError: if its windows make other positions each.
     """
-    windows = (READOUTS[readout],) if readout else positions.windows
-    above, entries = [], []
+    windows, made = positions.windows, positions.overlaps
+    if readout:
+        windows, made = (*windows[: positions.inner], READOUTS[readout]), (positions.inner,)
+    grids, entries = [], []
     for window in windows:
-        made, at = positions_read(window, grid)
-        above.append(made)
+        above, at = positions_read(window, grid)
+        grids.append(above)
         entries.append(of_samples(at, samples, prod(grid)))
-    if len({*above}) > 1:
+    first, *others = dict.fromkeys(grid if number is None else grids[number] for number in made)
+    if others:
         raise KernelInputError(
-            f"The windows of the layer make grids of {' and of '.join(map(str, above))} positions "
-            f"out of one of {grid}. Fields that are added have the same ones. Give another grid, "
-            "or another number of layers."
+            f"The windows of the layer make grids of {' and of '.join(map(str, (first, *others)))} "
+            f"positions out of one of {grid}. Fields that are added have the same ones. Give "
+            "another grid, or another number of layers."
         )
     parts = {name: (readout and one.readout) or one.layer for name, one in positions.parts.items()}
-    return PositionsRead(above[0], samples, parts, tuple(entries))
+    return PositionsRead(first, samples, parts, tuple(entries), positions.inside)
 
 
 def of_samples(at: Indices, samples: int, count: int) -> Indices:
@@ -196,8 +221,10 @@ def layers_at_entries(
     for means in taken.means.values():
         check_functions(means=means, after_layer=after_layer)
     first, *others = problem.layers
-    room = empty_layers(problem._replace(layers=[first]))
-    write_first(problem, room, first_layer(first, *inputs.overlaps))
+    outer = {n: one for n, one in problem.recursions.items() if n not in positions.inside}
+    start = problem._replace(layers=[first], recursions=outer)
+    room = empty_layers(start)
+    write_first(start, room, first_layer(first, *inputs.overlaps))
     result, grids = {name: [tables[0]] for name, tables in room.items()}, [inputs.grid]
     rows: Rows = {}
     for layer, h in enumerate(others, 1):
@@ -238,18 +265,44 @@ def tables_above(
 ) -> dict[str, Array]:
     """The tensors of a layer: of what functions give below, the means over what it reads."""
     below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
-    means = means_of_fields(problem, *taken, h, below)
-    count, above = read.samples * prod(read.grid), {}
-    for name, one in problem.recursions.items():
-        above[name] = np.zeros((count,) * one.axes)
-        for part in read.parts[name]:
-            table = part_below(part, one.symmetries, h, means, below, rows)
-            if not np.isfinite(table).all():
-                raise KernelInputError(f"{name} overflows.")
-            for window, axes in part.over:
-                table = mean_read(table, axes, read.entries[window])
-            above[name] += table
-    return above
+    inside = [name for name in read.inside if name in problem.recursions]
+
+    def prepare(field: str, means: Tables) -> None:
+        if (name := f"G_{field}") in inside:
+            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
+
+    means = means_of_fields(problem, *taken, h, below, prepare)
+    for name in inside:
+        if name not in below:
+            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
+    return {
+        name: sum_of_parts(problem, name, read, h, means, below, rows)
+        for name in problem.recursions
+        if name not in inside
+    }
+
+
+def sum_of_parts(
+    problem: Problem,
+    name: str,
+    read: PositionsRead,
+    h: Any,
+    means: Tables,
+    below: Tables,
+    rows: Rows,
+) -> Array:
+    """A tensor, the sum of its parts, each the means over positions of what its function gives."""
+    symmetries = problem.recursions[name].symmetries
+    count = len(below["G"]) if name in read.inside else read.samples * prod(read.grid)
+    total = np.zeros((count,) * len(symmetries[0]))
+    for part in read.parts[name]:
+        table = part_below(part, symmetries, h, means, below, rows)
+        if not np.isfinite(table).all():
+            raise KernelInputError(f"{name} overflows.")
+        for window, axes in part.over:
+            table = mean_read(table, axes, read.entries[window])
+        total += table
+    return total
 
 
 def samples_of(count: int, samples: int) -> Array:

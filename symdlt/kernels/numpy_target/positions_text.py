@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import lcm, prod
+from string import Template
 
 from symdlt.definitions import Window
 from symdlt.derivation.response.symbolic.closed_systems import overlap_of
 from symdlt.kernels.generator.python.layout import (
     bracketed,
     filled,
+    quoted,
+    tuple_behind,
     tuple_items,
     tuple_text,
 )
@@ -38,6 +41,9 @@ def positions_tables(positions: PositionMeans) -> str:
         windows=windows.removeprefix("WINDOWS = "),
         overlaps=str(positions.overlaps),
         rows=rows,
+        inside=f"INSIDE = {tuple_behind('INSIDE = ', quoted(positions.inside))}"
+        if positions.inside
+        else "",
     )
 
 
@@ -48,6 +54,15 @@ def _parts(name: str, parts: Iterable[PositionPart]) -> list[str]:
         for part in parts
     ]
     return [f"{name}=(", *listed, "),"] if listed else []
+
+
+def positions_data(positions: PositionMeans) -> dict[str, str]:
+    """What the template asks for where samples have positions."""
+    inside = ", INSIDE" * bool(positions.inside)
+    data = dict(template.POSITIONS)
+    if inside:
+        data["tensors"] = "asked_outside(tensors, INSIDE)"
+    return data | {"positions": Template(data["positions"]).substitute(inside=inside)}
 
 
 def overlaps_text(positions: PositionMeans | None) -> dict[str, str]:

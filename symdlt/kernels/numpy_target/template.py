@@ -39,7 +39,7 @@ from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_depths import depths_with_positions
 from symdlt.kernels.numpy_target.position_layers import (
-    Moved, Positions, SumOfMoved, checked_readout, inputs_read,
+    Moved, Positions, SumOfMoved, asked_outside, checked_readout, inputs_read,
     layers_with_positions
 )
 from symdlt.kernels.numpy_target.positions import GridWindow
@@ -418,7 +418,7 @@ def propagate(
         depth,
         $given
         widths,
-        tensors,
+        $tensors,
         $samples,
     )
     $advance
@@ -436,6 +436,7 @@ samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wa
 For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).""",
     "positions": "",
     "overlap": "overlap",
+    "tensors": "tensors",
     "samples": "samples",
 }
 POSITIONS = {
@@ -452,9 +453,10 @@ For each tensor, and all that it needs, an array for each layer. Its axes are th
 its positions in that layer, as those of the overlap, two times or four times; behind a
 readout there are no positions.""",
     "positions": """\
-positions = Positions(WINDOWS, OVERLAPS, PARTS, checked_readout(readout, WINDOWS))
+positions = Positions(WINDOWS, OVERLAPS, PARTS, checked_readout(readout, WINDOWS)$inside)
 inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
     "overlap": "inputs.overlap",
+    "tensors": "tensors",
     "samples": "None",
 }
 
@@ -536,7 +538,9 @@ OVERLAPS = $overlaps
 
 PARTS: dict[str, SumOfMoved] = {
     $rows
-}"""
+}
+
+$inside"""
 
 ROW_PARTS = """\
 "$tensor": SumOfMoved(

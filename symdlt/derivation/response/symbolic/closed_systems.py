@@ -169,6 +169,7 @@ class LayerSystem:
         windows: what weights read, each once.
         overlaps: of the overlaps that layer 1 reads the number of the window, None without one.
         readout: with windows the equations of a readout of all positions.
+        inside: the kernels, NTKs and tensors of fields inside the layer that have windows.
     """
 
     layer: Layer | Stack
@@ -179,6 +180,7 @@ class LayerSystem:
     windows: tuple[Window, ...] = ()
     overlaps: tuple[int | None, ...] = (None,)
     readout: tuple[SystemEquation, ...] = ()
+    inside: tuple[SystemEquation, ...] = ()
 
     def __len__(self) -> int:
         return len(self.equations)
@@ -198,5 +200,6 @@ class LayerSystem:
     def canonical_text(self) -> str:
         """The equations as text that depends on what they say alone."""
         states = () if self.depths is None else (*self.depths.kept, *self.depths.states)
-        lines = [line for one in (*self.fields, *self.equations, *states) for line in one.text]
+        every = (*self.fields, *self.inside, *self.equations, *states)
+        lines = [line for one in every for line in one.text]
         return "\n".join([str(self.layer), f"inputs: {self.inputs}", *lines])

@@ -145,6 +145,15 @@ def read_together(window: Window) -> tuple[int, int]:
     return window.count * window.pool ** (ENDS * len(window.kernel)), 0
 
 
+def inside_name(letter: str, *fields: str) -> str:
+    """The name of a tensor of fields inside a layer.
+
+    >>> inside_name("V", "u", "v")
+    'V^(u,v)'
+    """
+    return f"{letter}^({','.join(fields)})"
+
+
 def joined(labels: Iterable[str]) -> str:
     """Labels one behind the other, with commas where one is shifted."""
     every = [*labels]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
+    BELOW,
     BOOK,
     Correlator,
     Layer,
@@ -26,15 +27,14 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
+from symdlt.derivation.response.symbolic.inside_equations import InsideEquations
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.response_equations import NOTHING, LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.derivation.response.symbolic.window_sums import readout_of
 from symdlt.errors import KernelError
-
-NOTHING = Polynomial.number(0)
 
 
 def layer_system(
@@ -59,7 +59,7 @@ def layer_system(
     >>> [one.name for one in layer_system(["V"], "z' = xi z + b + W s(z)").depths.states]
     ['QV', 'Y_s', 'Y_z']
     """
-    definition = readable_layer(layer)
+    definition = readable_layer(layer, windows_inside=True)
     names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
     if not _windows(definition):
         return _derived(names, definition, inputs)
@@ -70,7 +70,7 @@ def layer_system(
 @lru_cache(maxsize=8)  # kernels of each target are of one system
 def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> LayerSystem:
     """The equations of some tensors, and of all that they need."""
-    depths = DepthEquations(definition, inputs)
+    depths, inside = DepthEquations(definition, inputs), InsideEquations(definition, inputs)
     equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
@@ -84,6 +84,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             equations[name] = _of_steps(name, definition, inputs)
         else:
             derivation = LayerDerivation(correlator, definition, False)
+            if piece or (derivation.shared and correlator.pairs > 1):
+                _check_without_inside(derivation, name)
             if piece:
                 _check_laws(derivation, name)
             if not derivation.shared or (correlator.pairs == 1 and not piece):
@@ -95,11 +97,14 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
                 continue
-        left += sorted(equations[name].needs)
+            left += inside.add(derivation, [equations[name]])
+        left += [need for need in sorted(equations[name].needs) if not inside.is_inside(need)]
         if name == "G":
             fields = tuple(_fields(derivation, inputs))
+            left += inside.add(derivation, fields)
     ordered = _in_dependency_order(equations)
-    return LayerSystem(definition, ordered, fields, depths.system(), inputs)
+    made = tuple(inside.made.values())
+    return LayerSystem(definition, ordered, fields, depths.system(), inputs, inside=made)
 
 
 @lru_cache(maxsize=8)  # as above
@@ -133,7 +138,8 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
             "Kernel files for one input have none. Ask for many inputs, and give the overlaps of "
             "one input at all pairs of its positions."
         )
-    *_, last = layer.streams
+    *inside, last = layer.streams
+    _check_inside(layer, [one.window for s in inside for one in s.drawn if one.window])
     apart = [w for w in _windows(layer) if w.whole or w.padding == "valid"]
     apart += [w for w in _windows(layer) if w.stride > 1 or w.pool > 1]
     where = [one for one in last.drawn if one.function is not None and one.window is None]
@@ -143,6 +149,34 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
             "and a window of others makes fewer positions. Fields that are added have the same "
             "ones. Let windows have the stride one, circular or zero padding, and no pooling, or "
             "write weights without a window as W[stride 2], W[pool 2] or W[all]."
+        )
+
+
+def _check_inside(layer: Layer | Stack, windows: Sequence[Window]) -> None:
+    """Refuse windows inside a layer that make other positions, or what z keeps its neurons in."""
+    assert isinstance(layer, Stack), layer
+    sites = {name: site for site in layer.sites for name in site}
+    placed = [s.name for s in layer.streams[:-1] if any(one.window for one in s.drawn)]
+    if any(BELOW in sites[name] for name in placed):
+        raise KernelError(
+            f"The layer {layer} has a window inside, of a field that keeps z. Kernel files take "
+            "windows of fields with other neurons. Ask `propagate` of a `Network`."
+        )
+    if any(w.whole or w.stride > 1 or w.pool > 1 or w.padding == "valid" for w in windows):
+        raise KernelError(
+            f"The layer {layer} has a window inside that makes fewer positions. Kernel files take "
+            "those of the stride one, with circular or zero padding and without pooling; windows "
+            "of the last statement may have any. Make it two layers, or ask `propagate`."
+        )
+
+
+def _check_without_inside(derivation: LayerDerivation, name: str) -> None:
+    """Refuse what windows inside a layer are not known for."""
+    if derivation.kernels.windowed:
+        raise KernelError(
+            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside: "
+            "layers that do not keep z have their thirteen tensors, and those that do G and H. Ask "
+            "`propagate` of a `Network` for it."
         )
 
 

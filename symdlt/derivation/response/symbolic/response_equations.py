@@ -111,6 +111,9 @@ def layer_equations(
     return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
 
 
+NOTHING = Polynomial.number(0)
+
+
 class LayerDerivation:
     """The equations of one tensor for one layer."""
 
@@ -180,6 +183,12 @@ class LayerDerivation:
         told = f"the mean of {self.texts.pair(pair)}, less its limit at infinite width"
         name = f"{self.correlator.name}.1_{self.samples}[l+1]"
         return self._scaled(name, self._beyond_limit.shift(pair, self.edges), told)
+
+    def made_inside(self, name: str, fields: tuple[int, int]) -> LayerEquation:
+        """The equation of the tensor of fields inside the layer, one for each of its pairs."""
+        left, right = map(self._pair, fields, self.correlator.matching)
+        both = self.response.made(left, right, self.edges)
+        return self._scaled(f"{name}_{self.samples}", both, name)
 
     def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
         """The covariance of a pair of legs with the noise of what a later layer reads."""

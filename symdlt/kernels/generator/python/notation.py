@@ -45,6 +45,12 @@ POSITIONS = (
 )
 
 
+INSIDE = (
+    "INSIDE are tensors of fields inside the layer: V_u_v is V with u in place of z at its first "
+    "pair and v at its second one, and n in place of n', and alike others."
+)
+
+
 def notation_of_fields(module: KernelModule) -> str:
     """What the symbols are of a layer that takes means over several fields."""
     many = module.inputs == "many"
@@ -90,4 +96,5 @@ def notation_of_fields(module: KernelModule) -> str:
         text += f" {filled(DEPTHS, noise=noise, edges=edges)}"
     if module.positions is not None:
         text += f" {filled(POSITIONS, meaning=module.positions.meaning.replace('`', ''))}"
+        text += f" {INSIDE}" * bool(module.positions.inside)
     return textwrap.fill(text, COLUMNS, break_on_hyphens=False) + "\n"
