@@ -84,7 +84,6 @@ POOLED = "z' = b + W[2, pool 2] s(z)"
         slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
         slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
         slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
-        slow("h = U s(z); z' = h + b + W[3] s(h)", (2, 3, 3), "mean"),
         slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
         slow("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
         slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),

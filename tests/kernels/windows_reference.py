@@ -59,12 +59,14 @@ def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDT
         **values,
         **{name: ratios for name in names if name[:2] == "r_"},
     )
-    *_, last = layer.split("; ")
+    *inner_statements, last = layer.split("; ")
     window = dict(re.findall(r"([A-Z])(\[[^]]*\])", last))
     read = re.sub(r"([A-Z])(\[[^]]*\])?(?= )", rf"\1[{readout}]", last) if readout else last
     if readout:  # which has no positions to keep anything at
         read = re.sub(r"z' = (xi|1/2)? ?[ahz] \+", "z' =", read)
-    read = layer.replace(last, read)
+    for statement in reversed(inner_statements):  # and computes nothing that it does not read
+        if re.search(rf"\b{statement.partition(' = ')[0]}\b", read.partition(" = ")[2]):
+            read = f"{statement}; {read}"
     drawn = read_layer_definition(layer).streams[-1].drawn
     first = " + ".join(
         "b" if d.function is None else f"{d.tensor.name}{window.get(d.tensor.name, '')} z"
