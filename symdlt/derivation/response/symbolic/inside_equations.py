@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from symdlt.algebra import Polynomial
 from symdlt.definitions import Layer, Stack, tensor
 from symdlt.derivation.response.symbolic.closed_systems import SystemEquation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.response_equations import NOTHING, LayerDerivation
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_response import InsideTensor
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 
+NOTHING = Polynomial.number(0)
 PAIR: tuple[tuple[int, ...], ...] = ((0, 1), (1, 0))  # the symmetries of a kernel
 
 

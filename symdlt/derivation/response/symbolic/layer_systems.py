@@ -27,10 +27,10 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
-from symdlt.derivation.response.symbolic.inside_equations import InsideEquations
+from symdlt.derivation.response.symbolic.inside_equations import NOTHING, InsideEquations
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
-from symdlt.derivation.response.symbolic.response_equations import NOTHING, LayerDerivation
+from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.derivation.response.symbolic.window_sums import readout_of

@@ -111,9 +111,6 @@ def layer_equations(
     return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
 
 
-NOTHING = Polynomial.number(0)
-
-
 class LayerDerivation:
     """The equations of one tensor for one layer."""
 
@@ -172,6 +169,7 @@ class LayerDerivation:
         name = f"{self.correlator.name}_{self.samples}[l+1]"
         if self.correlator.pairs == 1:
             return self._equation(name, self.entry(self.known[self.top, self.top]))
+        self._check_closed()
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
         both = self.response.both(left, right, self.edges)
@@ -262,7 +260,16 @@ class LayerDerivation:
         """Whether no weights have fourth cumulants of their own."""
         return all(one.orthogonal or one.entry_fourth == 0 for one in self.branches)
 
+    def _check_closed(self) -> None:
+        """Refuse a layer that reads neurons which z' keeps, whose noise later layers meet again."""
+        if (
+            not self.shared
+            and self.program.fields[self.top].site in self.response.reached[self.top]
+        ):
+            raise refused(self.layer, "reads neurons that z' keeps. Let weights read others")
+
     def _check_corrections(self) -> None:
+        self._check_closed()
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
         normed = any(field.norm for field in self.program.fields)
