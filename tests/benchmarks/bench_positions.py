@@ -6,6 +6,7 @@ SYMDLT_PEER_PYTHON names has it; nobody else has V.
 
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -82,24 +83,36 @@ def main() -> None:
     propagate(network("tanh", "circular", "mean"), small, "V")
     print(f"tanh, 3 x 3, L = 4, N = 2: V of the mean {time.perf_counter() - start:.1f} s")
     for samples, readout in ((1, "mean"), (1, "all"), (2, "all")):
-        kernel_file(x[:samples, :, :4, :4], readout)
+        kernel_file("z' = b + W[3x3] s(z)", x[:samples, :, :4, :4], readout)
+    line = np.random.default_rng(1).standard_normal((2, 4, 16))
+    kernel_file("z' = b + U z + W[3x3] s(z)", x[:1, :, :4, :4], "all")
+    for readout in ("all", "mean"):
+        kernel_file("z' = b + W[3, pool 2] s(z)", line, readout)
+        kernel_file("z' = xi z + b + W[3] s(z)", line[:1, :, :8], readout)
+    kernel_file("z' = xi z + b + W[3] s(z)", line[:1, :, :8], "all", 8)
+    kernel_file("h = U[3] s(z); z' = b + W s(h)", line[:1, :, :8], "all")
+    kernel_file("z' = xi z + b + W[3x3] s(z)", x[:1, :, :4, :4], "all", 8)
 
 
-def kernel_file(x: np.ndarray, readout: str) -> None:
+def kernel_file(layer: str, x: np.ndarray, readout: str, depth: int = 4) -> None:
     """V by a kernel file, next to `propagate`, in seconds of the processor."""
     names: dict = {"__name__": "own"}
-    exec(kernel_for(["V"], layer="z' = b + W[3x3] s(z)").text, names)
+    exec(kernel_for(["V"], layer=layer).text, names)
     functions = numpy_activation("tanh", 2).functions
-    numbers = {"C_b": VALUES["C_b"], "C_W": VALUES["C_W"]}
+    numbers = {"C_b": 0.1, "C_W": 1.0, "C_U": 0.3, "xi": 0.6}
+    numbers = {name: one for name, one in numbers.items() if name in names["HYPERPARAMETERS"]}
+    overlap = np.tensordot(x, x, (1, 1)) / x.shape[1]
     start = time.process_time()
-    found = names["propagate"](
-        functions, np.tensordot(x, x, (1, 1)) / x.shape[1], 4, readout=readout, **numbers
-    )
+    found = names["propagate"](functions, overlap, depth, readout=readout, **numbers)
     ours, start = time.process_time() - start, time.process_time()
-    theirs = propagate(network("tanh", "circular", readout), x, "V")
+    *inside, end = layer.replace("xi z + ", "").split("; ")
+    first = re.sub(r"s\(\w\)", "z", end)
+    last = "; ".join([*inside, re.sub(r"([UW])(\[.*?\])?(?= )", rf"\1[{readout}]", end)])
+    net = Network("tanh", [32] * (depth - 1), numbers, [first, *[layer] * (depth - 2), last])
+    theirs = propagate(net, x, "V")
     print(
-        f"tanh, 4 x 4, L = 4, N = {len(x)}: V of W[{readout}] by a kernel file {ours:.1f} s, by "
-        f"propagate {time.process_time() - start:.1f} s; they differ by "
+        f"{layer}, tanh, {x.shape[2:]}, L = {depth}, N = {len(x)}: V of W[{readout}] by a kernel "
+        f"file {ours:.1f} s, by propagate {time.process_time() - start:.1f} s; they differ by "
         f"{np.abs(found['V'][-1] / theirs['V'][-1] - 1).max():.0e}",
         flush=True,
     )

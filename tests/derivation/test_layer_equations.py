@@ -295,8 +295,9 @@ def test_what_cannot_be_derived_is_refused():
         ("G.1", Stack("z' = W s(z)", laws={"W": short}), "without a fourth cumulant"),
         ("G.1", Stack(WINDOWED, laws={"W": uniform}), "windows and weights with a fourth"),
         ("V", "h = U[3] s(z); z' = W[3] s(h)", "has a window inside"),
-        ("V", "z' = W[3, pool 2] s(z)", "pools 2 positions"),
-        ("V", "z' = W[3] s(z) + U[5] s(z)", "several windows"),
+        ("V", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
+        ("G.1", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
+        ("V", "z' = A[1] z + B[2] z + C[3] z + D[4] z + E[5] z", "more than 4 windows"),
     ):
         with pytest.raises(LayerError, match=reason):
             layer_equations(name, layer)

@@ -404,7 +404,6 @@ def test_symmetric_laws_enter_by_their_variance():
         ),
         (["none"], BLOCK, {}, UnknownTensorError, "There is no tensor"),
         (["V.1"], "h = U s(z); z' = W s(rmsnorm(h))", {"inputs": "one"}, LayerError, "a norm"),
-        (["V"], "z' = z + W[3] s(z)", {}, KernelError, "later layers read it again, at"),
         (["V"], "z' = b + W (s(z) + relu(z))", {}, KernelError, "joins it with another function"),
         (["V"], "u = U z; v = u + V z; z' = W s(u) s(v)", {}, KernelError, "join the fields u, v"),
         (["V"], "u = U z; z' = W tanh(u)", {"activation": "tanh"}, KernelError, "reads no s"),

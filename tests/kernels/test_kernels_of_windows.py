@@ -1,16 +1,27 @@
 """Kernels of layers with windows: values at all positions, text that stands alone, refusals."""
 
 import re
+from dataclasses import astuple
 from math import prod
 
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
+from windows_reference import (
+    OUTPUTS,
+    ROUNDING,
+    WIDTHS,
+    assert_equal,
+    inputs,
+    kernel_and_theory,
+    overlaps,
+)
 
-from symdlt import BOOK, Network, Stack, propagate
+from symdlt import BOOK, Stack
 from symdlt.algebra import uniform
 from symdlt.cli import main
-from symdlt.definitions import Window, read_layer_definition
+from symdlt.definitions import Window
 from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation
@@ -19,71 +30,7 @@ from symdlt.kernels.numpy_target.positions import GridWindow, positions_read
 CIRCULAR = "z' = b + W[3] s(z)"
 ZERO = "z' = b + W[3, zero] s(z)"
 GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
-WIDTHS, INNER, OUTPUTS = [40, 30], [25, 35], 50
 DEPTH = len(WIDTHS) + 1
-ROUNDING = 1e-12
-
-
-def inputs(*shape):
-    return np.random.default_rng(0).standard_normal(shape)
-
-
-def overlaps(x):
-    """At all pairs of samples and positions."""
-    return np.tensordot(x, x, (1, 1)) / x.shape[1]
-
-
-def values_for(names):
-    """A number for each layer, none like another."""
-    rng = np.random.default_rng(7)
-    return {name: rng.uniform(0.3, 1.1, DEPTH).tolist() for name in names if name[:2] != "r_"}
-
-
-def mean_over_positions(name, table, samples):
-    """A tensor over samples alone, where the two ends of a pair are at one position."""
-    matching = BOOK[name.partition(".")[0]].matching
-    axes = 2 * len(matching)
-    place = {vertex: "pq"[pair] for pair, both in enumerate(matching) for vertex in both}
-    letters = "".join("abcd"[axis] + place[axis] for axis in range(axes))
-    count = round(table.size ** (1 / axes)) // samples
-    table = table.reshape(axes * (samples, count))
-    return np.einsum(f"{letters}->{'abcd'[:axes]}", table) / count ** len(matching)
-
-
-def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
-    """What the kernel gives, and `propagate` of the same network."""
-    module = loaded(kernel_for(tensors, layer=layer, name="own"))
-    names = module.HYPERPARAMETERS
-    values = values_for(names)
-    ratios = [1.0, *(n / inner for n, inner in zip(widths[:-1], INNER, strict=True))]
-    functions = numpy_activation("tanh", module.DERIVATIVES).functions
-    found = module.propagate(
-        getattr(module, "ACTIVATION", functions),
-        overlaps(x),
-        DEPTH,
-        widths=widths[:-1],
-        readout=readout,
-        tolerance=ROUNDING,
-        **values,
-        **{name: ratios for name in names if name[:2] == "r_"},
-    )
-    (window,) = {*re.findall(r"\w(\[[^]]*\])", layer)}
-    read = layer.replace(window, f"[{readout}]") if readout else layer
-    if readout:  # which has no positions to keep anything at
-        read = re.sub(r"z' = (xi|1/2)? ?z \+", "z' =", read)
-    drawn = read_layer_definition(layer).streams[-1].drawn
-    first = " + ".join(f"{d.tensor.name}{window} z" if d.window else "b" for d in drawn)
-    inner = {name[2:]: [1, *INNER] for name in names if name[:2] == "r_"}
-    layers = [f"z' = {first}", *[layer] * (DEPTH - 2), read]
-    network = Network("tanh", widths[:-1], values, layers, n_L=widths[-1], inner=inner)
-    return found, propagate(network, x, list(found), tolerance=ROUNDING)
-
-
-def assert_equal(found, right, samples, allowed=ROUNDING):
-    for name, layers in found.items():
-        for ours, theirs in zip(layers, right[name], strict=True):
-            mean = mean_over_positions(name, ours, samples)
-            assert np.abs(mean - theirs).max() <= allowed * np.abs(theirs).max(), name
 
 
 @pytest.mark.parametrize("readout", [None, "all", "mean"])
@@ -122,6 +69,54 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
 def test_families_of_layers_and_windows(layer, shape, readout):
     x = inputs(*shape)
     found, right = kernel_and_theory(layer, x, readout, ("V", "F", "R"))
+    assert_equal(found, right, len(x))
+
+
+SEVERAL = "z' = b + U z + W[3, zero] s(z)"
+POOLED = "z' = b + W[2, pool 2] s(z)"
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (SEVERAL, (2, 3, 3), "mean"),
+        slow(SEVERAL, (2, 3, 4), None),
+        slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
+        slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
+        slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
+        slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
+        slow("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
+        slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
+        slow("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
+        (POOLED, (1, 3, 8), None),
+        slow("z' = b + W[3, pool 2, zero] s(z)", (1, 3, 8), "mean"),
+        slow("z' = b + W[2x1, pool 2, zero] s(z)", (1, 3, 4, 4), "all"),
+        slow("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
+        ("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
+        slow("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
+        slow("z' = b + W[3, pool 2] dropout(0.1) s(z)", (2, 3, 4), "mean"),
+    ],
+)
+def test_several_windows_and_none_and_pooled_positions(layer, shape, readout):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout)
+    assert set(found) == set(BOOK)
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (SEVERAL, (2, 3, 3), "all"),
+        (POOLED, (2, 3, 4), "mean"),
+        slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), "mean"),
+        slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
+        slow("z' = b + W[pool 2] s(z) + P[3, pool 2] z", (1, 3, 8), None),
+    ],
+)
+def test_corrections_of_several_windows_and_of_pooled_positions(layer, shape, readout):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout, ("G.1", "H.1"))
     assert_equal(found, right, len(x))
 
 
@@ -184,15 +179,19 @@ def test_positions_are_samples_of_a_dense_layer_before_their_mean():
         ("1x2x3, zero", (2, 3, 4)),
         ("stride 2", (5,)),
         ("all", (3, 2)),
+        ("mean", (3, 2)),
+        ("3x2, pool 2, zero", (6, 4)),
+        ("2, pool 3, valid, stride 2", (9,)),
+        ("pool 2", (2, 4, 2)),
     ],
 )
 def test_windows_read_what_the_text_of_layers_says(text, grid):
     written = Window.read(text)
-    window = GridWindow(written.kernel, written.stride, written.padding, bool(written.whole))
+    window = GridWindow(*astuple(written)[:-1])
     above, read = positions_read(window, grid)
     right, sources = written.sources(grid)
     assert above == right
-    assert read.tolist() == np.array(sources)[..., 0].tolist()
+    assert read.tolist() == np.array(sources).tolist()
 
 
 def test_a_circular_window_keeps_translations():
@@ -237,6 +236,26 @@ def test_one_layer_reads_all_positions_of_the_input(readout):
     assert not found["V"][0].any()
 
 
+def test_a_layer_that_reads_all_positions_has_no_other_readout():
+    module = loaded(kernel_for(["V"], layer="z' = b + W[all] s(z)", name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = functions, overlaps(inputs(2, 3, 4)), 2
+    with pytest.raises(module.KernelInputError, match="reads all positions otherwise"):
+        module.propagate(*given, C_b=0.1, C_W=1.2, readout="mean")
+    plain, same = (
+        module.propagate(*given, C_b=0.1, C_W=1.2, readout=readout)["V"]
+        for readout in (None, "all")
+    )
+    assert np.array_equal(plain, same)
+
+
+def test_windows_of_one_layer_make_the_same_positions():
+    module = loaded(kernel_for(["V"], layer="z' = W[2, valid] s(z) + P[3, valid] z", name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    with pytest.raises(module.KernelInputError, match=r"grids of \(4,\) and of \(3,\) positions"):
+        module.propagate(functions, overlaps(inputs(2, 3, 5)), 2, C_W=1.2, C_P=0.3)
+
+
 @pytest.mark.parametrize(
     ("layer", "window"),
     [
@@ -253,8 +272,7 @@ def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
     plain = layer_system(names, re.sub(r"\[.*\]", "", layer))
     assert windowed.names == plain.names
     for ours, theirs in zip(windowed.equations, plain.equations, strict=True):
-        beside = {} if ours.beside is None else terms_of(ours.beside)
-        assert terms_of(ours) | beside == terms_of(theirs)
+        assert terms_of(ours) == terms_of(theirs)
 
 
 def terms_of(equation):
@@ -270,9 +288,9 @@ def test_the_text_says_what_is_summed_and_how():
     told = text.replace("\n", " ")
     assert "from -1 on: 1+q is sample 1, q positions on from that of 1; what lies beyond" in told
     assert "      + 1/3 C_W sum_q <s_1+q s_2+q>\n" in text
-    assert 'WINDOW = GridWindow((3,), stride=1, padding="zero")\n' in text
-    assert '"window": Moved(((0, 1), (2, 3)), None),\n' in text
-    assert '"mean": Moved(((0,), (1,)), beside_g),\n' in text
+    assert 'WINDOWS = (GridWindow((3,), stride=1, padding="zero"),)\n' in text
+    assert "            Moved(advance_v, ((0, (0, 1)), (0, (2, 3)))),\n" in text
+    assert "            Moved(beside_g),\n" in text
     assert "    return h.C_W * z_s0_s0_12\n" in text
 
 
@@ -314,14 +332,10 @@ def test_command(tmp_path, capsys):
     ("layer", "options", "error", "reason"),
     [
         (CIRCULAR, {"inputs": "one"}, KernelError, "as many samples as positions"),
-        ("z' = z + W[3] s(z)", {}, KernelError, "V of .* keeps z, so that later layers"),
         ("z' = z + W[3, stride 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = z + W[mean] s(z)", {}, KernelError, "keeps fields where they are"),
-        ("z' = b + U z + W[3] s(z)", {}, KernelError, "weights with a window, and others"),
-        ("h = U z; z' = h + W[3] s(z)", {}, KernelError, "V of .* joins samples where they are"),
-        ("z' = b + W[3, pool 2] s(z)", {}, LayerError, "pools 2 positions"),
-        ("z' = b + W[3] s(z) + P[2] z", {}, LayerError, "has several windows"),
-        ("h = U[3] z; z' = W s(h)", {}, LayerError, "has a window inside"),
+        ("z' = b + U z + W[3, valid] s(z)", {}, KernelError, "weights that read them there"),
+        ("h = U z; z' = h + W[pool 2] s(z)", {}, KernelError, "keeps fields where they are"),
         ("z' = b + W[3, mirror] s(z)", {}, LayerError, "mirror. is no window"),
         (CIRCULAR, {"target": "jax"}, KernelError, 'Choose the target "numpy"'),
         ("z' = readout W[3] s(z)", {}, KernelError, "The symbol readout"),
@@ -363,6 +377,12 @@ def test_corrections_of_other_laws_are_refused():
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"after_layer": 1}, "after_layer is 1"),
         (CIRCULAR, overlaps(inputs(9, 3, 9)), {"depth": 999}, "GB of memory"),
         ("z' = b + W[3, valid] s(z)", overlaps(inputs(2, 3, 4)), {}, "3 positions does not fit"),
+        (
+            "z' = b + W[2, pool 2] s(z)",
+            overlaps(inputs(1, 3, 6)),
+            {},
+            "pools 2 positions, and .* 3",
+        ),
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": 1e200}, "too large for means"),
         (CIRCULAR, overlaps(inputs(2, 3, 4)), {"C_W": [1.0, 1e300, 1e300]}, "overflow|too large"),
     ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from symdlt.definitions import BELOW, Layer, ascii_name, function_text
+from symdlt.definitions import BELOW, Layer, function_text
 from symdlt.derivation import powers_text
 from symdlt.derivation.response.symbolic.closed_systems import (
     DepthSystem,
@@ -22,13 +22,15 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     ReadScale,
     ReadTensor,
     SystemEquation,
+    overlap_of,
 )
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
-from symdlt.kernels.generator.position_means import position_means
+from symdlt.kernels.generator.names import identifier, table_of
+from symdlt.kernels.generator.position_means import position_means, with_entries_of_parts
 from symdlt.kernels.generator.representation import (
     METRIC,
     DepthFunctions,
@@ -54,8 +56,12 @@ def lower_layer(system: LayerSystem) -> KernelModule:
     """
     read, stride = _fields_read(system), _stride(system)
     tables = _Tables(system.inputs == "one", read, stride, _scales(system))
-    functions = tuple(_function(system, one, tables) for one in system.equations)
+    every_equation = (*system.inside, *system.equations)
+    functions = tuple(_function(system, one, tables) for one in every_equation)
     depths = None if system.depths is None else _depths(system, system.depths, tables)
+    positions = position_means(system, partial(_function, system, tables=tables, solved=True))
+    if positions is not None:
+        functions = tuple(with_entries_of_parts(one, positions) for one in functions)
     fields = []
     for name, one in {BELOW: None, **{field.name: field for field in system.fields}}.items():
         if name in read or name in tables.scales:
@@ -88,7 +94,7 @@ def lower_layer(system: LayerSystem) -> KernelModule:
         several=True,
         stride=stride,
         depths=depths,
-        positions=position_means(system, partial(_function, system, tables=tables)),
+        positions=positions,
     )
 
 
@@ -109,16 +115,6 @@ def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthF
     scaled = any(entry.scale for entry in entries)
     scale = identifier(tables.scales[BELOW]) if scaled else ""
     return DepthFunctions(kept, states, depths.observed, next(iter(read), BELOW), scale)
-
-
-def identifier(field: str) -> str:
-    """The name of a field in code.
-
-    >>> identifier("z'"), identifier("rmsnorm(z)")
-    ('z_above', 'rmsnorm_z')
-    """
-    named = ascii_name(field).replace("'", "_above").removesuffix(")")
-    return named.replace("(", "_")
 
 
 def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
@@ -153,7 +149,7 @@ def field_of(factor: FieldFactor) -> str:
 def _every_read(system: LayerSystem) -> Iterator[Read]:
     """All that equations of a system read."""
     states = () if system.depths is None else system.depths.states
-    for one in (*system.fields, *system.equations, *states):
+    for one in (*system.fields, *system.inside, *system.equations, *states):
         yield from one.reads.values()
 
 
@@ -219,8 +215,8 @@ class _Tables:
         if isinstance(read, ReadMask):
             name = f"mask_{identifier(read.name.removesuffix(LATER))}"
             return Entry(name, samples, kept=read.kept)
-        name, _, of = read.name.partition("^")
-        return Entry(f"{name}_{of}" if of else name, samples, later=LATER_AXES[of])
+        _, _, of = read.name.partition("^")
+        return Entry(table_of(read.name), samples, later=LATER_AXES.get(of, 0))
 
     def _mean(self, read: ReadMean) -> Entry:
         """A mean of this layer, of a later one, or of both, those of the later one last."""
@@ -248,7 +244,9 @@ def _function(
     single = system.inputs == "one"
     entries = {symbol: tables.entry(read) for symbol, read in one.reads.items()}
     names = {symbol: entry.name for symbol, entry in entries.items()}
-    names["overlap"] = Entry("overlap", () if single else one.samples).name
+    for number in range(len(system.overlaps)):
+        overlap = overlap_of(number)
+        names[overlap] = Entry(overlap, () if single else one.samples).name
     value, gain = _coefficients(one.terms, names), {}
     if single:
         value = of_unit_length(value, _lengths(system, tables.entry))
@@ -262,7 +260,7 @@ def _function(
     rank = rank_in(system.layer)
     listed = sorted(every.values(), key=lambda e: (not e.orders, len(e.samples), e))
     return TensorFunction(
-        one.name.replace("^", "_"),
+        table_of(one.name),
         () if single else one.samples,
         _equation(system, one) if single else one.text,
         tuple(listed),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 from symdlt.definitions import Layer, Stack, Window
-from symdlt.derivation.response.symbolic.closed_systems import Groups
+from symdlt.derivation.response.symbolic.closed_systems import AxesOver
 from symdlt.kernels.generator.expressions import Cost, Formula, cost, shared_sums, symbols
 from symdlt.kernels.generator.gaussian_mean import Mean as Mean
 from symdlt.kernels.generator.gaussian_mean import central as central
@@ -230,33 +231,50 @@ class DepthFunctions:
         return tuple(state for state in self.states if state.tensor in reached)
 
 
-class PositionMean(NamedTuple):
-    """A mean over positions, and what comes to it.
+class PositionPart(NamedTuple):
+    """A part of a tensor, of which means over positions are taken.
 
     Attributes:
-        word: of what is read, the window of a layer or a readout.
-        together: the axes that go over positions together, a mean each.
-        beside: what comes to these means, if anything does.
+        name: of what it is, in code.
+        function: what it has under these means.
+        over: the axes that go over the positions of a window together, by its number.
     """
 
-    word: str
-    together: Groups
-    beside: TensorFunction | None
+    name: str
+    function: TensorFunction
+    over: tuple[AxesOver, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PositionMeans:
-    """What the window of a layer adds.
+    """What the windows of a layer add.
 
     Attributes:
-        window: what weights read.
-        tensors: of each the means that it is of what its function gives.
+        windows: what weights read, each once.
+        overlaps: of the overlaps that layer 1 reads the number of the window, None without one.
+        layer: of each tensor the parts that it is the sum of.
+        readout: the same of a readout of all positions.
         meaning: what the sums in equations are, in words.
+        inside: the tensors of fields inside the layer, in the order of computation.
     """
 
-    window: Window
-    tensors: tuple[tuple[str, tuple[PositionMean, ...]], ...]
+    windows: tuple[Window, ...]
+    overlaps: tuple[int | None, ...]
+    layer: Mapping[str, tuple[PositionPart, ...]]
+    readout: Mapping[str, tuple[PositionPart, ...]]
     meaning: str
+    inside: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[PositionPart, ...]:
+        """All parts, each once."""
+        every = [part for of in (self.layer, self.readout) for some in of.values() for part in some]
+        return tuple({part.name: part for part in every}.values())
+
+    def readout_of(self, tensor: str) -> tuple[PositionPart, ...]:
+        """The parts of a tensor of a readout, none if they are those of the layer."""
+        own = self.readout.get(tensor, ())
+        return () if own == self.layer.get(tensor) else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from symdlt.kernels.numpy_target.problem import (
     table_name,
 )
 from symdlt.kernels.numpy_target.tuples import fill, independent_tuples
-from symdlt.means import Array, KernelInputError, LayerMeans
+from symdlt.means import Array, Indices, KernelInputError, LayerMeans
 
 LEADING = ("G", "H")
 AXES = 4  # of tensors of two pairs
@@ -148,7 +148,7 @@ class DepthLayers:
         depths: what it is made of.
         taken: the means of a layer.
         states: those that are needed.
-        leading: the kernel and the NTK at all layers.
+        leading: the kernel and the NTK at all layers, but for one behind them that keeps nothing.
     """
 
     def __init__(
@@ -161,7 +161,10 @@ class DepthLayers:
     ) -> None:
         self.problem, self.depths, self.taken = problem, depths, taken
         self.states, self.leading = states, leading
-        self.depth, self.count = len(problem.layers), len(problem.overlap)
+        self.depth, self.count = len(leading["G"]), len(problem.overlap)
+        self.read = len(problem.layers) - 1  # so many layers others read
+        self.fixed: dict[str, Array] = {}  # what functions read of each layer
+        self.known: dict[str, Array] = {}  # the states of the last layer
         self.noises = {name: depths.noises[name] for name in states if name in depths.noises}
         self.joint = sorted({mean for one in self.noises.values() for mean in one.joint})
         self.sums = {n: one for n, one in problem.recursions.items() if n in depths.sums}
@@ -190,6 +193,7 @@ class DepthLayers:
                 raise located(self.problem, self.leading, reason, max(layer, 1)) from reason
             if after_layer is not None:
                 after_layer(layer + 1)
+        self.known = known
         return whole
 
     def _step(self, layer: int, known: Tables) -> dict[str, Array]:
@@ -200,7 +204,7 @@ class DepthLayers:
         means = dict(means_of_fields(problem, *self.taken, h, below))
         joint = self._joint(layer)
         over = self._joint_means(layer, joint)
-        own = below | self._own(known, layer - 1)
+        own = below | self._own(known, layer - 1) | self.fixed
         states: dict[str, Array] = {}
         for name, one in self.states.items():
             if name not in self.noises:
@@ -216,7 +220,7 @@ class DepthLayers:
             above |= {n: known[n][later] for n in one.needs if n in known}
             read = {n: table[later] for n, table in self.later.items()}
             room = states[name][later]
-            self._write(name, one, room, means | read | over, below | above, h)
+            self._write(name, one, room, means | read | over, below | above | self.fixed, h)
         return states
 
     def _write(
@@ -227,6 +231,7 @@ class DepthLayers:
         means: Tables,
         below: Tables,
         h: Any = None,
+        rows: Indices | None = None,
     ) -> None:
         """Fill in a table at all pairs, or at some tuples and all that symmetries exchange."""
         if one.axes < AXES:
@@ -235,10 +240,10 @@ class DepthLayers:
             if not np.isfinite(room[known]).all():
                 raise KernelInputError(f"{name} overflows.")
             return
-        last = layers_last(room)
+        last, rows = layers_last(room), self.rows[name] if rows is None else rows
         size = max(1, SLICE // last[0, 0, 0, 0].size)
-        for start in range(0, len(self.rows[name]), size):
-            part = self.rows[name][start : start + size]
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
             values = one.advance(h, means, below, tuple(part.T))
             if not np.isfinite(values).all():
                 raise KernelInputError(f"{name} overflows.")
@@ -255,7 +260,7 @@ class DepthLayers:
         if one.axes < AXES:
             return np.zeros((self.count,) * one.axes)
         if name in self.noises:
-            last = self.depth if self.noises[name].observed else self.depth - 1
+            last = self.depth if self.noises[name].observed else self.read
         room = self._room(one, last)
         fill(layers_last(room), self.rows[name], one.symmetries, 0.0)
         return room
@@ -275,7 +280,7 @@ class DepthLayers:
             if (of := name.removesuffix("_lm")) not in self.leading:
                 continue
             last, rows = self.leading[of][layer - 1], []
-            for h in self.problem.layers[layer:]:
+            for h in self.problem.layers[layer : self.depth]:
                 last = keep(h, {}, {name: last}, self.pairs)
                 rows.append(last)
             tables[name] = np.array(rows)
@@ -290,7 +295,7 @@ class DepthLayers:
             return {}
         K, key = self.leading["G"], self.taken.fields[field].functions
         tables = []
-        for later in range(layer, self.depth - 1):
+        for later in range(layer, self.read):
             between = joint["G_lm"][later - layer]
             both = np.block([[K[layer - 1], between.T], [between, K[later]]])
             both = both if field == "z" else of_unit_variance(both)
@@ -303,7 +308,7 @@ class DepthLayers:
 
     def _covariances(self) -> Array:
         """Those of the field that later layers read, at all layers that others read."""
-        K = self.leading["G"][: self.depth - 1]
+        K = self.leading["G"][: self.read]
         if self.depths.field == "z":
             return K
         return np.array([of_unit_variance(one) for one in K]).reshape(K.shape)
@@ -324,7 +329,7 @@ class DepthLayers:
 
         Those of one function each are not among them: `SmoothMeans` has them in all digits.
         """
-        later = np.arange(layer, self.depth - 1)
+        later = np.arange(layer, self.read)
         if self.planes is None or not later.size:
             return {}, np.zeros(later.size, dtype=bool)
         between = np.swapaxes(joint["G_lm"][: later.size], 1, 2)

@@ -50,6 +50,7 @@ def means_of_fields(
     ones: Mapping[str, int],
     h: Any,
     below: Tables,
+    prepare: Callable[[str, Tables], None] | None = None,
 ) -> Tables:
     """All means that the recursions read, by the names of their fields and functions.
 
@@ -60,6 +61,7 @@ def means_of_fields(
         ones: the number of the constant one behind each list.
         h: the hyperparameters of the layer.
         below: the tensors of the layer below.
+        prepare: called with each field before its covariance is asked for, and the means so far.
     """
     wanted = {read for one in problem.recursions.values() for read in one.fields}
     for name in reversed([*fields]):
@@ -71,6 +73,8 @@ def means_of_fields(
         asked_of = sorted(order for of, order in wanted if of == name)
         if not asked_of:
             continue
+        if prepare is not None:
+            prepare(name, named)
         K = field.covariance(h, named, below, pairs)
         if field.scale:
             named[field.scale] = scale_of(name, K.diagonal())

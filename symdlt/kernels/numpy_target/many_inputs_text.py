@@ -26,7 +26,11 @@ from symdlt.kernels.generator.representation import (
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.positions_text import besides, positions_tables
+from symdlt.kernels.numpy_target.positions_text import (
+    overlaps_text,
+    positions_data,
+    positions_tables,
+)
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
@@ -35,7 +39,8 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
     first = []
     for function in module.functions:
         if function.first != ZERO:
-            same = {name: OVERLAP for name in symbols(function.first) if OVERLAP in name}
+            read = [name for name in symbols(function.first) if OVERLAP in name]
+            same = {name: name.rpartition("_")[0] for name in read}
             first.append(f'"{function.tensor}": {expression_text(function.first, names | same)},')
     return {
         "fields": [f"{name}: float" for name in module.names],
@@ -43,17 +48,14 @@ def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
         "recursions": "\n\n\n".join(
             [
                 *(_covariance(field, module) for field in module.fields),
-                *(
-                    recursion_text(f, module.names, _told(f, module), bool(module.positions))
-                    for f in module.functions
-                ),
+                *_functions_text(module),
                 *states_text(module),
-                *_besides_text(module),
             ]
         ),
         "table": [_row(function, module) for function in module.functions],
         "fields_table": "\n\n".join(filter(None, _more_tables(module))),
-        **(template.SAMPLES if module.positions is None else template.POSITIONS),
+        **(template.SAMPLES if module.positions is None else positions_data(module.positions)),
+        **overlaps_text(module.positions),
     }
 
 
@@ -65,11 +67,19 @@ def _more_tables(module: KernelModule) -> Iterator[str]:
         yield positions_tables(module.positions)
 
 
-def _told(function: TensorFunction, module: KernelModule) -> str:
-    """What is said of tensors that are sums of states, or means over positions."""
-    if module.positions is not None:
-        return " of layer l, under its means over positions"
-    return ", from states of the same layer" if function in module.sums else ""
+def _functions_text(module: KernelModule) -> Iterator[str]:
+    """The recursions as functions, and with windows the parts of these."""
+    for one in module.functions:
+        if one in module.sums:
+            yield recursion_text(one, module.names, ", from states of the same layer")
+        elif module.positions is None:
+            yield recursion_text(one, module.names)
+    for part in () if module.positions is None else module.positions.parts:
+        told = " of layer l, under means over positions"
+        told = told if part.over else ", which comes to means over positions"
+        if is_noise(part.function):
+            told = f", {'under' if part.over else 'beside'} means, for each later layer m"
+        yield recursion_text(part.function, module.names, told, part.name)
 
 
 def states_text(module: KernelModule) -> list[str]:
@@ -87,26 +97,10 @@ def states_text(module: KernelModule) -> list[str]:
         )
         for one in module.depths.kept
     ]
-    told = ", for each later layer m"
-    return kept + [
-        recursion_text(one, module.names, told * is_noise(one)) for one in module.depths.states
-    ]
-
-
-def _besides_text(module: KernelModule) -> list[str]:
-    """What comes to means over positions, as functions."""
-    names = {name: f"h.{name}" for name in (*module.names, "r")}
-    listed = {} if module.positions is None else besides(module.positions)
-    return [
-        filled(
-            template.BESIDE,
-            name=name,
-            told=one.tensor + " of a readout" * name.endswith("_readout"),
-            entries=[f"{entry.name} = {_whole(entry, one, True)}" for entry in one.entries],
-            value=computation({"return": one.value}, names, INSIDE),
-        )
-        for name, one in listed.items()
-    ]
+    told, states = ", for each later layer m", module.depths.states
+    if module.positions is not None:  # whose parts are functions
+        states = ()
+    return kept + [recursion_text(one, module.names, told * is_noise(one)) for one in states]
 
 
 def depths_tables(module: KernelModule) -> str:
@@ -178,7 +172,7 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
 
 
 def recursion_text(
-    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", placed: bool = False
+    function: TensorFunction, hyperparameters: Sequence[str], told: str = "", part: str = ""
 ) -> str:
     """A recursion as a function of the layer, the means, the tensors below and the tuples.
 
@@ -186,7 +180,7 @@ def recursion_text(
         function: the recursion.
         hyperparameters: the names of those of a layer.
         told: more that is said of it, behind where it is.
-        placed: whether samples have positions.
+        part: of a part of it, with samples that have positions, its name.
     """
     four = len(function.samples) == 4
     read = _gathered if four else _whole
@@ -194,12 +188,14 @@ def recursion_text(
     zero = not symbols(function.value)
     return filled(
         template.RECURSION_MANY,
-        name=function.variable.lower(),
+        name=part or f"advance_{function.variable.lower()}",
         tensor=function.tensor,
         where=("at the tuples x" if four else "at all pairs") + told,
         equation=equation_lines(function.equation),
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
-        entries=[f"{entry.name} = {read(entry, function, placed)}" for entry in function.entries],
+        entries=[
+            f"{entry.name} = {read(entry, function, bool(part))}" for entry in function.entries
+        ],
         value="return np.zeros(x[0].shape)"
         if zero
         else computation({"return": function.value}, names, INSIDE),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from reprlib import repr as short_repr
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from symdlt.kernels.numpy_target.depth_layers import MeansOfLayer
 from symdlt.kernels.numpy_target.fields import means_of_fields
 from symdlt.kernels.numpy_target.layers import (
-    advance_all,
+    SLICE,
     check_functions,
     empty_layers,
     located,
@@ -27,61 +26,109 @@ from symdlt.kernels.numpy_target.positions import (
     positions_read,
 )
 from symdlt.kernels.numpy_target.problem import Problem, Samples, Tables, checked_overlap
-from symdlt.kernels.numpy_target.tuples import independent_tuples
+from symdlt.kernels.numpy_target.tuples import fill, independent_tuples
 from symdlt.means import Array, Indices, KernelInputError
 
-AxisGroups = tuple[tuple[int, ...], ...]  # axes of a table in groups
-READ_ALL = GridWindow((), whole=True)
+# The number of a window, and the axes of a table that go over its positions together.
+AxesOver = tuple[int, tuple[int, ...]]
+# The tuples of entries that symmetries leave independent, by these and the number of entries.
+Symmetries = tuple[tuple[int, ...], ...]
+Rows = dict[tuple[Symmetries, int], Indices]
+Advance = Callable[[Any, Tables, Tables, Samples], Any]
+PAIR = 2  # axes of the kernel and the NTK
+READOUTS = {word: GridWindow((), whole=word) for word in ("all", "mean")}
 
 
 class Moved(NamedTuple):
-    """The means over positions that a tensor is, of what its recursion gives.
+    """A part of a tensor: what its function gives below, and the means over positions of that.
 
-    Each group of axes goes over the positions together. What comes to these means follows from
-    the layer and the tables below, if anything does.
+    Axes that go over no positions stay where they are.
     """
 
-    together: AxisGroups
-    beside: Callable[[Any, Tables, Tables, Samples], Any] | None
+    advance: Advance
+    over: tuple[AxesOver, ...] = ()
+
+
+class SumOfMoved(NamedTuple):
+    """The parts that a tensor is the sum of, and those of a readout if they are others."""
+
+    layer: tuple[Moved, ...] = ()
+    readout: tuple[Moved, ...] = ()
 
 
 class PositionsRead(NamedTuple):
-    """What a layer reads of that below: of each shift, and each entry above, the entry."""
+    """What a layer reads of that below: of each window, shift and entry above, the entries."""
 
+    grid: tuple[int, ...]
     samples: int
-    moved: Mapping[str, Moved]
-    entries: Indices
+    parts: Mapping[str, tuple[Moved, ...]]
+    entries: tuple[Indices, ...]
+    inside: tuple[str, ...]
 
 
 class Positions(NamedTuple):
-    """The window of a layer, the means of each tensor, and what the last layer reads, if told.
+    """The windows of a layer, the parts of tensors, and what the last layer reads, if told.
 
-    The means are those of a layer, "window", and of readouts by their words.
+    Of each overlap that layer 1 reads there is the number of the window, None without one. Inside
+    are tensors of fields inside the layer, in the order of computation; their windows are first.
     """
 
-    window: GridWindow
-    moved: Mapping[str, Mapping[str, Moved]]
+    windows: tuple[GridWindow, ...]
+    overlaps: tuple[int | None, ...]
+    parts: Mapping[str, SumOfMoved]
     readout: str | None
+    inside: tuple[str, ...] = ()
+
+    @property
+    def inner(self) -> int:
+        """The number of windows inside the layer."""
+        parts = [part for name in self.inside for part in self.parts[name].layer]
+        return 1 + max((window for part in parts for window, _ in part.over), default=-1)
 
 
 class InputsRead(NamedTuple):
-    """What layer 1 reads of the inputs: the overlaps, of how many samples, at which positions."""
+    """What layer 1 reads of the inputs: overlaps, of how many samples, at which positions."""
 
-    overlap: Array
+    overlaps: list[Array]
     samples: int
     grid: tuple[int, ...]
 
+    @property
+    def overlap(self) -> Array:
+        """The first one."""
+        return self.overlaps[0]
 
-def checked_readout(readout: str | None, moved: Mapping[str, Mapping[str, Moved]]) -> str | None:
-    """Refuse what is no readout."""
-    known = [*moved["G"]][1:]
-    if readout is not None and readout not in known:
+
+def checked_readout(readout: str | None, windows: tuple[GridWindow, ...]) -> str | None:
+    """Refuse what is no readout, and another one than that of a layer that reads all positions."""
+    if readout is None:
+        return None
+    if not isinstance(readout, str) or readout not in READOUTS:
         raise KernelInputError(
             f"readout={short_repr(readout)} is not known. The last layer reads all positions with "
-            f"weights of each, 'all', or their mean, 'mean'. Give one of {', '.join(known)}, or "
+            f"weights of each, 'all', or their mean, 'mean'. Give one of {', '.join(READOUTS)}, or "
             "leave it out for another layer with the window."
         )
+    if any(window.whole not in ("", readout) for window in windows):
+        raise KernelInputError(
+            f"readout={readout!r} was given, and the layer itself reads all positions otherwise, "
+            "so that none are left behind layer 1. A readout is of layers that leave some. Leave "
+            "it out, or write the kernel of another layer."
+        )
     return readout
+
+
+def asked_outside(tensors: Iterable[str] | None, inside: tuple[str, ...]) -> Iterable[str] | None:
+    """Refuse tensors of fields inside the layer, which are no result of their own."""
+    several = isinstance(tensors, Iterable) and not isinstance(tensors, str)
+    listed = [*tensors] if several and tensors is not None else tensors
+    names = listed if isinstance(listed, list) else [listed]
+    if taken := [name for name in names if name in inside]:
+        raise KernelInputError(
+            f"The tensors {short_repr(taken)} are of fields inside the layer, between two layers. "
+            "They are computed on the way and not returned. Ask for those of z."
+        )
+    return listed
 
 
 def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead:
@@ -94,27 +141,47 @@ def inputs_read(overlap: Array, positions: Positions, alone: bool) -> InputsRead
     """
     matrix, grid = flattened(overlap)
     samples = len(matrix) // prod(grid)
-    above, read = read_from(grid, positions, samples, positions.readout if alone else None)
-    together = read.moved["G"].together
-    return InputsRead(mean_read(checked_overlap(matrix), together, read.entries), samples, above)
+    readout = positions.readout if alone else None
+    read, found = read_from(grid, positions, samples, readout), []
+    matrix = checked_overlap(matrix)
+    for window in positions.overlaps:
+        at = positions.inner if readout else window
+        found.append(matrix if at is None else mean_read(matrix, (0, 1), read.entries[at]))
+    return InputsRead(found, samples, read.grid)
 
 
 def read_from(
     grid: tuple[int, ...], positions: Positions, samples: int, readout: str | None
-) -> tuple[tuple[int, ...], PositionsRead]:
-    """The grid of a layer, and what it reads of a grid."""
-    window = READ_ALL if readout else positions.window
-    above, at = positions_read(window, grid)
-    entries = of_samples(at, samples, prod(grid))
-    moved = {name: ways[readout or "window"] for name, ways in positions.moved.items()}
-    return above, PositionsRead(samples, moved, entries)
+) -> PositionsRead:
+    """What a layer reads of a grid.
+
+    Raises:
+        KernelInputError: if its windows make other positions each.
+    """
+    windows, made = positions.windows, positions.overlaps
+    if readout:
+        windows, made = (*windows[: positions.inner], READOUTS[readout]), (positions.inner,)
+    grids, entries = [], []
+    for window in windows:
+        above, at = positions_read(window, grid)
+        grids.append(above)
+        entries.append(of_samples(at, samples, prod(grid)))
+    first, *others = dict.fromkeys(grid if number is None else grids[number] for number in made)
+    if others:
+        raise KernelInputError(
+            f"The windows of the layer make grids of {' and of '.join(map(str, (first, *others)))} "
+            f"positions out of one of {grid}. Fields that are added have the same ones. Give "
+            "another grid, or another number of layers."
+        )
+    parts = {name: (readout and one.readout) or one.layer for name, one in positions.parts.items()}
+    return PositionsRead(first, samples, parts, tuple(entries), positions.inside)
 
 
 def of_samples(at: Indices, samples: int, count: int) -> Indices:
     """Numbers of positions as those of entries, of one sample behind the other."""
-    starts = np.arange(samples)[:, None] * count
-    entries: Indices = np.where(at[:, None, :] == NOWHERE, NOWHERE, starts + at[:, None, :])
-    return entries.reshape(len(at), -1)
+    starts = count * np.arange(samples)[:, None, None]
+    entries: Indices = np.where(at[:, None] == NOWHERE, NOWHERE, starts + at[:, None])
+    return entries.reshape(len(at), -1, at.shape[-1])
 
 
 def layers_with_positions(
@@ -122,10 +189,26 @@ def layers_with_positions(
     inputs: InputsRead,
     positions: Positions,
     taken: MeansOfLayer,
-    first_layer: Callable[[Any, Array], dict[str, Array]],
+    first_layer: Callable[..., dict[str, Array]],
     after_layer: Callable[[int], object] | None,
 ) -> dict[str, list[Array]]:
     """All tensors, with an array for each layer: axes of samples, and behind each its positions.
+
+    Args as of `layers_at_entries`.
+    """
+    result, grids = layers_at_entries(problem, inputs, positions, taken, first_layer, after_layer)
+    return by_positions(result, inputs.samples, grids)
+
+
+def layers_at_entries(
+    problem: Problem,
+    inputs: InputsRead,
+    positions: Positions,
+    taken: MeansOfLayer,
+    first_layer: Callable[..., dict[str, Array]],
+    after_layer: Callable[[int], object] | None,
+) -> tuple[dict[str, list[Array]], list[tuple[int, ...]]]:
+    """All tensors, with an array for each layer, and the grids of these.
 
     Args:
         problem: what is computed, of samples at all positions of layer 1.
@@ -138,63 +221,118 @@ def layers_with_positions(
     for means in taken.means.values():
         check_functions(means=means, after_layer=after_layer)
     first, *others = problem.layers
-    room = empty_layers(problem._replace(layers=[first]))
-    write_first(problem, room, first_layer(first, problem.overlap))
+    outer = {n: one for n, one in problem.recursions.items() if n not in positions.inside}
+    start = problem._replace(layers=[first], recursions=outer)
+    room = empty_layers(start)
+    write_first(start, room, first_layer(first, *inputs.overlaps))
     result, grids = {name: [tables[0]] for name, tables in room.items()}, [inputs.grid]
+    rows: Rows = {}
     for layer, h in enumerate(others, 1):
         if after_layer is not None:
             after_layer(layer)
         last = layer == len(others)
-        grid, read = read_from(
-            grids[-1], positions, inputs.samples, positions.readout if last else None
-        )
+        readout = positions.readout if last else None
+        read = read_from(grids[-1], positions, inputs.samples, readout)
         below = {name: tables[-1] for name, tables in result.items()}
-        problem = of_entries(problem, below["G"])
         try:
-            above = tables_above(problem, read, taken, h, below)
+            asked = problem._replace(overlap=below["G"])
+            above = tables_above(asked, read, taken, h, below, rows)
         except ValueError as reason:
             raise located(problem, result, reason, layer) from reason
-        grids.append(grid)
+        grids.append(read.grid)
         for name, table in above.items():
             result[name].append(table)
     if after_layer is not None:
         after_layer(len(grids))
+    return result, grids
+
+
+def by_positions(
+    result: Mapping[str, Sequence[Array]], samples: int, grids: Sequence[tuple[int, ...]]
+) -> dict[str, list[Array]]:
+    """Tables of all layers, with axes of positions behind each of samples."""
     return {
         name: [
-            table.reshape(table.ndim * (inputs.samples, *grid))
+            table.reshape(table.ndim * (samples, *grid))
             for table, grid in zip(tables, grids, strict=True)
         ]
         for name, tables in result.items()
     }
 
 
-def of_entries(problem: Problem, K: Array) -> Problem:
-    """What is computed, of entries with a covariance, which may be others than before."""
-    tuples = problem.tuples
-    if len(K) != len(problem.overlap):
-        tuples = {
-            name: independent_tuples(problem.recursions[name].symmetries, len(K), None)
-            for name in tuples
-        }
-    return problem._replace(overlap=K, tuples=tuples)
-
-
 def tables_above(
-    problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables
+    problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables, rows: Rows
 ) -> dict[str, Array]:
-    """The tensors of a layer: of what recursions give below, the means over what it reads."""
-    numbers = np.arange(read.samples, dtype=np.float64)
-    below = {**below, "sample": np.repeat(numbers, len(below["G"]) // read.samples)}
-    room = empty_layers(problem._replace(layers=[h]))
-    under = {name: tables[0] for name, tables in room.items()}
-    named = partial(means_of_fields, problem, *taken)
-    means = named(h, below)
-    advance_all(problem, lambda *_: means, h, below, under)
-    pairs = np.ix_(*[np.arange(len(problem.overlap))] * 2)
-    above = {}
-    for name, table in under.items():
-        together, beside = read.moved[name]
-        above[name] = mean_read(table, together, read.entries)
-        if beside is not None:
-            above[name] = above[name] + beside(h, means, below, pairs)
-    return above
+    """The tensors of a layer: of what functions give below, the means over what it reads."""
+    below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
+    inside = [name for name in read.inside if name in problem.recursions]
+
+    def prepare(field: str, means: Tables) -> None:
+        if (name := f"G_{field}") in inside:
+            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
+
+    means = means_of_fields(problem, *taken, h, below, prepare)
+    for name in inside:
+        if name not in below:
+            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
+    return {
+        name: sum_of_parts(problem, name, read, h, means, below, rows)
+        for name in problem.recursions
+        if name not in inside
+    }
+
+
+def sum_of_parts(
+    problem: Problem,
+    name: str,
+    read: PositionsRead,
+    h: Any,
+    means: Tables,
+    below: Tables,
+    rows: Rows,
+) -> Array:
+    """A tensor, the sum of its parts, each the means over positions of what its function gives."""
+    symmetries = problem.recursions[name].symmetries
+    count = len(below["G"]) if name in read.inside else read.samples * prod(read.grid)
+    total = np.zeros((count,) * len(symmetries[0]))
+    for part in read.parts[name]:
+        table = part_below(part, symmetries, h, means, below, rows)
+        if not np.isfinite(table).all():
+            raise KernelInputError(f"{name} overflows.")
+        for window, axes in part.over:
+            table = mean_read(table, axes, read.entries[window])
+        total += table
+    return total
+
+
+def samples_of(count: int, samples: int) -> Array:
+    """The samples that entries are of."""
+    return np.repeat(np.arange(samples, dtype=np.float64), count // samples)
+
+
+def part_below(
+    part: Moved, symmetries: Symmetries, h: Any, means: Tables, below: Tables, rows: Rows
+) -> Array:
+    """What the function of a part of a tensor gives, of all entries below."""
+    count, axes = len(below["G"]), len(symmetries[0])
+    if axes == PAIR:
+        found = part.advance(h, means, below, np.ix_(*[np.arange(count)] * PAIR))
+        return np.broadcast_to(found, (count, count) if part.over else np.shape(found))
+    own = kept_symmetries(symmetries, part.over)
+    if (own, count) not in rows:
+        rows[own, count] = independent_tuples(own, count, None)
+    every, table = rows[own, count], np.empty((count,) * axes)
+    for start in range(0, len(every), SLICE):
+        some = every[start : start + SLICE]
+        fill(table, some, own, part.advance(h, means, below, tuple(some.T)))
+    return table
+
+
+def kept_symmetries(symmetries: Symmetries, over: tuple[AxesOver, ...]) -> Symmetries:
+    """Those of a tensor that exchange axes which go over positions in the same way."""
+    groups = {(window, frozenset(axes)) for window, axes in over}
+    return tuple(
+        way
+        for way in symmetries
+        if {(window, frozenset(way[axis] for axis in axes)) for window, axes in groups} == groups
+    )

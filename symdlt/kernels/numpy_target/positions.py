@@ -17,19 +17,23 @@ NOWHERE = -1  # what is read beyond the edge: zero
 class GridWindow(NamedTuple):
     """What weights read: so many positions along each axis, or all of the grid.
 
-    An output is at every so many positions; the padding is circular, zero or valid.
+    An output is at every so many positions; the padding is circular, zero or valid. What is read
+    are means over so many positions that are pooled along each axis. Of the whole grid it is "all"
+    positions, each with weights of its own, or their "mean".
     """
 
     sizes: tuple[int, ...]
     stride: int = 1
     padding: str = "circular"
-    whole: bool = False
+    pool: int = 1
+    whole: str = ""
 
 
 def positions_read(window: GridWindow, grid: tuple[int, ...]) -> tuple[tuple[int, ...], Indices]:
-    """The grid of the outputs, and the number of what is read: of each shift, and each output."""
+    """The grid of the outputs, and what is read: of each shift and output, those of a mean."""
     if window.whole:
-        return (), np.arange(prod(grid))[:, None]
+        every = np.arange(prod(grid))
+        return (), every[None, None] if window.whole == "mean" else every[:, None, None]
     sizes = window.sizes or (1,) * len(grid)
     if len(sizes) != len(grid) or not grid:
         raise KernelInputError(
@@ -37,18 +41,31 @@ def positions_read(window: GridWindow, grid: tuple[int, ...]) -> tuple[tuple[int
             f"{grid}. The overlap has an axis for the sample and each of these, twice. Give one "
             "of such inputs."
         )
-    at, above = np.zeros((1, 1), dtype=np.intp), []
+    at, above = np.zeros((1, 1, 1), dtype=np.intp), []
     for size, length in zip(sizes, grid, strict=True):
         along = read_along(window, size, length)
         above.append(along.shape[1])
-        joined = at[:, None, :, None] * length + along[:, None, :]
-        there = (at[:, None, :, None] != NOWHERE) & (along[:, None, :] != NOWHERE)
-        at = np.where(there, joined, NOWHERE).reshape(len(at) * size, -1)
+        first, second = at[:, None, :, None, :, None], along[:, None, :, None, :]
+        joined = np.where((first < 0) | (second < 0), NOWHERE, first * length + second)
+        outputs, pooled = at.shape[1] * along.shape[1], at.shape[2] * along.shape[2]
+        at = joined.reshape(-1, outputs, pooled)
     return tuple(above), at
 
 
 def read_along(window: GridWindow, size: int, length: int) -> Indices:
-    """What is read along one axis, of each shift, and each output."""
+    """What is read along one axis, of each shift and output, those of a mean."""
+    if length % window.pool:
+        raise KernelInputError(
+            f"The window pools {window.pool} positions, and there are {length} along an axis. "
+            "Means are over as many positions each. Give a multiple, or fewer layers."
+        )
+    at = means_along(window, size, length // window.pool)[:, :, None]
+    read: Indices = np.where(at < 0, NOWHERE, at * window.pool + np.arange(window.pool))
+    return read
+
+
+def means_along(window: GridWindow, size: int, length: int) -> Indices:
+    """Which means are read along one axis, of each shift, and each output."""
     if window.padding == "valid":
         if size > length:
             raise KernelInputError(
@@ -79,22 +96,28 @@ def flattened(overlap: Array) -> tuple[Array, tuple[int, ...]]:
     return given.reshape(count, count), tuple(grid)
 
 
-def mean_read(table: Array, together: tuple[tuple[int, ...], ...], at: Indices) -> Array:
-    """The means of a table over what is read, with axes that go over positions together.
+def mean_read(table: Array, together: tuple[int, ...], at: Indices) -> Array:
+    """The mean of a table over what is read, with axes that go over positions together.
 
     Args:
         table: an axis of entries of the layer below for each sample.
-        together: groups of axes; each has a mean of its own.
-        at: the number of the entry that is read, of each shift, and each output.
+        together: these axes; of what is pooled each has a mean of its own.
+        at: the number of the entry that is read, of each shift and output, those of a mean.
     """
-    for axes in together:
-        if NOWHERE in at:  # the last entry, which is zero
-            table = np.pad(table, [(0, int(axis in axes)) for axis in range(table.ndim)])
-        total: Array = np.zeros(())
-        for row in at:
-            part = table
-            for axis in axes:
-                part = part.take(row, axis=axis)
-            total = total + part
-        table = total / len(at)
-    return table
+    if NOWHERE in at:  # the last entry, which is zero
+        table = np.pad(table, [(0, int(axis in together)) for axis in range(table.ndim)])
+    total: Array = np.zeros(())
+    for row in at:
+        part = table
+        for axis in together:
+            part = mean_along(part, axis, row)
+        total = total + part
+    return total / len(at)
+
+
+def mean_along(table: Array, axis: int, at: Indices) -> Array:
+    """The means of a table along an axis, of each output over those that are pooled."""
+    if at.shape[1] == 1:
+        return table.take(at[:, 0], axis=axis)
+    mean: Array = table.take(at, axis=axis).mean(axis=axis + 1)
+    return mean

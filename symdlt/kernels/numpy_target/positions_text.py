@@ -2,59 +2,95 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Iterable
+from math import lcm, prod
+from string import Template
 
 from symdlt.definitions import Window
-from symdlt.kernels.generator.python.layout import filled, tuple_text
-from symdlt.kernels.generator.representation import PositionMean, PositionMeans, TensorFunction
+from symdlt.derivation.response.symbolic.closed_systems import overlap_of
+from symdlt.kernels.generator.python.layout import (
+    bracketed,
+    filled,
+    quoted,
+    tuple_behind,
+    tuple_items,
+    tuple_text,
+)
+from symdlt.kernels.generator.representation import PositionMeans, PositionPart
 from symdlt.kernels.numpy_target import template
 
+LAYERS = 2  # of an example that read positions
 FEW = 3  # positions of an axis in an example without a window of its own
 CHANNELS = 2  # in an example
 
 
-def besides(positions: PositionMeans) -> dict[str, TensorFunction]:
-    """By their names what comes to means; that of all readouts is the same."""
-    listed = {}
-    for _, means in positions.tensors:
-        for mean in means:
-            if mean.beside is not None:
-                listed[_beside_name(mean, means[0])] = mean.beside
-    return listed
-
-
-def _beside_name(mean: PositionMean, layer: PositionMean) -> str:
-    """The name of what comes to a mean: that of the layer if it is the same."""
-    if mean.beside is None:
-        return "None"
-    other = layer.beside is None or mean.beside.value != layer.beside.value
-    return f"beside_{mean.beside.variable.lower()}{'_readout' * other}"
-
-
 def positions_tables(positions: PositionMeans) -> str:
-    """The window of a layer, and the means over positions of each tensor."""
-    rows = []
-    for tensor, means in positions.tensors:
-        ways = [
-            f'"{mean.word}": Moved({mean.together}, {_beside_name(mean, means[0])}),'
-            for mean in means
-        ]
-        rows.append(filled(template.ROW_MOVED, tensor=tensor, ways=ways))
-    return filled(template.MOVED, window=_window(positions.window), rows=rows)
+    """The windows of a layer, and the parts of each tensor."""
+    rows = [
+        filled(
+            template.ROW_PARTS,
+            tensor=tensor,
+            layer=_parts("layer", positions.layer.get(tensor, ())),
+            readout=_parts("readout", positions.readout_of(tensor)),
+        )
+        for tensor in dict.fromkeys([*positions.layer, *positions.readout])
+    ]
+    windows = bracketed("WINDOWS = (", tuple_items(map(_window, positions.windows)), ")")
+    return filled(
+        template.PARTS,
+        windows=windows.removeprefix("WINDOWS = "),
+        overlaps=str(positions.overlaps),
+        rows=rows,
+        inside=f"INSIDE = {tuple_behind('INSIDE = ', quoted(positions.inside))}"
+        if positions.inside
+        else "",
+    )
+
+
+def _parts(name: str, parts: Iterable[PositionPart]) -> list[str]:
+    """The parts of a tensor as code, an argument of this name if there are any."""
+    listed = [
+        f"    Moved({', '.join([part.name, *[str(part.over)] * bool(part.over)])}),"
+        for part in parts
+    ]
+    return [f"{name}=(", *listed, "),"] if listed else []
+
+
+def positions_data(positions: PositionMeans) -> dict[str, str]:
+    """What the template asks for where samples have positions."""
+    inside = ", INSIDE" * bool(positions.inside)
+    data = dict(template.POSITIONS)
+    if inside:
+        data["tensors"] = "asked_outside(tensors, INSIDE)"
+    return data | {"positions": Template(data["positions"]).substitute(inside=inside)}
+
+
+def overlaps_text(positions: PositionMeans | None) -> dict[str, str]:
+    """The overlaps that layer 1 reads as arguments, and a call for one that all of them are."""
+    count = 1 if positions is None else len(positions.overlaps)
+    names = [overlap_of(number) for number in range(count)]
+    alike = f"lambda h, x: first_layer(h, {', '.join(['x'] * count)})"
+    return {
+        "overlaps": ", ".join(f"{name}: Array" for name in names),
+        "first_layer_alike": "first_layer" if count == 1 else alike,
+    }
 
 
 def _window(window: Window) -> str:
     """A window as code."""
-    sizes = tuple_text(map(str, window.kernel)) if window.kernel else "()"
-    given = [sizes]
-    if not window.whole:
+    given = [tuple_text(map(str, window.kernel)) if window.kernel else "()"]
+    if window.whole:
+        given.append(f'whole="{window.whole}"')
+    else:
         given += [f"stride={window.stride}", f'padding="{window.padding}"']
-    return f"GridWindow({', '.join([*given, *['whole=True'] * bool(window.whole)])})"
+        given += [f"pool={window.pool}"] * (window.pool > 1)
+    return f"GridWindow({', '.join(given)})"
 
 
 def example_with_positions(positions: PositionMeans, functions: str, given: str, sine: str) -> str:
     """A call with one input whose positions its windows fit."""
-    grid = tuple(_length(positions.window, size) for size in positions.window.kernel or (FEW,))
+    axes = max(len(window.kernel) for window in positions.windows) or 1
+    grid = tuple(_length(positions.windows, axis) for axis in range(axes))
     return filled(
         template.EXAMPLE_POSITIONS,
         sine=sine,
@@ -65,6 +101,13 @@ def example_with_positions(positions: PositionMeans, functions: str, given: str,
     )
 
 
-def _length(window: Window, size: int) -> int:
-    """As many positions as two layers with the window need."""
-    return size + (size - 1) * window.stride if window.padding == "valid" else max(size, FEW)
+def _length(windows: Iterable[Window], axis: int) -> int:
+    """As many positions of an axis as two layers with the windows need."""
+    lengths, pools = [FEW], [1]
+    for window in windows:
+        size = window.kernel[axis] if window.kernel else 1
+        valid = size + (size - 1) * window.stride
+        lengths.append(window.pool * (valid if window.padding == "valid" else size))
+        pools.append(window.pool * window.stride if window.pool > 1 else 1)
+    whole: int = lcm(*pools) ** LAYERS  # of which both layers pool
+    return whole * -(-max(lengths) // whole)

@@ -99,9 +99,9 @@ def checked_problem(
     )
     four = {name: one for name, one in kept.items() if one.axes == 4}
     chosen = None if samples is None else closed_samples(samples, len(dots))
-    tuples = {
-        name: independent_tuples(one.symmetries, len(dots), chosen) for name, one in four.items()
-    }
+    symmetries = dict.fromkeys(one.symmetries for one in four.values())
+    rows = {ways: independent_tuples(ways, len(dots), chosen) for ways in symmetries}
+    tuples = {name: rows[one.symmetries] for name, one in four.items()}
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
     tables = list(map(table_name, means))
     corner = triangle(len(dots)) if all(one.local for one in kept.values()) else None

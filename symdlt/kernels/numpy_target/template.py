@@ -37,8 +37,10 @@ from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_o
 from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
+from symdlt.kernels.numpy_target.position_depths import depths_with_positions
 from symdlt.kernels.numpy_target.position_layers import (
-    Moved, Positions, checked_readout, inputs_read, layers_with_positions
+    Moved, Positions, SumOfMoved, asked_outside, checked_readout, inputs_read,
+    layers_with_positions
 )
 from symdlt.kernels.numpy_target.positions import GridWindow
 from symdlt.kernels.numpy_target.problem import (
@@ -348,7 +350,7 @@ class Layer(NamedTuple):
     r: float
 
 
-def first_layer(h: Layer, overlap: Array) -> dict[str, Array]:
+def first_layer(h: Layer, $overlaps) -> dict[str, Array]:
     """The tensors that do not vanish at layer 1."""
     return {
         $first_layer
@@ -409,14 +411,14 @@ def propagate(
     problem = checked_problem(
         RECURSIONS,
         Layer,
-        first_layer,
+        $first_layer_alike,
         VARIANCES,
         activation,
         $overlap,
         depth,
         $given
         widths,
-        tensors,
+        $tensors,
         $samples,
     )
     $advance
@@ -434,6 +436,7 @@ samples: tuples of four samples, of shape (Q, 4), if tensors of four axes are wa
 For each tensor, and all that it needs, an array of shape (L, N, N) or (L, N, N, N, N).""",
     "positions": "",
     "overlap": "overlap",
+    "tensors": "tensors",
     "samples": "samples",
 }
 POSITIONS = {
@@ -450,9 +453,10 @@ For each tensor, and all that it needs, an array for each layer. Its axes are th
 its positions in that layer, as those of the overlap, two times or four times; behind a
 readout there are no positions.""",
     "positions": """\
-positions = Positions(WINDOW, MOVED, checked_readout(readout, MOVED))
+positions = Positions(WINDOWS, OVERLAPS, PARTS, checked_readout(readout, WINDOWS)$inside)
 inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
     "overlap": "inputs.overlap",
+    "tensors": "tensors",
     "samples": "None",
 }
 
@@ -494,6 +498,21 @@ with np.errstate(all="ignore"):
     )
 """
 
+WITH_DEPTHS_AND_POSITIONS = """\
+with np.errstate(all="ignore"):
+    return depths_with_positions(
+        problem, DEPTHS, inputs, positions, layer_means, first_layer, after_layer
+    )
+"""
+
+ADVANCE_DEPTHS_POSITIONS = f"""\
+{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
+{WITH_DEPTHS_AND_POSITIONS}"""
+
+ADVANCE_LINEAR_DEPTHS_POSITIONS = f"""\
+layer_means = MeansOfLayer(FIELDS, {{}}, {{}})
+{WITH_DEPTHS_AND_POSITIONS}"""
+
 ADVANCE_DEPTHS = f"""\
 {MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
 with np.errstate(all="ignore"):
@@ -512,24 +531,22 @@ FIELDS: dict[str, Field] = {
     $rows
 }"""
 
-MOVED = """\
-WINDOW = $window
+PARTS = """\
+WINDOWS = $windows
 
-MOVED: dict[str, dict[str, Moved]] = {
+OVERLAPS = $overlaps
+
+PARTS: dict[str, SumOfMoved] = {
     $rows
-}"""
+}
 
-ROW_MOVED = """\
-"$tensor": {
-    $ways
-},"""
+$inside"""
 
-BESIDE = '''\
-def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Any:
-    """What comes to the means over positions of $told."""
-    $entries
-    $value
-'''
+ROW_PARTS = """\
+"$tensor": SumOfMoved(
+    $layer
+    $readout
+),"""
 
 ROW_FIELD = """\
 "$name": Field(
@@ -594,7 +611,7 @@ MEANS_ODD = "SmoothMeans(with_constant(problem.activation), tolerance)"
 MEANS_KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 RECURSION_MANY = '''\
-def advance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
+def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
     """$tensor of layer l+1 $where.
 
     $equation

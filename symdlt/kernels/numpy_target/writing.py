@@ -111,17 +111,20 @@ def module_text(
 
 def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
-    if not module.fields and module.positions is not None:
-        return template.ADVANCE_LINEAR_POSITIONS
-    if not module.fields:
+    if module.positions is not None:
+        linear, fields = template.ADVANCE_LINEAR_POSITIONS, template.ADVANCE_POSITIONS
+        if module.depths is not None:
+            linear = template.ADVANCE_LINEAR_DEPTHS_POSITIONS
+            fields = template.ADVANCE_DEPTHS_POSITIONS
+        if not module.fields:
+            return linear
+    elif not module.fields:
         plain = template.ADVANCE if module.depths is None else template.ADVANCE_LINEAR
         return filled(plain, taken=means)
-    one_by_one = template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS
+    else:
+        fields = template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS
     return filled(
-        one_by_one if module.positions is None else template.ADVANCE_POSITIONS,
-        taken=means,
-        by_function=by_function(module),
-        ones=constant_places(module),
+        fields, taken=means, by_function=by_function(module), ones=constant_places(module)
     )
 
 
@@ -134,7 +137,7 @@ def _refuse_names(module: KernelModule) -> None:
     if module.depths is not None:
         text += template.ADVANCE_DEPTHS + template.DEPTHS + template.DEPTHS_ONE
     if module.positions is not None:
-        text += template.ADVANCE_POSITIONS + template.MOVED
+        text += template.ADVANCE_POSITIONS + template.PARTS
         text += template.POSITIONS["choice"] + template.POSITIONS["positions"]
     tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
     taken = {token.string for token in tokens if token.type == NAME}

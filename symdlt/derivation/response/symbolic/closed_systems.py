@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
 from symdlt.algebra.polynomial import Monomial
-from symdlt.definitions import Layer, Stack
+from symdlt.definitions import Layer, Stack, Window
 
 
 class FieldFactor(NamedTuple):
@@ -90,7 +90,17 @@ class ReadScale(NamedTuple):
 
 
 Read: TypeAlias = ReadMean | ReadTensor | ReadNoise | ReadMask | ReadScale
-Groups: TypeAlias = tuple[tuple[int, ...], ...]  # of axes
+# The number of a window, and the axes that go over its positions together.
+AxesOver: TypeAlias = tuple[int, tuple[int, ...]]
+
+
+def overlap_of(number: int) -> str:
+    """The symbol of the overlap of the inputs that weights read, of windows that differ.
+
+    >>> overlap_of(0), overlap_of(1)
+    ('overlap', 'overlap_1')
+    """
+    return f"overlap_{number}" if number else "overlap"
 
 
 @dataclass(frozen=True)
@@ -105,8 +115,8 @@ class SystemEquation:
         reads: what the symbols of means and tensors stand for, by their names.
         first: the value at layer 1, with `overlap` for that of the inputs.
         symmetries: the permutations of its axes that leave it unchanged.
-        beside: of a layer with windows what comes to the means over positions, if anything does.
-        together: there the axes that go over the positions of a window together.
+        parts: of a layer with windows the parts that it is the sum of, by what goes over positions.
+        over: of a part the axes that go over positions together; the others stay where they are.
     """
 
     name: str
@@ -116,8 +126,8 @@ class SystemEquation:
     reads: Mapping[str, Read]
     first: tuple[tuple[Monomial, Fraction | int], ...]
     symmetries: tuple[tuple[int, ...], ...]
-    beside: SystemEquation | None = None
-    together: Groups = ()
+    parts: tuple[SystemEquation, ...] = ()
+    over: tuple[AxesOver, ...] = ()
 
     @property
     def needs(self) -> frozenset[str]:
@@ -156,7 +166,10 @@ class LayerSystem:
         fields: the covariances of the fields inside the layer, in the order of computation.
         depths: with a skip the states.
         inputs: "one" or "many", that the kernel is for.
-        readouts: with windows by their words the equations of readouts of all positions.
+        windows: what weights read, each once.
+        overlaps: of the overlaps that layer 1 reads the number of the window, None without one.
+        readout: with windows the equations of a readout of all positions.
+        inside: the kernels, NTKs and tensors of fields inside the layer that have windows.
     """
 
     layer: Layer | Stack
@@ -164,7 +177,10 @@ class LayerSystem:
     fields: tuple[SystemEquation, ...]
     depths: DepthSystem | None = None
     inputs: str = "many"
-    readouts: Mapping[str, tuple[SystemEquation, ...]] = field(default_factory=dict)
+    windows: tuple[Window, ...] = ()
+    overlaps: tuple[int | None, ...] = (None,)
+    readout: tuple[SystemEquation, ...] = ()
+    inside: tuple[SystemEquation, ...] = ()
 
     def __len__(self) -> int:
         return len(self.equations)
@@ -175,8 +191,15 @@ class LayerSystem:
         return tuple(one.name for one in self.equations)
 
     @property
+    def summed(self) -> tuple[str, ...]:
+        """Those that are sums of states of their own layer."""
+        states = {one.name for one in self.depths.states} if self.depths is not None else set()
+        return tuple(one.name for one in self.equations if states & (one.needs | one.noises))
+
+    @property
     def canonical_text(self) -> str:
         """The equations as text that depends on what they say alone."""
         states = () if self.depths is None else (*self.depths.kept, *self.depths.states)
-        lines = [line for one in (*self.fields, *self.equations, *states) for line in one.text]
+        every = (*self.fields, *self.inside, *self.equations, *states)
+        lines = [line for one in every for line in one.text]
         return "\n".join([str(self.layer), f"inputs: {self.inputs}", *lines])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from symdlt.algebra import Polynomial
@@ -19,6 +20,7 @@ from symdlt.derivation.response.symbolic.readable import PIECES
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
+from symdlt.derivation.response.symbolic.window_sums import moved, sum_of_parts
 from symdlt.errors import KernelError
 
 NOTHING = Polynomial.number(0)
@@ -97,13 +99,28 @@ class DepthEquations:
         kept = tuple(self._kept(name) for name in self.leading)
         return DepthSystem(kept, tuple(self.states[name] for name in names), frozenset(observed))
 
+    def read_alone(self, name: str) -> SystemEquation:
+        """A tensor of a layer of these weights that keeps nothing, of the states of that below."""
+        equation = self._fluctuation(name)
+        one = replace(equation, name=name, text=_without_q(equation.text))
+        parts = [
+            replace(part, name=name, text=_without_q(part.text))
+            for part in equation.parts
+            if len(moved(part)) == len(equation.samples)
+        ]
+        return sum_of_parts(one, parts)
+
+    def _fluctuation(self, name: str) -> SystemEquation:
+        """The equation of Q of a tensor, or of a correction."""
+        of, _, piece = name.partition(".")
+        derivation = LayerDerivation(tensor(of), self.layer, False)
+        equation = _as_state(derivation) if piece else derivation.recursion()
+        return self._equation(derivation, equation, f"Q{name}")
+
     def _state(self, name: str) -> SystemEquation:
         """The equation of Q, or of Y."""
         if name[0] == "Q":
-            of, _, piece = name[1:].partition(".")
-            derivation = LayerDerivation(tensor(of), self.layer, False)
-            equation = _as_state(derivation) if piece else derivation.recursion()
-            return self._equation(derivation, equation, name)
+            return self._fluctuation(name[1:])
         derivation = self.noises
         table = derivation.tables.known[name]
         average, edges = derivation.tables.later_average(table), frozenset(table.links)
@@ -139,6 +156,12 @@ class DepthEquations:
             "rmsnorm(z) or layernorm(z), with numbers. `propagate` of a `Network` of such layers "
             "has all thirteen tensors."
         )
+
+
+def _without_q(text: tuple[str, ...]) -> tuple[str, ...]:
+    """The text of an equation of Q, as that of the tensor."""
+    head, *lines = text
+    return (head.removeprefix("Q"), *lines)
 
 
 def _as_state(derivation: LayerDerivation) -> LayerEquation:

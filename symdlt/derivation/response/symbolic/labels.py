@@ -10,19 +10,29 @@ so that a vertex has a shift next to its leg, written behind its label, and the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import Window
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_means import LEGS
 
-# The shifts of vertices by their number: none, those of the pair that has the first leg and of the
-# other pair, and those of the second ends where the two ends of a pair go their own ways.
-SHIFTS = ("", "q", "r", "t", "u")
-SUMS = tuple(f"sum_{shift}" for shift in SHIFTS[1:])
+# The shifts of vertices, those of each window: of the pair that has the first leg and of the other
+# pair, and of the second ends where the two ends of a pair go their own ways.
+SHIFTS = ("qrtu", "abcd", "efgh", "ijkl")
+OF_WINDOW = len(SHIFTS[0])
+SUMS = tuple(f"sum_{shift}" for shift in "".join(SHIFTS))
+PAIRS, ENDS = 2, 2  # of legs, and of each of these
 APART = 2  # from the shift of a first end to that of a second one
-POSITIONS = "P"  # the number of all positions
+POSITIONS = "P"  # the number of all positions, or of those that are pooled
 Ends = tuple[Vertex, Vertex]
+
+
+class PairOver(NamedTuple):
+    """The window that a pair of legs goes over, and which of the two pairs it is."""
+
+    window: int
+    pair: int
 
 
 class Labels:
@@ -35,16 +45,11 @@ class Labels:
 
     def __init__(self, samples: Sequence[str], windows: Mapping[str, Window]) -> None:
         self.samples, self.windows = samples, windows
-        self.shifts = len(SHIFTS) if windows else 1
+        self.kinds = tuple(dict.fromkeys(windows.values()))
+        self.shifts = 1 + OF_WINDOW * len(self.kinds)
         self.vertices = [
             Vertex(leg, 0, shift) for leg in range(LEGS) for shift in range(self.shifts)
         ]
-
-    @property
-    def window(self) -> Window:
-        """The only one, where there are any."""
-        (window,) = {*self.windows.values()}
-        return window
 
     def row(self, vertex: Vertex) -> int:
         """The row of a vertex in matrices."""
@@ -52,7 +57,7 @@ class Labels:
 
     def of(self, vertex: Vertex) -> str:
         """The label of a vertex."""
-        return self.samples[vertex.leg] + "+" * bool(vertex.offset) + SHIFTS[vertex.offset]
+        return self.samples[vertex.leg] + _behind(vertex.offset)
 
     def number(self, vertex: Vertex) -> int:
         """A number for a label, that of the sample where there are no windows."""
@@ -61,34 +66,92 @@ class Labels:
     def named(self, number: int) -> str:
         """The label of that number."""
         sample, shift = divmod(number, self.shifts)
-        return str(sample) + "+" * bool(shift) + SHIFTS[shift]
+        return str(sample) + _behind(shift)
 
     def read(self, weights: str, ends: Ends) -> tuple[Ends, Polynomial]:
         """What weights read of two ends, and the mean over the positions that are read."""
-        one = Polynomial.number(1)
         if weights not in self.windows:
-            return ends, one
+            return ends, Polynomial.number(1)
         window, (first, second) = self.windows[weights], ends
-        shift = 1 if 0 in (first.leg, second.leg) else 2
+        pair = 0 if 0 in (first.leg, second.leg) else 1
+        shift = 1 + OF_WINDOW * self.kinds.index(window) + pair
         both = [shift, shift + APART * window.pools]
-        count = one / (Polynomial.symbol(POSITIONS) if window.whole else window.count)
+        count, power = read_together(window)
+        over = Polynomial.number(1) / count / Polynomial.symbol(POSITIONS) ** power
         for each in dict.fromkeys(both):
-            one = one * count * Polynomial.symbol(SUMS[each - 1])
-        return (first._replace(offset=both[0]), second._replace(offset=both[1])), one
+            over = over * Polynomial.symbol(SUMS[each - 1])
+        return (first._replace(offset=both[0]), second._replace(offset=both[1])), over
 
-    def meaning(self, weights: str) -> str:
-        """What the sum over the positions that are read is, in words."""
-        window = self.windows[weights]
-        if window.whole:
-            return f"over all `{POSITIONS}` positions: `1+q` is sample 1 at position `q`"
-        told = f"over the {window.count} offsets of the window of `{weights}`"
-        low = 0 if window.padding == "valid" else -((min(window.kernel, default=1) - 1) // 2)
-        at = "that of 1"
-        if window.stride > 1:
-            at = f"{window.stride} times {at}"
-        beyond = {"zero": "; what lies beyond the edge is zero", "valid": ""}
-        closed = beyond.get(window.padding, ", on a grid that closes upon itself")
-        return f"{told}, from `{low}` on: `1+q` is sample 1, `q` positions on from {at}{closed}"
+    def meaning(self) -> str:
+        """What the sums over the positions that are read are, in words."""
+        told = []
+        for number, window in enumerate(self.kinds):
+            one, first, second, third = (*SHIFTS[number],)
+            letters = [weights for weights, own in self.windows.items() if own == window]
+            goes = f"`sum_{one}` goes {_goes(window, one, second, letters)}"
+            told.append(f"{goes}; and alike `{first}`, `{second}` and `{third}`")
+        return ". ".join(told)
+
+
+def _goes(window: Window, one: str, other: str, letters: Sequence[str]) -> str:
+    """What a sum goes over, and what a shift is."""
+    if window.whole:
+        return f"over all `{POSITIONS}` positions: `1+{one}` is sample 1 at position `{one}`"
+    of = " and of ".join(f"`{letter}`" for letter in letters)
+    low = 0 if window.padding == "valid" else -((min(window.kernel, default=1) - 1) // 2)
+    at = "that of 1"
+    if window.stride > 1:
+        at = f"{window.stride} times {at}"
+    beyond = {"zero": "; what lies beyond the edge is zero", "valid": ""}
+    closed = beyond.get(window.padding, ", on a grid that closes upon itself")
+    if window.pool > 1:
+        closed += (
+            f", whose positions are {window.pool} along each axis that are pooled: `{one}` and "
+            f"`{other}` go over all of these, at one offset"
+        )
+    return (
+        f"over the {window.count} offsets of the window of {of}, from `{low}` on: `1+{one}` is "
+        f"sample 1, `{one}` positions on from {at}{closed}"
+    )
+
+
+def _behind(shift: int) -> str:
+    """What stands behind a label."""
+    return f"+{''.join(SHIFTS)[shift - 1]}" if shift else ""
+
+
+def pair_over(shift: int) -> PairOver:
+    """The window, and the pair, of the shift of a vertex.
+
+    >>> pair_over(1), pair_over(4), pair_over(6)
+    (PairOver(window=0, pair=0), PairOver(window=0, pair=1), PairOver(window=1, pair=1))
+    """
+    window, place = divmod(shift - 1, OF_WINDOW)
+    return PairOver(window, place % PAIRS)
+
+
+def read_together(window: Window) -> tuple[int, int]:
+    """How many pairs of positions a window reads, a number times a power of P.
+
+    >>> read_together(Window.read("3x3")), read_together(Window.read("3, pool 2"))
+    ((9, 0), (12, 0))
+    >>> read_together(Window.read("all")), read_together(Window.read("mean"))
+    ((1, 1), (1, 2))
+    """
+    if window.whole:
+        return 1, ENDS if window.pools else 1
+    if window.pool > 1 and not window.kernel:  # along as many axes as there are
+        return 1, ENDS
+    return window.count * window.pool ** (ENDS * len(window.kernel)), 0
+
+
+def inside_name(letter: str, *fields: str) -> str:
+    """The name of a tensor of fields inside a layer.
+
+    >>> inside_name("V", "u", "v")
+    'V^(u,v)'
+    """
+    return f"{letter}^({','.join(fields)})"
 
 
 def joined(labels: Iterable[str]) -> str:

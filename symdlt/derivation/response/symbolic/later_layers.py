@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +36,14 @@ class LaterLayer:
     def later(self) -> int:
         """The field z of layer m, whose branches are all that is read at its neurons."""
         return self.copies[BASE]
+
+    def windowed(self, windows: Container[str]) -> frozenset[int]:
+        """The fields inside the layer whose weights have windows, by the names of such weights."""
+        return frozenset(
+            number
+            for number in range(1, self.later - 1)
+            if any(one.tensor.name in windows for one in self.program.fields[number].branches)
+        )
 
 
 def with_later_layer(program: Program, top: int) -> LaterLayer:

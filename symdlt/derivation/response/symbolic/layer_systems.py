@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
+    BELOW,
     BOOK,
     Correlator,
     Layer,
     Stack,
+    Window,
     is_chain,
     split_subleading,
     tensor,
 )
 from symdlt.derivation import derive
-from symdlt.derivation.response.symbolic.closed_systems import LayerSystem, SystemEquation
+from symdlt.derivation.response.symbolic.closed_systems import (
+    LayerSystem,
+    SystemEquation,
+    overlap_of,
+)
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
+from symdlt.derivation.response.symbolic.inside_equations import NOTHING, InsideEquations
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
-from symdlt.derivation.response.symbolic.window_sums import READOUTS, readout_equations, readout_of
+from symdlt.derivation.response.symbolic.window_sums import readout_of
 from symdlt.errors import KernelError
-
-OVERLAP = symbol_named("overlap")
-NOTHING = Polynomial.number(0)
 
 
 def layer_system(
@@ -46,8 +50,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, for windows of one input, for
-            tensors of two pairs of windows with a skip, and for other corrections.
+        KernelError: for a skip whose layers read other things each, for windows of one input, and
+            for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -55,19 +59,18 @@ def layer_system(
     >>> [one.name for one in layer_system(["V"], "z' = xi z + b + W s(z)").depths.states]
     ['QV', 'Y_s', 'Y_z']
     """
-    definition = readable_layer(layer)
+    definition = readable_layer(layer, windows_inside=True)
     names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
-    windows = [one.window for stream in definition.streams for one in stream.drawn if one.window]
-    if not windows:
+    if not _windows(definition):
         return _derived(names, definition, inputs)
     _check_positions(definition, inputs)
-    return _with_readouts(names, definition)
+    return _with_readout(names, definition)
 
 
 @lru_cache(maxsize=8)  # kernels of each target are of one system
 def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> LayerSystem:
     """The equations of some tensors, and of all that they need."""
-    depths = DepthEquations(definition, inputs)
+    depths, inside = DepthEquations(definition, inputs), InsideEquations(definition, inputs)
     equations: dict[str, SystemEquation] = {}
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
@@ -81,6 +84,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             equations[name] = _of_steps(name, definition, inputs)
         else:
             derivation = LayerDerivation(correlator, definition, False)
+            if piece or (derivation.shared and correlator.pairs > 1):
+                _check_without_inside(derivation, name)
             if piece:
                 _check_laws(derivation, name)
             if not derivation.shared or (correlator.pairs == 1 and not piece):
@@ -89,24 +94,40 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             elif inputs == "one" and is_chain(definition):
                 equations[name] = _of_steps(name, definition, inputs)
             else:
-                _check_without_windows(derivation, name)
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
                 continue
-        left += sorted(equations[name].needs)
+            left += inside.add(derivation, [equations[name]])
+        left += [need for need in sorted(equations[name].needs) if not inside.is_inside(need)]
         if name == "G":
             fields = tuple(_fields(derivation, inputs))
+            left += inside.add(derivation, fields)
     ordered = _in_dependency_order(equations)
-    return LayerSystem(definition, ordered, fields, depths.system(), inputs)
+    made = tuple(inside.made.values())
+    return LayerSystem(definition, ordered, fields, depths.system(), inputs, inside=made)
 
 
-@lru_cache(maxsize=8)  # as below
-def _with_readouts(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
-    """The equations of a layer with a window, and how readouts of all positions go together."""
+@lru_cache(maxsize=8)  # as above
+def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSystem:
+    """The equations of a layer with windows, and those of a readout of all positions.
+
+    One of their mean has the same, under means at positions of their own for both ends of a pair.
+    """
     system = _derived(names, definition, "many")
-    readouts = {word: _derived(names, readout_of(definition, word), "many") for word in READOUTS}
-    checked = {word: readout_equations(system, readout) for word, readout in readouts.items()}
-    return replace(system, readouts=checked)
+    closed = tuple(name for name in system.names if name not in system.summed)
+    readout = _derived(closed, readout_of(definition), "many").equations
+    depths = DepthEquations(readout_of(definition, keeps=True), "many")
+    readout += tuple(map(depths.read_alone, system.summed))
+    windows = tuple(dict.fromkeys(_windows(definition)))
+    *_, last = definition.streams
+    read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
+    overlaps = tuple(None if one is None else windows.index(one) for one in read)
+    return replace(system, windows=windows, overlaps=overlaps, readout=readout)
+
+
+def _windows(layer: Layer | Stack) -> list[Window]:
+    """The windows of all weights."""
+    return [one.window for stream in layer.streams for one in stream.drawn if one.window]
 
 
 def _check_positions(layer: Layer | Stack, inputs: str) -> None:
@@ -117,30 +138,45 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
             "Kernel files for one input have none. Ask for many inputs, and give the overlaps of "
             "one input at all pairs of its positions."
         )
-    *_, last = layer.streams
-    drawn = [one for one in last.drawn if one.function is not None]
-    if not all(one.window for one in drawn):
+    *inside, last = layer.streams
+    _check_inside(layer, [one.window for s in inside for one in s.drawn if one.window])
+    apart = [w for w in _windows(layer) if w.whole or w.padding == "valid"]
+    apart += [w for w in _windows(layer) if w.stride > 1 or w.pool > 1]
+    where = [one for one in last.drawn if one.function is not None and one.window is None]
+    if apart and (last.kept or where):
         raise KernelError(
-            f"The layer {layer} has weights with a window, and others. Kernel files take means "
-            "over the positions of one window that all weights of the last statement have. Give "
-            "them the same window, or ask `propagate` of a `Network`."
-        )
-    window = next(one.window for one in drawn if one.window)
-    if last.kept and (window.whole or window.stride > 1 or window.padding == "valid"):
-        raise KernelError(
-            f"The layer {layer} keeps fields where they are, and its window makes others out of "
-            "their positions. Fields that are added have the same ones. Let the window have the "
-            "stride one, and circular or zero padding."
+            f"The layer {layer} keeps fields where they are, or has weights that read them there, "
+            "and a window of others makes fewer positions. Fields that are added have the same "
+            "ones. Let windows have the stride one, circular or zero padding, and no pooling, or "
+            "write weights without a window as W[stride 2], W[pool 2] or W[all]."
         )
 
 
-def _check_without_windows(derivation: LayerDerivation, name: str) -> None:
-    """Refuse sums over positions of what has a depth on each pair."""
-    if derivation.texts.labels.windows:
+def _check_inside(layer: Layer | Stack, windows: Sequence[Window]) -> None:
+    """Refuse windows inside a layer that make other positions, or what z keeps its neurons in."""
+    assert isinstance(layer, Stack), layer
+    sites = {name: site for site in layer.sites for name in site}
+    placed = [s.name for s in layer.streams[:-1] if any(one.window for one in s.drawn)]
+    if any(BELOW in sites[name] for name in placed):
         raise KernelError(
-            f"{name} of the layer {derivation.layer} has no kernel file. The layer keeps z, so "
-            "that later layers read it again, at the positions of a window. G and H have kernel "
-            "files, `layer_equations` the equations, and `propagate` of a `Network` all tensors."
+            f"The layer {layer} has a window inside, of a field that keeps z. Kernel files take "
+            "windows of fields with other neurons. Ask `propagate` of a `Network`."
+        )
+    if any(w.whole or w.stride > 1 or w.pool > 1 or w.padding == "valid" for w in windows):
+        raise KernelError(
+            f"The layer {layer} has a window inside that makes fewer positions. Kernel files take "
+            "those of the stride one, with circular or zero padding and without pooling; windows "
+            "of the last statement may have any. Make it two layers, or ask `propagate`."
+        )
+
+
+def _check_without_inside(derivation: LayerDerivation, name: str) -> None:
+    """Refuse what windows inside a layer are not known for."""
+    if derivation.kernels.windowed:
+        raise KernelError(
+            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside: "
+            "layers that do not keep z have their thirteen tensors, and those that do G and H. Ask "
+            "`propagate` of a `Network` for it."
         )
 
 
@@ -209,9 +245,14 @@ def _of_tensor(
     first = NOTHING
     if correlator.pairs == 1 and not piece:
         top = derivation.program.fields[derivation.top]
+        windows = derivation.texts.labels.windows
+        read = [*dict.fromkeys(windows.get(branch.tensor.name) for branch in top.branches)]
         for branch in (*top.biases, *top.branches):
             size: Any = branch.rate if correlator.forest.edges else branch.variance
-            first = first + (size if branch.site is None else size * OVERLAP)
+            if branch.site is not None:
+                window = windows.get(branch.tensor.name)
+                size = size * symbol_named(overlap_of(read.index(window)))
+            first = first + size
     name, samples = correlator.name + ".1" * piece, tuple(map(int, derivation.samples))
     ways = correlator.symmetries
     return system_equation(derivation, equation, name, samples, first, ways, inputs)

@@ -12,6 +12,7 @@ from symdlt.definitions import (
     split_subleading,
     tensor,
 )
+from symdlt.derivation.response.symbolic.labels import SHIFTS
 from symdlt.errors import LayerError, OrderError, require
 
 PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
@@ -49,8 +50,12 @@ def readable_tensor(name: str | Correlator) -> Correlator:
     return correlator
 
 
-def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
+def readable_layer(layer: Layer | Stack | str, *, windows_inside: bool = False) -> Layer | Stack:
     """A layer whose equations can be had.
+
+    Args:
+        layer: a layer, or its text.
+        windows_inside: whether windows of other statements than the last are known.
 
     Raises:
         LayerError: for a layer that ends with a norm, keeps what LayerNorm makes on the neurons of
@@ -65,15 +70,16 @@ def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
         raise refused(definition, "uses its weights at several steps. Make them layers")
     if last.norm:
         raise refused(definition, "ends with a norm. Begin the next layer with it")
-    if any(one.window for stream in inside for one in stream.drawn):
+    if not windows_inside and any(one.window for stream in inside for one in stream.drawn):
         raise refused(
             definition,
             "has a window inside. Those of its last statement are known. Make it two layers",
         )
-    if pooling := [w for one in last.drawn if (w := one.window) and w.pool > 1]:
-        raise refused(definition, f"pools {pooling[0].pool} positions. Let windows be without")
-    if len({one.window for one in last.drawn if one.window}) > 1:
-        raise refused(definition, "has several windows. Give all weights the same one")
+    drawn = [one for stream in definition.streams for one in stream.drawn]
+    if len({one.window for one in drawn if one.window}) > len(SHIFTS):
+        raise refused(
+            definition, f"has more than {len(SHIFTS)} windows. Give weights the same ones"
+        )
     layer_norms = {stream.name for stream in inside if stream.norm == LAYER_NORM}
     for stream in inside:
         if layer_norms & {factor.field for _, factor in stream.kept}:

@@ -147,6 +147,7 @@ class LayerDerivation:
         name = f"{self.correlator.name}_{self.samples}[l+1]"
         if self.correlator.pairs == 1:
             return self._equation(name, self.entry(self.known[self.top, self.top]))
+        self._check_closed()
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
         both = self.response.both(left, right, self.edges)
@@ -158,6 +159,12 @@ class LayerDerivation:
         told = f"the mean of {self.texts.pair(pair)}, less its limit at infinite width"
         name = f"{self.correlator.name}.1_{self.samples}[l+1]"
         return self._scaled(name, self._beyond_limit.shift(pair, self.edges), told)
+
+    def made_inside(self, name: str, fields: tuple[int, int]) -> LayerEquation:
+        """The equation of the tensor of fields inside the layer, one for each of its pairs."""
+        left, right = map(self._pair, fields, self.correlator.matching)
+        both = self.response.made(left, right, self.edges)
+        return self._scaled(f"{name}_{self.samples}", both, name)
 
     def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
         """The covariance of a pair of legs with the noise of what a later layer reads."""
@@ -231,7 +238,16 @@ class LayerDerivation:
         """Whether no weights have fourth cumulants of their own."""
         return all(one.orthogonal or one.entry_fourth == 0 for one in self.branches)
 
+    def _check_closed(self) -> None:
+        """Refuse a layer that reads neurons which z' keeps, whose noise later layers meet again."""
+        if (
+            not self.shared
+            and self.program.fields[self.top].site in self.response.reached[self.top]
+        ):
+            raise refused(self.layer, "reads neurons that z' keeps. Let weights read others")
+
     def _check_corrections(self) -> None:
+        self._check_closed()
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
         normed = any(field.norm for field in self.program.fields)
@@ -310,12 +326,10 @@ class LayerDerivation:
                 f"normalised; `r_1` is the mean of its square over the neurons, `M({of} {of})`, at "
                 f"infinite width `{terms}`",
             )
-        for name in self.texts.labels.windows:
-            yield (
-                "sum_",
-                f"`sum_q` goes {self.texts.labels.meaning(name)}; and alike `r`, `t` and `u`",
-            )
-            yield "P", "the number of positions"
+        if kinds := self.texts.labels.kinds:
+            yield "sum_", self.texts.labels.meaning()
+            pooled = not any(window.whole for window in kinds)
+            yield "P", f"the number of positions{' that are pooled' * pooled}"
         for stream in self.layer.streams:
             for one in stream.drawn:
                 letter = ascii_name(one.tensor.name)

@@ -29,13 +29,14 @@ from symdlt.derivation.response.site_means import ZERO
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.closed_systems import ReadScale
 from symdlt.derivation.response.symbolic.field_names import mark_between
-from symdlt.derivation.response.symbolic.labels import Ends, Labels
+from symdlt.derivation.response.symbolic.labels import Ends, Labels, inside_name
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
     Symbols,
     symbol_named,
 )
+from symdlt.errors import KernelError
 
 Letters = Mapping[int, str]  # of fields that are normalised those of their scales
 
@@ -48,6 +49,9 @@ class SymbolicKernels(SiteKernels):
     def __init__(self, later: LaterLayer, means: SymbolicMeans, letters: Letters) -> None:
         self.labels, self.letters = means.texts.labels, letters
         self.lengths: dict[int, Any] = {}  # of normalised fields, at the first leg
+        # Fields inside that have windows, whose kernels and NTKs are symbols; and what these are.
+        self.windowed = later.windowed(self.labels.windows)
+        self.inside: dict[str, tuple[int, Symbols]] = {}
         size = len(self.labels.vertices)
         super().__init__(later.program, np.zeros((size, size), dtype=object), means)
         beyond = later.later
@@ -58,11 +62,20 @@ class SymbolicKernels(SiteKernels):
         fields = later.program.fields
         for field in range(1, beyond):
             self.add(field)
+            if field in self.windowed:
+                self._name_inside(field)
             if fields[field].site == fields[BASE].site and not fields[field].mask:
                 for name, known in self._both():
                     known[beyond, field] = self._with_later(field, beyond, name, known)
         for field in range(beyond + 1, len(fields)):
             self.add(field)
+
+    def _name_inside(self, field: int) -> None:
+        """Write symbols for the kernel and the NTK of a field."""
+        for letter, known in self._both():
+            name = inside_name(letter, self.means.texts.names[field])
+            self.inside[name] = field, known[field, field]
+            known[field, field] = self.matrix(name, field)
 
     def _both(self) -> tuple[tuple[str, dict[tuple[int, int], Symbols]], ...]:
         return ("G", self.means.kernels), ("H", self.means.ntks)
@@ -158,9 +171,19 @@ class SymbolicMoves(Moves):
     def averages(
         self, field: int, number: int, ends: Ends
     ) -> Iterator[tuple[SiteAverage, Callable[[Symbols], Symbols]]]:
-        """The average that a branch reads at two vertices, with the sum over its window."""
+        """The average that a branch reads at two vertices, with the sum over its window.
+
+        Raises:
+            KernelError: if the vertices are at positions of a window themselves.
+        """
         first, second = sorted(ends)
         name = self.program.fields[field].branches[number].tensor.name
+        if name in self.labels.windows and (first.offset or second.offset):
+            raise KernelError(
+                f"The weights {name} read positions of a window behind another one, next to what "
+                "reads the same neurons by another way. Kernel files have windows one behind the "
+                "other where neurons are others. Ask `propagate` of a `Network`."
+            )
         moved, over = self.labels.read(name, (first, second))
         yield SiteAverage((field, number), moved), partial(_times, over)
 

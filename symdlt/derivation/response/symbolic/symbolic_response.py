@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
+    Correlator,
     ascii_name,
     place,
 )
@@ -22,7 +23,14 @@ from symdlt.derivation.response.reasons import (
     CovarianceBelow,
     NoiseBelow,
 )
-from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, function_of
+from symdlt.derivation.response.site_averages import (
+    Edges,
+    Leg,
+    Pair,
+    SiteAverage,
+    function_of,
+    later_first,
+)
 from symdlt.derivation.response.site_functions import (
     Terms,
     Vertex,
@@ -30,7 +38,7 @@ from symdlt.derivation.response.site_functions import (
     product_of,
 )
 from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
-from symdlt.derivation.response.symbolic.labels import joined
+from symdlt.derivation.response.symbolic.labels import inside_name, joined
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.noise_tables import MetNoise
 from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
@@ -44,6 +52,18 @@ from symdlt.derivation.response.symbolic.symbolic_means import (
 NUMBER: Terms = {((), ()): 1}  # a function of nothing
 
 
+class InsideTensor(NamedTuple):
+    """A tensor of fields inside a layer.
+
+    Attributes:
+        correlator: which one it is.
+        fields: of its two pairs.
+    """
+
+    correlator: Correlator
+    fields: tuple[int, int]
+
+
 class SymbolicResponse(Fluctuations):
     """The linear response of one layer, down to the tensors of the layer below."""
 
@@ -52,6 +72,9 @@ class SymbolicResponse(Fluctuations):
 
     def __init__(self, kernels: SymbolicKernels, prefix: str) -> None:
         super().__init__(kernels)
+        self.kernels = kernels
+        self.inside: dict[str, InsideTensor] = {}
+        self.origin: set[frozenset[Leg]] = set()
         self.labels, self.prefix = kernels.labels, prefix
         self.texts = kernels.means.texts
         self.moves = SymbolicMoves(kernels.program, kernels.labels)
@@ -62,8 +85,51 @@ class SymbolicResponse(Fluctuations):
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ; of the layer below, its tensor."""
-        if any(field != BASE for field, _ in (*left, *right)):
+        for joint, other in ((left, right), (right, left)):  # what joins two fields comes first
+            if self.kernels.windowed and joint[0][0] != joint[1][0]:
+                return self._joined(joint, other, edges)
+        if any(field != BASE for field, _ in (*left, *right)) and not self._settles(left, right):
             return super().both(left, right, edges)
+        return self._named(left, right, edges)
+
+    def _joined(self, joint: Pair, other: Pair, edges: Edges) -> Symbols:
+        """The covariance of what joins two fields with another δQ, by what they keep alone."""
+
+        def of_pair(pair: Pair, rest: Edges) -> Symbols:
+            return self.both(pair, other, rest)
+
+        def of_noise(average: SiteAverage, rest: Edges) -> Symbols:
+            return self.noise(average, other, rest)
+
+        return self.parts(later_first(joint), edges, of_pair, of_noise)
+
+    def made(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+        """The covariance of two δQ by what they are made of, also of fields that have windows."""
+        known, self.known = self.known, {}  # of other origins
+        self.origin = {frozenset(left), frozenset(right)}
+        covariance = self.both(left, right, edges)
+        self.known, self.origin = known, set()
+        return covariance
+
+    def _settles(self, left: Pair, right: Pair) -> bool:
+        """Whether two δQ are those of a tensor inside the layer, as a field of one has a window.
+
+        A field is followed through its window once, so that each shift is of one sum.
+        """
+        pairs = sorted((left, right), key=max)
+        if any(first != second for (first, _), (second, _) in pairs):
+            return False
+        lowered = [
+            pair[0][0] in self.kernels.windowed and frozenset(pair) not in self.origin
+            for pair in pairs
+        ]
+        ((below, _), _), ((above, _), _) = pairs
+        read = {branch.site for branch in self.program.fields[above].branches}
+        return lowered[1] or (lowered[0] and not read.isdisjoint(self.reached[below]))
+
+    def _named(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+        """The covariance of two δQ as a tensor, of the layer below or of fields inside."""
+        inside = left[0][0] != BASE or right[0][0] != BASE
         vertices = [vertex for _, vertex in (*left, *right)]
         legs = [vertex.leg for vertex in vertices]
         if any(end not in legs for edge in edges for end in edge):
@@ -73,10 +139,28 @@ class SymbolicResponse(Fluctuations):
         for chosen in product(*places):
             ends = zip(chosen[::2], chosen[1::2], strict=True)
             links = tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
+            if inside:
+                fields = [field for field, _ in (*left, *right)]
+                total = total + filled(self._inside_symbol(links, fields, vertices))
+                continue
             known = filled(self.tensor_symbol(links, vertices))
             total = total + self.means.told(1, known, CovarianceBelow(left, right, edges))
-        whole: Symbols = total / symbol_named("n'")
+        whole: Symbols = total / symbol_named("n" if inside else "n'")
         return whole
+
+    def _inside_symbol(
+        self, links: tuple[tuple[int, int], ...], fields: Sequence[int], vertices: Sequence[Vertex]
+    ) -> Any:
+        """The tensor of fields inside the layer, one for each pair."""
+        numbers = map(self.labels.number, vertices)
+        # Pairs of numbers, settled as numbers are.
+        placed: Any = tuple(zip(fields, numbers, strict=True))
+        found: Any = place(LEGS, links, ((0, 1), (2, 3)), placed)
+        correlator, settled = found
+        first, second = (settled[pair[0]][0] for pair in correlator.matching)
+        name = inside_name(correlator.name, self.texts.names[first], self.texts.names[second])
+        self.inside[name] = InsideTensor(correlator, (first, second))
+        return self.means.tensor(name, [number for _, number in settled])
 
     def tensor_symbol(self, links: tuple[tuple[int, int], ...], vertices: Sequence[Vertex]) -> Any:
         """The tensor of layer ℓ with edges between four vertices."""

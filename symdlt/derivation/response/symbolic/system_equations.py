@@ -15,7 +15,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
-from symdlt.derivation.response.symbolic.window_sums import with_means_over_positions
+from symdlt.derivation.response.symbolic.window_sums import with_parts_over_positions
 
 Term = tuple[Monomial, Fraction | int]
 
@@ -41,12 +41,13 @@ def system_equation(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for tensors of two pairs that windows move, next to what they do not.
+        KernelError: for terms that read a sample where it is, and at a position of a window.
     """
     reads: dict[str, Read] = {}
     equation = _without_masks(equation, derivation.means.read, inputs == "one")
-    products = (product.terms[0] for product in equation.products)
-    terms = tuple(term for product in products for term in _expanded(derivation, *product, reads))
+    products = [product.terms[0] for product in equation.products]
+    expanded = [tuple(_expanded(derivation, *product, reads)) for product in products]
+    terms = tuple(term for some in expanded for term in some)
     for monomial, _ in terms:
         for symbol, _ in monomial:
             if symbol in derivation.means.read:
@@ -54,7 +55,10 @@ def system_equation(
     text = tuple(str(equation).splitlines())
     one = SystemEquation(name, samples, text, terms, reads, first.terms, symmetries)
     labels = derivation.texts.labels
-    return with_means_over_positions(one, labels, derivation.layer) if labels.windows else one
+    if not labels.windows:
+        return one
+    lines = [line for line, some in zip(text[1:], expanded, strict=False) for _ in some]
+    return with_parts_over_positions(one, lines, labels, derivation.layer)
 
 
 def _without_masks(equation: LayerEquation, reads: Mapping[str, Read], one: bool) -> LayerEquation:
@@ -86,4 +90,4 @@ def _expanded(
 
 def _symbol(entry: ReadNoise) -> str:
     """A symbol for an entry of a table."""
-    return f"{entry.name}[{''.join(map(str, entry.samples))}]{'^m' * entry.later}"
+    return f"{entry.name}[{','.join(map(str, entry.samples))}]{'^m' * entry.later}"

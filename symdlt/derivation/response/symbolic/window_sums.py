@@ -1,108 +1,133 @@
 r"""Equations of a layer with windows as means over positions, for its kernel.
 
-A window reads every axis of a pair at the same shift. So what stands under the sums over shifts is
+A window reads both ends of a pair at the same shift. So what stands under the sums over shifts is
 what a layer without windows has, at the shifted samples,
 
 $$V^{(\ell+1)}_{1234} = \frac{1}{Q^2}\sum_{qr} v_{1+q,2+q,3+r,4+r} ,$$
 
-and each sum over its Q shifts is a mean over the positions that are read.
+and each sum over its Q shifts is a mean over the positions that are read. Where weights have
+different windows, or none, a tensor is a sum of such parts, one for each way that its pairs go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Layer, Stack, Window
 from symdlt.derivation.response.symbolic.closed_systems import (
-    LayerSystem,
+    AxesOver,
     Read,
     ReadMean,
     SystemEquation,
 )
-from symdlt.derivation.response.symbolic.labels import POSITIONS, SUMS, Labels
-from symdlt.derivation.response.symbolic.symbolic_means import with_window
+from symdlt.derivation.response.symbolic.labels import (
+    POSITIONS,
+    SUMS,
+    Labels,
+    PairOver,
+    pair_over,
+    read_together,
+)
 from symdlt.errors import KernelError
 
 Term = tuple[Monomial, Fraction | int]
-READOUTS = ("all", "mean")  # the windows that read all positions
-PAIR = 2  # axes of the kernel and the NTK
+Over = tuple[AxesOver, ...]
 
 
-def with_means_over_positions(
-    one: SystemEquation, labels: Labels, layer: Layer | Stack
+def with_parts_over_positions(
+    one: SystemEquation, lines: Sequence[str], labels: Labels, layer: Layer | Stack
 ) -> SystemEquation:
-    """An equation whose terms are what stands under the means over the positions of a window.
+    """An equation with its parts, whose terms are what stands under the means over positions.
 
     Args:
         one: the equation, with sums over shifts.
+        lines: of each term the line in which it is printed.
         labels: of its samples and shifts.
         layer: the layer.
 
     Raises:
-        KernelError: if a tensor of two pairs has shifted samples in some terms, and others in some.
+        KernelError: if a term reads a sample where it is, and at a position of a window.
     """
-    under = tuple(term for term in one.terms if _sums(term))
-    others = tuple(term for term in one.terms if not _sums(term))
-    if not under:  # of nothing any mean is nothing
-        each = tuple((axis,) for axis in range(len(one.samples)))
-        return replace(one, reads=_unshifted(one.reads, labels), together=each)
-    shifts, kept = _shifts(one, under, labels), _shifts(one, others, labels)
-    many = len(one.samples) > PAIR or "." in one.name
-    if len(shifts) != len(one.samples) or 0 in shifts.values() or (kept and many):
-        raise KernelError(
-            f"{one.name} of the layer {layer} joins samples where they are with those at the "
-            "positions of a window. Kernel files take means over all that tensors of two pairs "
-            "read. Ask for G and H, or `propagate` of a `Network`."
-        )
-    groups = tuple(
-        tuple(axis for axis, sample in enumerate(one.samples) if shifts[sample] == shift)
-        for shift in sorted({*shifts.values()})
-    )
-    beside = replace(one, terms=others, reads=_unshifted(_reads(one, others), labels))
+    parts: defaultdict[Over, list[int]] = defaultdict(list)
+    for number, term in enumerate(one.terms):
+        parts[_over(one, term, labels, layer)].append(number)
+    made = [_part(one, lines, over, numbers, labels) for over, numbers in parts.items()]
+    made.sort(key=lambda part: not part.over)  # what has no means comes to them
+    return sum_of_parts(one, made)
+
+
+def sum_of_parts(one: SystemEquation, parts: Sequence[SystemEquation]) -> SystemEquation:
+    """An equation that is the sum of parts."""
+    if not parts:  # of nothing any mean is nothing
+        over = tuple((0, (axis,)) for axis in range(len(one.samples)))
+        parts = [replace(one, text=(one.text[0], "  0"), terms=(), reads={}, parts=(), over=over)]
     return replace(
         one,
-        terms=tuple(_under_means(term, labels.window) for term in under),
-        reads=_unshifted(_reads(one, under), labels),
-        beside=beside if others else None,
-        together=groups,
+        terms=tuple(term for part in parts for term in part.terms),
+        reads={symbol: read for part in parts for symbol, read in part.reads.items()},
+        parts=tuple(parts),
     )
 
 
-def readout_of(layer: Layer | Stack, word: str) -> Layer | Stack:
-    """The layer whose weights read all positions, and which keeps nothing, as there are none."""
-    reading = with_window(layer, Window(whole=word))
-    if isinstance(reading, Layer):
-        return reading
-    *inside, last = reading.streams
-    return reading.with_streams((*inside, replace(last, kept=())))
+def moved(part: SystemEquation) -> list[int]:
+    """The axes of a part that go over positions."""
+    return [axis for _, axes in part.over for axis in axes]
 
 
-def readout_equations(layer: LayerSystem, readout: LayerSystem) -> tuple[SystemEquation, ...]:
-    """The equations of a readout, which has the same under its means as the layer.
+def readout_of(layer: Layer | Stack, *, keeps: bool = False) -> Layer | Stack:
+    """The layer whose weights read all positions, and which keeps nothing, as there are none.
 
-    Raises:
-        KernelError: if it has not.
+    Args:
+        layer: the layer.
+        keeps: whether it shall keep what it does, at positions that it does not have.
     """
-    for one, other in zip(layer.equations, readout.equations, strict=True):
-        if (one.name, _named(one)) != (other.name, _named(other)):
-            raise KernelError(
-                f"{one.name} of a readout of all positions is not that of the layer "
-                f"{layer.layer} under means over positions. Kernel files need that. Ask "
-                "`propagate` of a `Network`."
-            )
-    return readout.equations
+    assert isinstance(layer, Stack), layer
+    *inside, last = layer.streams
+    drawn = tuple(
+        one if one.function is None else replace(one, window=Window(whole="all"))
+        for one in last.drawn
+    )
+    return layer.with_streams(
+        (*inside, replace(last, kept=last.kept if keeps else (), drawn=drawn))
+    )
 
 
-def _named(one: SystemEquation) -> set[tuple[object, ...]]:
-    """The terms with what their symbols stand for, whatever the order."""
-    terms: set[tuple[object, ...]] = set()
-    for monomial, number in one.terms:
-        factors = [(str(one.reads.get(symbol, symbol)), power) for symbol, power in monomial]
-        terms.add((*sorted(factors), number))
-    return terms
+def _part(
+    one: SystemEquation, lines: Sequence[str], over: Over, numbers: Iterable[int], labels: Labels
+) -> SystemEquation:
+    """The part of an equation whose axes go over positions in one way."""
+    terms = [one.terms[number] for number in numbers]
+    return replace(
+        one,
+        text=(one.text[0], *(dict.fromkeys(lines[number] for number in numbers) or ["  0"])),
+        terms=tuple(_under_means(term, labels) for term in terms),
+        reads=_unshifted(_reads(one, terms), labels),
+        over=over,
+    )
+
+
+def _over(one: SystemEquation, term: Term, labels: Labels, layer: Layer | Stack) -> Over:
+    """Which axes of a term go over positions together."""
+    shifts: dict[int, int] = {}
+    for read in _reads(one, [term]).values():
+        for at in _samples(read):
+            sample, shift = divmod(at, labels.shifts)
+            if shifts.setdefault(sample, shift) != shift:
+                raise KernelError(
+                    f"{one.name} of the layer {layer} joins samples where they are with those at "
+                    "the positions of a window. Kernel files take means over positions of all that "
+                    "weights read. Ask for G and H, or `propagate` of a `Network`."
+                )
+    groups: defaultdict[PairOver, list[int]] = defaultdict(list)
+    for axis, sample in enumerate(one.samples):
+        if shift := shifts.get(sample, 0):
+            groups[pair_over(shift)].append(axis)
+    assert {*groups} == {*_pairs(term)}, term
+    return tuple(sorted((pair.window, tuple(axes)) for pair, axes in groups.items()))
 
 
 def _reads(one: SystemEquation, terms: Iterable[Term]) -> dict[str, Read]:
@@ -111,31 +136,20 @@ def _reads(one: SystemEquation, terms: Iterable[Term]) -> dict[str, Read]:
     return {symbol: one.reads[symbol] for symbol in symbols if symbol in one.reads}
 
 
-def _shifts(one: SystemEquation, terms: Iterable[Term], labels: Labels) -> dict[int, int]:
-    """The shift of each sample that terms read, zero if there are several."""
-    shifts: dict[int, int] = {}
-    for read in _reads(one, terms).values():
-        for at in _samples(read):
-            sample, shift = divmod(at, labels.shifts)
-            shifts[sample] = shift if shifts.setdefault(sample, shift) == shift else 0
-    return shifts
-
-
-def _sums(term: Term) -> list[str]:
-    """The sums of a term."""
+def _pairs(term: Term) -> Iterator[PairOver]:
+    """The pairs that the sums of a term are of."""
     monomial, _ = term
-    return [symbol for symbol, _ in monomial if symbol in SUMS]
+    yield from dict.fromkeys(pair_over(SUMS.index(s) + 1) for s, _ in monomial if s in SUMS)
 
 
-def _under_means(term: Term, window: Window) -> Term:
+def _under_means(term: Term, labels: Labels) -> Term:
     """A term without its sums, each of which is a number of shifts times their mean."""
     monomial, number = term
     powers = {symbol: power for symbol, power in monomial if symbol not in SUMS}
-    for _ in _sums(term):
-        if window.whole:
-            powers[POSITIONS] += 1
-        else:
-            number = number * window.count
+    for pair in _pairs(term):
+        count, power = read_together(labels.kinds[pair.window])
+        number = number * count
+        powers[POSITIONS] = powers.get(POSITIONS, 0) + power
     assert not powers.pop(POSITIONS, 0), monomial
     return tuple(sorted(powers.items())), number
 

@@ -37,11 +37,17 @@ MASKS = (
 )
 
 POSITIONS = (
-    "A sample is an input at a position. The sum over q, and alike over r, t and u, goes $meaning. "
-    "Divided by its number of terms it is a mean over the positions that are read, which "
-    "layers_with_positions takes of what the functions below have for 1+q at x1 and so on; biases "
-    "come to these means. A readout of all positions has the same under its means, and MOVED says "
-    "which axes go over positions together."
+    "A sample is an input at a position. In equations $meaning. Divided by its number of terms a "
+    "sum is a mean over the positions that are read, which layers_with_positions takes of what the "
+    "functions below have for 1+q at x1 and so on. PARTS says which of these functions, and means, "
+    "a tensor is the sum of, and which axes go over positions together; so it does of a readout of "
+    "all positions."
+)
+
+
+INSIDE = (
+    "INSIDE are tensors of fields inside the layer: V_u_v is V with u in place of z at its first "
+    "pair and v at its second one, and n in place of n', and alike others."
 )
 
 
@@ -90,4 +96,5 @@ def notation_of_fields(module: KernelModule) -> str:
         text += f" {filled(DEPTHS, noise=noise, edges=edges)}"
     if module.positions is not None:
         text += f" {filled(POSITIONS, meaning=module.positions.meaning.replace('`', ''))}"
+        text += f" {INSIDE}" * bool(module.positions.inside)
     return textwrap.fill(text, COLUMNS, break_on_hyphens=False) + "\n"

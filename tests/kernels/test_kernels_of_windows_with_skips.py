@@ -1,0 +1,172 @@
+"""Kernels of layers with windows that keep z: values at all positions and depths, and text."""
+
+import numpy as np
+import pytest
+from cases import slow
+from kernel_reference import loaded, passes_its_doctests_alone
+from windows_reference import OUTPUTS, assert_equal, inputs, kernel_and_theory, overlaps
+
+from symdlt import BOOK
+from symdlt.errors import KernelError
+from symdlt.kernels import kernel_for, numpy_activation
+
+RESIDUAL = "z' = xi z + b + W[3, zero] s(z)"
+BLOCK = "h = U s(z); z' = xi z + W[3] s(h)"
+NORMED = "y = rmsnorm(z); z' = z + b + W[2] s(y)"
+MASKED = "z' = z + b + W[2] dropout(0.1) s(z)"
+CORRECTIONS = ["G.1", "H.1"]
+EQUAL = [OUTPUTS] * 4  # neurons are kept: layers are as wide as each other
+
+
+def check(layer, shape, readout, tensors, widths=EQUAL):
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout, tensors, widths)
+    assert {*tensors} <= {*found}
+    assert_equal(found, right, len(x))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (RESIDUAL, (1, 3, 3), "mean"),
+        slow(RESIDUAL, (2, 3, 2), "all"),
+        slow("z' = xi z + b + W[2] s(z)", (1, 3, 4), None),
+        slow("z' = xi z + b + W[2x1] s(z)", (1, 3, 2, 2), "mean"),
+        slow("z' = xi z + b + P z + W[2, zero] s(z)", (1, 3, 3), "all"),
+        slow("z' = xi z + b + P[2] z + W[3, zero] s(z)", (1, 3, 3), None),
+        slow(BLOCK, (1, 3, 3), "mean"),
+        slow(NORMED, (1, 3, 3), "mean"),
+    ],
+)
+def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
+    check(layer, shape, readout, tuple(BOOK))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        slow(BLOCK, (1, 3, 3), "all"),
+        ("z' = z + b + P z + W[2] s(z)", (1, 3, 3), "mean"),
+        (MASKED, (2, 3, 2), "mean"),
+        slow(NORMED, (1, 3, 3), None),
+        slow("y = layernorm(z); z' = z + b + W[2] s(y)", (1, 3, 3), "all"),
+        slow("u = U z; v = V z; z' = 1/2 z + W[3, zero] s(u) v", (1, 3, 2), "mean"),
+        slow("z' = xi z + W[3, zero] z", (1, 3, 4), "mean"),
+        ("z' = xi z + b + W[2] relu(z)", (1, 3, 3), "all"),
+    ],
+)
+def test_families_of_layers(layer, shape, readout):
+    check(layer, shape, readout, ("V", "F"))
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout"),
+    [
+        (RESIDUAL, (1, 3, 3), "mean"),
+        slow(RESIDUAL, (2, 3, 2), None),
+        slow(MASKED, (2, 3, 2), "all"),
+        slow(BLOCK, (1, 3, 3), "mean"),
+        slow("z' = xi z + b + P[2] z + W[3, zero] s(z)", (1, 3, 3), "all"),
+    ],
+)
+def test_corrections_are_those_of_propagate(layer, shape, readout):
+    check(layer, shape, readout, CORRECTIONS)
+
+
+@pytest.mark.parametrize("readout", ["all", "mean"])
+@pytest.mark.parametrize("depth", [1, 2, 7])
+def test_of_any_depth(depth, readout):
+    check(RESIDUAL, (1, 3, 3), readout, ("V",), [OUTPUTS] * depth) if depth > 1 else one(readout)
+
+
+def one(readout):
+    module = loaded(kernel_for(["V"], layer=RESIDUAL, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    x = overlaps(inputs(2, 3, 4))
+    found = module.propagate(functions, x, 1, C_b=0.1, C_W=1.2, xi=0.5, readout=readout)
+    assert found["V"][0].shape == (2, 2, 2, 2)
+    assert not found["V"][0].any()
+
+
+def test_layers_are_told_as_they_are_done():
+    module = loaded(kernel_for(["V"], layer=RESIDUAL, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.5}
+    for tensors in (["V"], ["G"]):
+        told: list[int] = []
+        found = module.propagate(
+            functions,
+            overlaps(inputs(1, 3, 3)),
+            4,
+            readout="all",
+            tensors=tensors,
+            after_layer=told.append,
+            **given,
+        )
+        assert told == [1, 2, 3, 4]
+        assert [table.shape for table in found["G"]] == [(1, 3, 1, 3)] * 3 + [(1, 1)]
+
+
+def test_widths_that_differ_are_refused():
+    module = loaded(kernel_for(["V"], layer=RESIDUAL, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.5, "widths": [10, 20]}
+    with pytest.raises(module.KernelInputError, match="The widths differ"):
+        module.propagate(functions, overlaps(inputs(1, 3, 3)), 3, **given)
+
+
+def test_overflow_and_memory_are_refused():
+    module = loaded(kernel_for(["V"], layer=RESIDUAL, name="own"))
+    functions = numpy_activation("tanh", module.DERIVATIVES).functions
+    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.5}
+    with pytest.raises(module.KernelInputError, match="GB of memory"):
+        module.propagate(functions, overlaps(inputs(4, 3, 8)), 300, **given)
+    grown = given | {"C_W": [1.0, 1e300, 1e300]}
+    with pytest.raises(module.KernelInputError, match=r"overflow|too large"):
+        module.propagate(functions, overlaps(inputs(1, 3, 3)), 3, **grown)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer", "reason"),
+    [
+        ("G.1", NORMED, "keeps z and normalises it"),
+        ("V", "z' = z + W[3] (s(z) + a z)", "has constants"),
+        ("V", "z' = z + W[3, stride 2] s(z)", "keeps fields where they are"),
+    ],
+)
+def test_what_has_no_kernel_is_refused(name, layer, reason):
+    with pytest.raises(KernelError, match=reason):
+        kernel_for([name], layer=layer)
+
+
+def test_a_file_stands_alone(tmp_path):
+    """With NumPy and no symdlt in reach."""
+    text = kernel_for(["V"], layer=RESIDUAL, name="mine").text
+    program = (
+        "x = np.linspace(-1.0, 1.0, 8).reshape(1, 2, 4)\n"
+        "sine = [np.sin, np.cos, lambda z: -np.sin(z)]\n"
+        "v = mine.propagate(sine, np.tensordot(x, x, (1, 1)) / 2, 3, C_b=0.1,\n"
+        "    C_W=1.5, xi=0.5, readout='mean')['V']\n"
+    )
+    assert passes_its_doctests_alone(tmp_path, text, program) == "3 0.0 True"
+    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
+    assert "    Moved(advance_qv_part_2, ((0, (0, 1)),)),\n" in text
+    assert "for each later layer m.\n" in text
+
+
+def test_positions_that_are_alike_have_the_tensors_of_a_layer_without_windows():
+    """Inputs that are the same at all positions, on a grid that closes upon itself."""
+    windowed, plain = (
+        loaded(kernel_for(["V"], layer=f"z' = xi z + b + W{window} s(z)", name="own"))
+        for window in ("[3]", "")
+    )
+    functions = numpy_activation("tanh", 2).functions
+    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.6}
+    x = np.random.default_rng(3).standard_normal((2, 3))
+    same = np.repeat(x[:, :, None], 3, axis=2)
+    expected = plain.propagate(functions, x @ x.T / 3, 4, **given)["V"]
+    for readout in (None, "mean"):
+        found = windowed.propagate(functions, overlaps(same), 4, readout=readout, **given)["V"]
+        for ours, theirs in zip(found[:3], expected, strict=False):
+            assert ours[:, 0, :, 1, :, 2, :, 0] == pytest.approx(theirs, rel=1e-6)
+        assert np.array(found[3]).reshape(-1)[0] > 0
