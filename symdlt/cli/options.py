@@ -24,7 +24,8 @@ EXAMPLES = {
     "symdlt derive --edges 0-1,0-2 --match 03,12 --form z\n"
     'symdlt derive V --layer "z\' = xi z + b + W s(z)" --at 2',
     "forward": "symdlt forward NTK\nsymdlt forward dNTK --format latex\n"
-    'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"',
+    'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"\n'
+    'symdlt forward NTK --layer "u = U z; v = V z; z\' = b + W s(u) v"',
     "tour": "symdlt tour",
     "completion": "symdlt completion bash > ~/.local/share/bash-completion/completions/symdlt\n"
     "symdlt completion zsh > ~/.zfunc/_symdlt",

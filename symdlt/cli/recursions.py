@@ -239,7 +239,7 @@ def _draw(options: argparse.Namespace) -> str:
 
 
 def _forward(options: argparse.Namespace) -> str:
-    equation = forward_equation(OBSERVABLES[options.observable], Layer(options.layer))
+    equation = forward_equation(OBSERVABLES[options.observable], options.layer)
     if options.format == "text":
         return str(equation)
     from symdlt.formats.latex import to_latex

@@ -23,10 +23,11 @@ from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
+from symdlt.derivation.plain_text import equation_text
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import RecursionTerm, equation_text, piece_name, tensor_at, term_text
+from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
 from symdlt.errors import DerivationError, OrderError, require
 from symdlt.progress import track
 

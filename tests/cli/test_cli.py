@@ -124,6 +124,11 @@ def test_forward_equations(capsys):
     assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['NTK'])}\n"
     assert main(["forward", "dNTK", "--format", "latex"]) == 0
     assert capsys.readouterr().out.startswith(r"\begin{align*}")
+    gate = "u = U z; v = V z; z' = b + W s(u) v"
+    assert main(["forward", "dNTK", "--layer", gate]) == 0
+    assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['dNTK'], gate)}\n"
+    assert main(["forward", "NTK", "--layer", gate, "--format", "latex"]) == 0
+    assert r"\widehat{H}_{j_1j_0;\delta_{1}\delta_{0}}^{uv(\ell+1)}" in capsys.readouterr().out
 
 
 def test_the_tour_is_a_command(capsys, monkeypatch):
