@@ -40,7 +40,8 @@ EXAMPLES = {
     'symdlt explain H --layer "u = U z; v = V z; z\' = b + W s(u) v"',
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex\n"
     "symdlt latex V F --numbered --width icml --notation mine.toml",
-    "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex",
+    "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex\n"
+    'symdlt draw V --term 3 --layer "z\' = xi z + b + W s(z)" --at 2 -o skip.svg',
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2\n"

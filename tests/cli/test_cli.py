@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from symdlt import MLP, Propagation, derive, forward_equation, from_json, layer_phase
+from symdlt import MLP, Propagation, derive, draw, forward_equation, from_json, layer_phase
 from symdlt._version import VERSION
 from symdlt.cli import EXAMPLES, main
 from symdlt.definitions import OBSERVABLES
@@ -129,6 +129,27 @@ def test_forward_equations(capsys):
     assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['dNTK'], gate)}\n"
     assert main(["forward", "NTK", "--layer", gate, "--format", "latex"]) == 0
     assert r"\widehat{H}_{j_1j_0;\delta_{1}\delta_{0}}^{uv(\ell+1)}" in capsys.readouterr().out
+
+
+def test_terms_of_a_layer_with_a_skip_are_drawn(capsys):
+    skip = "z' = xi z + b + W s(z)"
+    assert main(["draw", "V", "--term", "3", "--layer", skip, "--at", "2"]) == 0
+    term = derive("V", layer=skip, at=2).terms[2]
+    assert capsys.readouterr().out.strip() == draw(term).svg.strip()
+    for options in (["--layer", skip], ["--term", "1", "--layer", "h = U z; z' = W s(h)"]):
+        with pytest.raises(SystemExit):
+            main(["draw", "V", *options])
+    said = capsys.readouterr().err
+    assert "of the recursion that --term is a term of" in said
+    assert "`symdlt explain` tells those of others" in said
+
+
+def test_stacks_are_sent_to_the_command_that_takes_them(capsys):
+    gate = "u = U z; v = V z; z' = b + W s(u) v"
+    assert main(["phase", "tanh", "--C-W", "1.5", "--layer", gate]) == 1
+    assert "`symdlt fixed-point`" in capsys.readouterr().err
+    values = ["--value", "C_U=1", "--value", "C_V=1", "--value", "C_b=0.1", "--value", "C_W=1.5"]
+    assert main(["fixed-point", "tanh", "--layer", gate, *values]) == 0
 
 
 def test_the_tour_is_a_command(capsys, monkeypatch):
