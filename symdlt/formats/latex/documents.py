@@ -222,7 +222,9 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]
-    text += definitions_told([r.correlator for r in recursions], tensors, use, many=many)
+    inputs = any(term.overlap for r in recursions for term in r.first_layer)
+    own = [r.correlator for r in recursions]
+    text += definitions_told(own, tensors, use, many=many, inputs=inputs)
     if many and any(inserted):
         text += _INVERSE
     if max(inserted, default=0) > 2:
