@@ -30,6 +30,8 @@ EXAMPLES = {
     "completion": "symdlt completion bash > ~/.local/share/bash-completion/completions/symdlt\n"
     "symdlt completion zsh > ~/.zfunc/_symdlt",
     "propagate": "symdlt propagate --activation tanh --widths '9*64' --data data.csv\n"
+    "symdlt propagate --activation relu --widths '9*64' --data data.csv --tensors V --C-W 1.28 "
+    '--layer "z\' = xi z + W s(z)" --last "z\' = W s(z)" --value xi=0.6 --truncated\n'
     "symdlt propagate --activation gelu --depth 10 --widths 64 --data images.npy --tensors G H "
     "-o tensors.npz",
     "fixed-point": 'symdlt fixed-point tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8 '

@@ -152,6 +152,25 @@ def test_stacks_are_sent_to_the_command_that_takes_them(capsys):
     assert main(["fixed-point", "tanh", "--layer", gate, *values]) == 0
 
 
+def test_the_recursion_of_the_last_layer_alone(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("1,2\n0.5,1\n")
+    skip = ["--layer", "z' = xi z + W s(z)", "--last", "z' = W s(z)", "--value", "xi=0.6"]
+    asked = ["propagate", "--activation", "relu", "--widths", "3*64", "--C-W", "1.28", *skip]
+    asked += ["--data", str(path), "--tensors", "V"]
+    assert main([*asked, "--truncated", "--format", "json"]) == 0
+    truncated = np.array(json.loads(capsys.readouterr().out)["V"])
+    assert main([*asked, "--format", "json"]) == 0
+    full = np.array(json.loads(capsys.readouterr().out)["V"])
+    ratios = truncated[1:].reshape(3, -1)[:, 0] / full[1:].reshape(3, -1)[:, 0]
+    assert ratios[0] == pytest.approx(1, rel=1e-6)
+    assert ratios[2] < ratios[1] < 0.85
+    assert main([*asked, "--truncated"]) == 0
+    said = capsys.readouterr().out
+    assert f"{ratios[2]:.6g}" in said
+    assert "`skip_growth` has the ratio of V" in said
+
+
 def test_the_tour_is_a_command(capsys, monkeypatch):
     monkeypatch.setattr("symdlt.pipeline.tour", lambda: "all of it")
     assert main(["tour"]) == main([]) == 0
