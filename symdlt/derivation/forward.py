@@ -162,8 +162,9 @@ def forward_equation(
 def _check_size(forest: Forest, fields: int) -> None:
     """Refuse a forest whose equation would not fit into memory."""
     if _old_terms(forest, fields) > MOST_TERMS:
+        has = "has" if fields == 1 else "can have"  # not all fields are read by each branch
         raise OrderError(
-            f"The forward equation of {short_repr(str(forest))} has more than {MOST_TERMS:,} "
+            f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
             "terms. At each vertex there is one for each way to split its edges into blocks. "
             "Give a forest of lower degrees."
         )
