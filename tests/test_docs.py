@@ -68,3 +68,14 @@ def test_the_version_is_one():
 
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {VERSION}, " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+# Made by `tests/training/figure.py`, and out of networks that were trained for it.
+OF_TRAINED_NETWORKS = {"trained_networks.png", "ntk_ellipse.png"}
+
+
+def test_every_picture_has_the_script_that_draws_it():
+    scripts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs/figures").glob("*.py")]
+    pictures = [path.name for kind in ("png", "svg") for path in (ROOT / "docs").glob(f"*.{kind}")]
+    undrawn = {name for name in pictures if not any(f'"{name}"' in text for text in scripts)}
+    assert undrawn == OF_TRAINED_NETWORKS

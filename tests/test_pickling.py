@@ -53,6 +53,9 @@ MAKERS = {
     "recursion": lambda k: derive("RS"[k]),
     "system": lambda k: symdlt.derive_system("UH"[k], inputs="one"),
     "forward equation": lambda k: symdlt.forward_equation([definitions.NTK, definitions.DNTK][k]),
+    "forward equation of a gate": lambda k: symdlt.forward_equation(
+        [definitions.NTK, definitions.DNTK][k], "u = U z; v = V z; z' = W s(u) v"
+    ),
     "contraction": contracted,
     "expansion": lambda k: expand_in_width(contracted(k), 0),
     "exponents": lambda k: symdlt.exponents(["tanh", "sin"][k], ["H"]),

@@ -37,6 +37,11 @@ def register(commands: Commands) -> None:
     _network_options(command)
     _data_options(command)
     _tolerance_option(command)
+    what = (
+        "take the recursion that reads the layer below alone, as it is in print; with a skip it is "
+        "off from layer 3 on, and the text says by how much"
+    )
+    command.add_argument("--truncated", action="store_true", help=what)
     add_format(command, "text", "json")
     command = add_command(commands, "check", _check, "theory against sampled networks", ("data",))
     _network_options(command)
@@ -207,19 +212,29 @@ def _compared(compared: Comparison) -> dict[str, object]:
 
 
 def _propagate(options: argparse.Namespace) -> str | bytes:
-    from symdlt.networks import pack, propagate, read_data
+    from symdlt.networks import (
+        pack,
+        propagate,
+        read_data,
+        truncated_recursion,
+        truncation_text,
+    )
 
     names = tensor_names(options.tensors or ["all"])
     archive = (options.output or "").endswith(ARCHIVE)
     refuse_other_archives(options)
     network, data = _network(options, 1), read_data(options.data)
-    propagation = propagate(network, data, names, tolerance=_tolerance(options))
+    take = truncated_recursion if options.truncated else propagate
+    propagation = take(network, data, names, tolerance=_tolerance(options))
     if archive:
         return pack(propagation.arrays())
     if options.format == "json":
         return json.dumps(
             {name: array.tolist() for name, array in propagation.tensors.items()}, indent=1
         )
+    if options.truncated:
+        full = propagate(network, data, names, tolerance=_tolerance(options))
+        return truncation_text(propagation, full)
     return str(propagation)
 
 

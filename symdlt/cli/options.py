@@ -24,11 +24,14 @@ EXAMPLES = {
     "symdlt derive --edges 0-1,0-2 --match 03,12 --form z\n"
     'symdlt derive V --layer "z\' = xi z + b + W s(z)" --at 2',
     "forward": "symdlt forward NTK\nsymdlt forward dNTK --format latex\n"
-    'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"',
+    'symdlt forward preactivation --layer "z\' = xi z + b + W s(z)"\n'
+    'symdlt forward NTK --layer "u = U z; v = V z; z\' = b + W s(u) v"',
     "tour": "symdlt tour",
     "completion": "symdlt completion bash > ~/.local/share/bash-completion/completions/symdlt\n"
     "symdlt completion zsh > ~/.zfunc/_symdlt",
     "propagate": "symdlt propagate --activation tanh --widths '9*64' --data data.csv\n"
+    "symdlt propagate --activation relu --widths '9*64' --data data.csv --tensors V --C-W 1.28 "
+    '--layer "z\' = xi z + W s(z)" --last "z\' = W s(z)" --value xi=0.6 --truncated\n'
     "symdlt propagate --activation gelu --depth 10 --widths 64 --data images.npy --tensors G H "
     "-o tensors.npz",
     "fixed-point": 'symdlt fixed-point tanh --layer "z\' = xi z + b + W s(z)" --value xi=0.8 '
@@ -39,7 +42,8 @@ EXAMPLES = {
     'symdlt explain H --layer "u = U z; v = V z; z\' = b + W s(u) v"',
     "latex": "symdlt latex T --form z --document -o T.tex && pdflatex T.tex\n"
     "symdlt latex V F --numbered --width icml --notation mine.toml",
-    "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex",
+    "draw": "symdlt draw R -o R.svg\nsymdlt draw D --term 25 --format tikz -o term.tex\n"
+    'symdlt draw V --term 3 --layer "z\' = xi z + b + W s(z)" --at 2 -o skip.svg',
     "list": "symdlt list --order 2\nsymdlt list --format json",
     "exponents": "symdlt exponents tanh --check 20000\nsymdlt exponents 'sin(z)' --format json\n"
     "symdlt exponents 'K*=0, odd' --order 2\n"

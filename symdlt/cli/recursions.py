@@ -20,6 +20,7 @@ from symdlt.cli.options import (
     tensor_names,
 )
 from symdlt.definitions import (
+    DENSE,
     OBSERVABLES,
     Correlator,
     Layer,
@@ -87,6 +88,8 @@ def register(commands: Commands) -> None:
     command.add_argument("--term", type=int, help="a term of its recursion, by its number from 1")
     what = "of the recursion: derivatives of the activation, or inserted z (default derivative)"
     command.add_argument("--form", choices=FORMS, default="derivative", help=what)
+    add_layer(command)
+    _add_at(command)
     add_format(command, "svg", "tikz")
     command = add_command(commands, "list", _list, "the canonical names of all tensors of an order")
     command.add_argument("--order", type=int, default=1, help="the power of 1/n (default 1)")
@@ -102,7 +105,7 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
     what = "derivatives of the activation, or inserted z with the inverse kernel"
     command.add_argument("--form", choices=FORMS, default="derivative", help=what)
     add_layer(command)
-    command.add_argument("--at", type=int, help="2 for the second layer alone")
+    _add_at(command)
     command.add_argument(
         "--subleading",
         type=int,
@@ -110,6 +113,12 @@ def _tensor_options(command: argparse.ArgumentParser) -> None:
         metavar="J",
         help="orders kept beyond the leading one (default 0)",
     )
+
+
+def _add_at(command: argparse.ArgumentParser) -> None:
+    """Add the choice of the second layer, whose recursion there is also with a skip."""
+    what = "2 for the second layer alone, of layers of one field"
+    command.add_argument("--at", type=int, help=what)
 
 
 Asked = list[tuple[Correlator, int]]
@@ -229,8 +238,15 @@ def _draw(options: argparse.Namespace) -> str:
     ((one, piece),) = [(tensor(n), k) for n, k in map(split_subleading, [options.tensor])]
     what: Correlator | RecursionTerm = one
     if options.term is not None:
-        recursion = derive(one, piece=piece, form=options.form)
+        layer, at = options.layer, options.at
+        recursion = derive(one, piece=piece, form=options.form, layer=layer, at=at)
+        if isinstance(recursion, StackRecursion):
+            options.complain(
+                "diagrams are drawn of layers of one field; `symdlt explain` tells those of others"
+            )
         what = term_of(recursion, options.term)
+    elif options.layer != str(DENSE) or options.at is not None:
+        options.complain("--layer and --at are of the recursion that --term is a term of")
     drawing = draw(what)
     kind = Path(options.output or "").suffix
     if kind and kind != {"svg": ".svg", "tikz": ".tex"}[options.format]:
@@ -239,7 +255,7 @@ def _draw(options: argparse.Namespace) -> str:
 
 
 def _forward(options: argparse.Namespace) -> str:
-    equation = forward_equation(OBSERVABLES[options.observable], Layer(options.layer))
+    equation = forward_equation(OBSERVABLES[options.observable], options.layer)
     if options.format == "text":
         return str(equation)
     from symdlt.formats.latex import to_latex

@@ -51,7 +51,7 @@ def register(commands: Commands) -> None:
     _add_variance(command, "C_b", required=True)
     command.add_argument("--digits", type=int, default=15, help="of numbers (default 15)")
     _add_repeated(command)
-    command = _about(commands, "gain", _gain, "the gain that keeps the size of preactivations")
+    command = _about(commands, "gain", _gain, "the gain of dense layers that keeps the size of z")
     command.add_argument("--variance", type=number, default=1.0, help="to keep (default 1)")
     _add_repeated(_about(commands, "nearby", _nearby, "two nearby inputs at criticality"))
     command = _about(commands, "phase", _phase, "ordered or chaotic, and how fast")

@@ -23,6 +23,7 @@ from symdlt.algebra.names import GREEK
 from symdlt.errors import LayerError
 
 WIDTH = "n_ℓ"
+AROUND = "; \t\n\r"  # marks between statements say nothing before the first and behind the last
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 _FIELD = re.compile(r"(?P<s>s)(?P<primes>'*)\(\s*z\s*\)|z")
 # Fractions, and decimals, which are read as the fractions that they write. No letter stands close
@@ -47,6 +48,7 @@ def read_layer(text: str) -> Expression:
     >>> print(read_layer("z' = xi z + W s(z)"))
     Σ_j W^(ℓ+1)_{i j} σ^(ℓ)_{j;δ} + ξ z^(ℓ)_{i;δ}
     """
+    text = text.strip(AROUND)
     head, equals, body = text.partition("=")
     if not equals or head.split() != ["z'"] or not body.strip():
         raise _refused(text, "does not begin with z' =")

@@ -50,11 +50,16 @@ class SiteBranch:
         tensor: the random tensor; None for a field that stays on its neuron.
         products: of weights, the products that their function is a sum of, with what multiplies
             each; the field that is kept; none for biases.
+        coefficient: what multiplies biases, or the field that is kept.
+        rate: the learning rate of its parameters, for weights without the width under it; None for
+            a field that is kept.
     """
 
     field: int
     tensor: Head | None
     products: tuple[tuple[Monomial, SiteProduct], ...]
+    coefficient: Monomial
+    rate: Monomial | None = None
 
     @property
     def summed(self) -> bool:
@@ -145,9 +150,9 @@ class SiteStep:
             return ()
         own = SiteFactor(self.below.index(BELOW), "")
         field = self.above.index(ABOVE if self.last else BELOW)
-        # its constant comes with the way of a pair
         unit = self._monomial(Polynomial.number(1))[0]
-        return (SiteBranch(field, None, ((unit, (own,)),)),)
+        constant = self._monomial(self._constant)[0]
+        return (SiteBranch(field, None, ((unit, (own,)),), constant),)
 
     @property
     def _constant(self) -> Polynomial:
@@ -167,8 +172,9 @@ class SiteStep:
         return tuple((self._branch(field, one), one) for field, one in made)
 
     def _branch(self, field: int, drawn: Drawn) -> SiteBranch:
+        coefficient, rate = (self._monomial(one)[0] for one in (drawn.coefficient, drawn.rate))
         if drawn.function is None:
-            return SiteBranch(field, drawn.tensor, ())
+            return SiteBranch(field, drawn.tensor, (), coefficient, rate)
         places = {name: k for k, name in enumerate(self.below)}
         products = tuple(
             (
@@ -182,7 +188,7 @@ class SiteStep:
             )
             for constant, factors in drawn.function.terms
         )
-        return SiteBranch(field, drawn.tensor, products)
+        return SiteBranch(field, drawn.tensor, products, coefficient, rate)
 
     def _monomial(self, factor: Polynomial) -> tuple[Monomial, int]:
         """A constant as a number and powers of the symbols, and its power of the width."""
@@ -274,6 +280,10 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
                 f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
                 "of a Gaussian field"
             )
+        if not stream.norm and not stream.mask and stream.name not in level_of:
+            yield (
+                f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
+            )
         hidden = _keeps_below(stream) and (truncated or _hides_neurons(stack))
         if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
@@ -310,9 +320,25 @@ def _keeps_below(stream: Stream) -> bool:
     return stream.name == ABOVE and [factor for _, factor in stream.kept] == [Factor(BELOW)]
 
 
+def _instead(stack: Stack) -> str:
+    """What else to ask; some layers have no equations in symbols at the order 1/n either."""
+    *inside, _ = stack.streams
+    numbers = "`propagate` for numbers."
+    if is_recurrent(stack.streams):
+        return f"Make its steps layers, or ask {numbers}"
+    if any(stream.score for stream in inside):
+        return f"Ask {numbers}"
+    if any(one.window for stream in inside for one in stream.drawn):
+        return f"Make it two layers, the first of which ends with the window, or ask {numbers}"
+    return (
+        "Ask `layer_equations` for the order 1/n in symbols, whose `explain` says where terms "
+        f"come from, or {numbers}"
+    )
+
+
 def _refused(stack: Stack, why: str) -> LayerError:
     return LayerError(
-        f"The layer {str(stack)[:120]!r} {why}. Recursions at any order in 1/n are derived for "
-        "layers that are chains of steps, each of which reads the fields before it. Ask "
-        "`layer_equations` for the order 1/n in symbols, or `propagate` for numbers."
+        f"The layer {str(stack)[:120]!r} {why}. Forward equations, and recursions at any order in "
+        "1/n, are derived for layers that are chains of steps, each of which reads the fields "
+        f"before it. {_instead(stack)}"
     )

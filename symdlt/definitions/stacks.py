@@ -25,7 +25,7 @@ from symdlt.algebra import (
 from symdlt.definitions.branches import ascii_name, names_in
 from symdlt.definitions.masks import PRUNE, Mask
 from symdlt.definitions.scores import check_scores
-from symdlt.definitions.short_form import WIDTH, greek
+from symdlt.definitions.short_form import AROUND, WIDTH, greek
 from symdlt.definitions.statements import (
     StatementProduct,
     StatementReader,
@@ -362,9 +362,14 @@ class Stack:
 
 
 def is_stack(text: object) -> bool:
-    """Whether the text of a layer has several statements, or products or functions of its own."""
+    """Whether the text of a layer has several statements, or products or functions of its own.
+
+    >>> is_stack("h = U z; z' = W s(h)"), is_stack("; z' = W s(z);")
+    (True, False)
+    """
     if not isinstance(text, str):
         return False
+    text = text.strip(AROUND)
     plain = re.sub(r"\bs'*\(\s*z\s*\)", BELOW, text.partition("=")[2])
     several = any(len(re.findall(r"\bz\b", summand)) > 1 for summand in re.split("[+-]", plain))
     return (

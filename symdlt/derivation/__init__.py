@@ -20,11 +20,13 @@ from symdlt.derivation.expansion import expand_in_width as expand_in_width
 from symdlt.derivation.forms import to_derivative_form as to_derivative_form
 from symdlt.derivation.forms import to_z_form as to_z_form
 from symdlt.derivation.forward import ForwardEquation as ForwardEquation
+from symdlt.derivation.forward import StackForwardEquation as StackForwardEquation
 from symdlt.derivation.forward import forward_equation as forward_equation
 from symdlt.derivation.forward_terms import ANY as ANY
 from symdlt.derivation.forward_terms import ForwardTerm as ForwardTerm
 from symdlt.derivation.forward_terms import shared_neurons as shared_neurons
 from symdlt.derivation.forward_terms import spelled_out as spelled_out
+from symdlt.derivation.plain_text import powers_text as powers_text
 from symdlt.derivation.provenance import Explainable as Explainable
 from symdlt.derivation.provenance import explain as explain
 from symdlt.derivation.provenance import term_of as term_of
@@ -46,6 +48,5 @@ from symdlt.derivation.terms import RecursionTerm as RecursionTerm
 from symdlt.derivation.terms import TensorFactor as TensorFactor
 from symdlt.derivation.terms import bracket_text as bracket_text
 from symdlt.derivation.terms import piece_name as piece_name
-from symdlt.derivation.terms import powers_text as powers_text
 from symdlt.derivation.terms import tensor_text as tensor_text
 from symdlt.derivation.told import definition_text as definition_text

@@ -8,10 +8,22 @@ from functools import lru_cache
 from itertools import product
 from math import comb, inf, prod
 from reprlib import repr as short_repr
+from typing import overload
 
 from symdlt.combinatorics import set_partitions
-from symdlt.definitions import DENSE, FIELD, Forest, Layer
+from symdlt.definitions import (
+    DENSE,
+    FIELD,
+    Forest,
+    Layer,
+    SiteStep,
+    Stack,
+    read_layer_definition,
+    steps_of,
+)
+from symdlt.derivation.forward_steps import FieldTree, step_forward_terms
 from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, equation_text
+from symdlt.derivation.step_forward import StepForward, tree_order
 from symdlt.errors import OrderError, require
 
 MOST_TERMS = 1_000_000  # about a gigabyte of them, at 1 kB each
@@ -50,49 +62,145 @@ class ForwardEquation:
         return latex_for_display(self)
 
 
-def forward_equation(forest: Forest, layer: Layer = DENSE) -> ForwardEquation:
+@dataclass(frozen=True, slots=True)
+class StackForwardEquation:
+    r"""The forest at layer $\ell+1$, for a layer that makes several fields one after the other.
+
+    The first equation gives it in the fields that the last step reads and in trees of these, the
+    next ones what stands in it, down to z and its trees at layer $\ell$.
+
+    Attributes:
+        forest: the observable.
+        layer: the layer.
+        equations: its own first, then those of the fields inside the layer.
+
+    >>> from symdlt.definitions import NTK
+    >>> gate = forward_equation(NTK, "u = U z; v = V z; z' = W s(u) v")
+    >>> gate
+    StackForwardEquation(Forest(2, ((0, 1),)), equations=6, terms=12)
+    >>> print(gate.equations[-2])
+    H^uv_{i0 i1; d0 d1} =
+      + sum_{j0 j1} U_{i0 j0} V_{i1 j1} H_{j0 j1; d0 d1}
+    """
+
+    forest: Forest
+    layer: Stack
+    equations: tuple[StepForward, ...]
+
+    def __repr__(self) -> str:
+        terms = sum(len(one.terms) for one in self.equations)
+        return (
+            f"StackForwardEquation({self.forest!r}, equations={len(self.equations)}, terms={terms})"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.equations))
+
+    def _repr_latex_(self) -> str:
+        from symdlt.display import latex_for_display
+
+        return latex_for_display(self)
+
+
+@overload
+def forward_equation(forest: Forest, layer: Layer = ...) -> ForwardEquation: ...
+
+
+@overload
+def forward_equation(forest: Forest, layer: Stack) -> StackForwardEquation: ...
+
+
+@overload
+def forward_equation(forest: Forest, layer: str) -> ForwardEquation | StackForwardEquation: ...
+
+
+def forward_equation(
+    forest: Forest, layer: Layer | Stack | str = DENSE
+) -> ForwardEquation | StackForwardEquation:
     r"""Derive the stochastic forward equation of a forest.
 
     From the definition of the layer, $z^{\ell+1}_{i;\delta} = b_i + \sum_j W_{ij}
     \sigma(z^{\ell}_{j;\delta})$ for the dense one, by the chain rule. A new weight edge u–v gives
     $(\lambda_W/n_\ell)\,\delta_{i_u i_v}$ and one neuron sum for both ends; a vertex has at most
     one, because z is linear in W. A new bias edge needs both its ends to have no other derivative.
+    In a layer of several fields old edges are differentiated along each field that is read, and an
+    edge is new in the weights of one field.
 
     Args:
         forest: any observable.
-        layer: the definition of the layer.
+        layer: the definition of the layer, or its short form. Of a `Stack` a chain of steps; it
+            may keep z, since the equation holds before any average.
 
     Raises:
+        LayerError: for a layer that cannot be read, or a stack that is no chain of steps.
         OrderError: if it would have more than a million terms.
 
     Returns:
-        The equation; star and path of four give PDLT (∞.174) and (∞.175).
+        The equation; star and path of four give PDLT (∞.174) and (∞.175). Of a `Stack` those of its
+        fields, one step after the other.
 
-    >>> from symdlt.definitions import DDNTK_I
+    >>> from symdlt.definitions import DDNTK_I, PREACTIVATION
     >>> len(forward_equation(DDNTK_I).terms)
     11
+    >>> print(forward_equation(PREACTIVATION, "h = U s(z); z' = xi z + b + W h"))
+    z_{i0; d0}[l+1] =
+      + sum_{j0} W_{i0 j0} h_{j0;d0}
+      + xi z_{i0;d0}
+      + b_{i0}
+    h_{i0; d0} =
+      + sum_{j0} U_{i0 j0} s(z)_{j0;d0}
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
-    require(layer, Layer, "a layer", 'Give one such as Layer("z\' = b + W s(z)").')
-    if _old_terms(forest) > MOST_TERMS:
+    definition = read_layer_definition(layer)
+    require(definition, Layer | Stack, "a layer", 'Give one such as Layer("z\' = b + W s(z)").')
+    if isinstance(definition, Stack):
+        return _of_stack(forest, definition)
+    _check_size(forest, 1)
+    return _forward_equation(forest, definition)
+
+
+def _check_size(forest: Forest, fields: int) -> None:
+    """Refuse a forest whose equation would not fit into memory."""
+    if _old_terms(forest, fields) > MOST_TERMS:
+        has = "has" if fields == 1 else "can have"  # not all fields are read by each branch
         raise OrderError(
-            f"The forward equation of {short_repr(str(forest))} has more than {MOST_TERMS:,} "
+            f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
             "terms. At each vertex there is one for each way to split its edges into blocks. "
             "Give a forest of lower degrees."
         )
-    return _forward_equation(forest, layer)
 
 
-def _old_terms(forest: Forest) -> float:
-    """The terms with old edges alone, times three choices for each edge that stands alone."""
-    bell = [1]
+def _old_terms(forest: Forest, fields: int) -> float:
+    """The terms with old edges alone, times three choices for each edge that stands alone.
+
+    A vertex splits its edges into blocks, each with one of the fields; the numbers of all ways,
+    those of Bell for one field, follow from each other by where the last edge goes.
+    """
+    ways = [1]
     for d in range(max(forest.degrees, default=0)):
-        bell.append(sum(comb(d, k) * bell[k] for k in range(d + 1)))
-        if bell[-1] > MOST_TERMS:
+        ways.append(fields * sum(comb(d, k) * ways[k] for k in range(d + 1)))
+        if ways[-1] > MOST_TERMS:
             return inf
     alone = sum(forest.degrees[u] == forest.degrees[v] == 1 for u, v in forest.edges)
-    total: int = prod(bell[d] for d in forest.degrees) * 3**alone
+    total: int = prod(ways[d] for d in forest.degrees) * 3**alone
     return total
+
+
+@lru_cache(maxsize=1024)
+def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
+    waiting: tuple[FieldTree, ...] = ((forest, (0,) * forest.vertices),)
+    equations: list[StepForward] = []
+    for step in reversed(steps_of(layer, truncated=True)):
+        made = [_of_step(*tree, step) for tree in waiting]
+        equations += made
+        needed = {tree: None for one in made for tree in one.needs}
+        waiting = tuple(sorted(needed, key=tree_order))
+    return StackForwardEquation(forest, layer, tuple(equations))
+
+
+def _of_step(forest: Forest, fields: tuple[int, ...], step: SiteStep) -> StepForward:
+    _check_size(forest, len(step.below))
+    return StepForward(forest, fields, step, tuple(step_forward_terms(forest, fields, step)))
 
 
 @lru_cache(maxsize=1024)

@@ -144,26 +144,39 @@ def _tree(
     """A tree by the name of its shape, its vertices in the order of the definition."""
     where = {v: above[v] for v in tree} if place is not None else {v: v for v in tree}
     inside = tuple(e for e in edges if e[0] in tree)
-    order, head = _standard_order(inside, tree)
+    order, head = standard_order(inside, tree)
     places = [where[v] for v in order]
     neurons = " ".join(place[p] if place else f"{letter}{p}" for p in places)
     samples = " ".join(f"d{p}" for p in places)
     return f"{head}_{{{neurons}; {samples}}}"
 
 
-def _standard_order(
-    edges: tuple[tuple[int, int], ...], tree: tuple[int, ...]
+def standard_order(
+    edges: tuple[Edge, ...], tree: tuple[int, ...], fields: tuple[int, ...] | None = None
 ) -> tuple[tuple[int, ...], str]:
+    """The vertices of a tree in the order of its indices, and the name of its shape.
+
+    High degrees come first, then low numbers of fields where vertices have some; in a path of
+    four, the ends follow in the order of their neighbours.
+
+    >>> standard_order(((0, 1), (1, 2), (2, 3)), (0, 1, 2, 3))
+    ((1, 2, 0, 3), 'ddII')
+    """
     near: dict[int, list[int]] = {v: [] for v in tree}
     for u, v in edges:
         near[u].append(v)
         near[v].append(u)
+
+    def field(vertex: int) -> int:
+        return 0 if fields is None else fields[vertex]
+
     degrees = sorted(len(ends) for ends in near.values())
     if degrees == [1, 1, 2, 2]:
-        first, second = sorted(v for v in tree if len(near[v]) == 2)
-        ends = [next(u for u in near[v] if len(near[u]) == 1) for v in (first, second)]
-        return (first, second, *ends), "ddII"
-    order = tuple(sorted(tree, key=lambda v: (-len(near[v]), v)))
+        middle = sorted(v for v in tree if len(near[v]) == 2)
+        end = {v: next(u for u in near[v] if len(near[u]) == 1) for v in middle}
+        first, second = sorted(middle, key=lambda v: (field(v), field(end[v]), v))
+        return (first, second, end[first], end[second]), "ddII"
+    order = tuple(sorted(tree, key=lambda v: (-len(near[v]), field(v), v)))
     shapes = {(0,): "z", (1, 1): "H", (1, 1, 2): "dH", (1, 1, 1, 3): "ddI"}
     if tuple(degrees) in shapes:
         return order, shapes[tuple(degrees)]

@@ -16,6 +16,7 @@ from symdlt.definitions import (
     Stack,
     read_layer_definition,
     split_subleading,
+    steps_of,
     tensor,
 )
 from symdlt.derivation.conditions import check_depth
@@ -23,11 +24,12 @@ from symdlt.derivation.contraction import contract_matching
 from symdlt.derivation.evaluation import Key, diagram_terms, hyperparameters
 from symdlt.derivation.expansion import Diagram, WidthExpansion, expand_in_width
 from symdlt.derivation.forward import forward_equation
+from symdlt.derivation.plain_text import equation_text
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks.recursion import StackRecursion, derive_stack
 from symdlt.derivation.symmetry import asymmetric_term
-from symdlt.derivation.terms import RecursionTerm, equation_text, piece_name, tensor_at, term_text
-from symdlt.errors import DerivationError, OrderError, require
+from symdlt.derivation.terms import RecursionTerm, piece_name, tensor_at, term_text
+from symdlt.errors import DerivationError, LayerError, OrderError, require
 from symdlt.progress import track
 
 if TYPE_CHECKING:
@@ -177,7 +179,7 @@ def derive(
         piece: which piece of the tensor, 0 (the default) for the leading one.
         layer: how layer ℓ+1 is made of layer ℓ, as a `Layer`, a `Stack` without skips, or in
             its short form; the dense layer if left out.
-        at: 2 for the second layer alone, whose layer below is exactly Gaussian.
+        at: 2 for the second layer alone, whose layer below is exactly Gaussian; of a `Layer`.
 
     Returns:
         The recursion; its terms know the diagrams they come from. Of a `Stack` those of its
@@ -221,16 +223,33 @@ def derive(
         )
     definition = read_layer_definition(layer)
     if isinstance(definition, Stack):
-        if form != FORMS[0] or at is not None:
-            raise OrderError(
-                f"form={form!r} and at={at!r} were given for {definition!r}. Recursions of "
-                "several streams have brackets of derivatives and hold at every depth. Leave both "
-                "out."
-            )
+        _check_stack(definition, form, at, leading=correlator.pairs == 1 and number == 0)
         return derive_stack(correlator, number, inputs, definition)
     require(definition, Layer, "a layer", 'Give one such as "z\' = b + W s(z)".')
     check_depth(definition, at, correlator, number)
     return _derive(correlator, number, inputs, form, definition, at)
+
+
+def _check_stack(layer: Stack, form: str, at: int | None, *, leading: bool) -> None:
+    """Refuse what is there for layers of one field alone, with the reason."""
+    if form != FORMS[0]:
+        raise OrderError(
+            f"form={form!r} was given for {layer!r}. Recursions of several fields have brackets of "
+            "derivatives. Leave it out."
+        )
+    if at is None:
+        return
+    try:
+        steps_of(layer, truncated=leading)
+    except LayerError as reason:
+        raise LayerError(
+            f"at={short_repr(at)} is there for layers of one field alone, and other recursions are "
+            f"those of every depth. {reason}"
+        ) from reason
+    raise OrderError(
+        f"at={short_repr(at)} was given for {layer!r}. Its recursion holds at every depth, the "
+        "second layer among them. Leave it out."
+    )
 
 
 def _check_choice(what: str, given: object, choices: tuple[object, ...]) -> None:

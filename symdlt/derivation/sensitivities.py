@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from symdlt.definitions import ascii_name, tensor
 from symdlt.derivation.brackets import differentiate
+from symdlt.derivation.plain_text import equation_text
 from symdlt.derivation.recursion import Recursion
 from symdlt.derivation.terms import (
     Bracket,
@@ -25,7 +26,6 @@ from symdlt.derivation.terms import (
     RecursionTerm,
     TensorFactor,
     bracket_text,
-    equation_text,
     is_single,
     tensor_text,
     term_text,

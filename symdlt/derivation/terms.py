@@ -6,13 +6,14 @@ Their text is ASCII: s is σ, primes are derivatives, z^ an inserted dual z.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from symdlt.definitions import DENSE, Correlator, ascii_name, function_text
 from symdlt.derivation.expansion import Diagram
+from symdlt.derivation.plain_text import powers_text
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -207,25 +208,11 @@ def term_text(term: RecursionTerm) -> str:
     return ("-" if number < 0 else "") + (" ".join(parts) or "1")
 
 
-def equation_text(head: str, terms: Iterable[str]) -> str:
-    """An equation as text, one line for each term, or 0 where there is none."""
-    lines = [f"  - {text[1:]}" if text.startswith("-") else f"  + {text}" for text in terms]
-    return "\n".join([f"{head} =", *(lines or ["  0"])])
-
-
 def overlap_texts(term: RecursionTerm, single: bool) -> list[str]:
     """The overlap of the inputs, of a term of the first layer."""
     if not term.overlap:
         return []
     return ["(x.x)/n0" if single else "(x_{}.x_{})/n0".format(*term.overlap)]
-
-
-def factor_texts(
-    number: Fraction, symbols: tuple[str, ...], exponents: tuple[int, ...]
-) -> list[str]:
-    """A number and powers of the symbols of a layer, 1 left out."""
-    names = map(ascii_name, symbols)
-    return ([] if number == 1 else [str(number)]) + powers_text(zip(names, exponents, strict=True))
 
 
 def is_single(term: RecursionTerm) -> bool:
@@ -265,8 +252,3 @@ def sample_text(samples: tuple[int, ...]) -> str:
     """Subscript of samples; dummies are letters."""
     texts = [_DUMMIES[-1 - s] if s < 0 else str(s) for s in samples]
     return "_" + ("" if all(len(text) == 1 for text in texts) else ",").join(texts)
-
-
-def powers_text(items: Iterable[tuple[str, int]]) -> list[str]:
-    """Factors and their powers, those to the power zero left out."""
-    return [name if power == 1 else f"{name}^{power}" for name, power in items if power]

@@ -7,7 +7,7 @@ from math import factorial
 
 from symdlt.definitions import Averaged, Correlator, Way
 from symdlt.derivation.expansion import Diagram
-from symdlt.derivation.terms import factor_texts
+from symdlt.derivation.plain_text import factor_texts
 
 
 def definition_text(correlator: Correlator) -> str:

@@ -42,3 +42,4 @@ from symdlt.networks.propagation import LayerTensors as LayerTensors
 from symdlt.networks.propagation import Propagation as Propagation
 from symdlt.networks.requests import TENSORS as TENSORS
 from symdlt.networks.truncated import truncated_recursion as truncated_recursion
+from symdlt.networks.truncated import truncation_text as truncation_text

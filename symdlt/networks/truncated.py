@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
@@ -10,7 +10,7 @@ from symdlt.definitions import Network
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_means import ZERO, Array
-from symdlt.errors import LayerError
+from symdlt.errors import LayerError, require
 from symdlt.networks.propagation import Propagation
 from symdlt.networks.requests import (
     asked_tensors,
@@ -67,6 +67,10 @@ def truncated_recursion(
     every depth, and `propagate` counts that. For one input and $z' = ξz + b + Wσ(z)$,
     $V' = χ^2V + C_W^2(⟨σσσσ⟩ - ⟨σσ⟩^2) + 2ξ^2C_W(⟨z^2σσ⟩ - K⟨σσ⟩)$.
 
+    How far it is off at each layer of a network `truncation_text` tells. Deep in a critical network
+    that keeps its kernel, V grows each layer by the `growth` of `skip_growth`, and here by its
+    `last_layer`, so that what is found here is too low by its `ratio`.
+
     Args:
         network: layers of any kind.
         x: data of shape (N, n_0), one row for each sample.
@@ -81,6 +85,9 @@ def truncated_recursion(
     >>> found = [of(residual, [[1.0]], "V")["V"][1:] for of in (truncated_recursion, propagate)]
     >>> (found[0] / found[1]).ravel().round(3).tolist()
     [1.0, 0.817, 0.722, 0.665]
+    >>> from symdlt import skip_growth
+    >>> round(float(1 / skip_growth("relu", values={"xi": 0.6}).ratio), 3)
+    0.479
     """
     check_network(network)
     names = asked_tensors(tensors)
@@ -94,3 +101,72 @@ def truncated_recursion(
     sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
     arrays = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
     return Propagation(arrays, network.widths, check_blocks(None, names, len(data)))
+
+
+def truncation_text(truncated: Propagation, full: Propagation) -> str:
+    """What the recursion of the last layer alone gives, and how far it is off at each layer.
+
+    Args:
+        truncated: what `truncated_recursion` returned.
+        full: what `propagate` returned of the same network, data and tensors.
+
+    Raises:
+        InputError: if one of them is none.
+        LayerError: if they are of other tensors, widths or samples.
+
+    >>> from symdlt import propagate
+    >>> residual = Network("relu", [8, 8], {"xi": 0.6, "C_W": 1.28}, "z' = xi z + W s(z)", n_L=8)
+    >>> found = [of(residual, [[1.0]], "V") for of in (truncated_recursion, propagate)]
+    >>> print(truncation_text(*found))
+    Propagation(3 layers, 1 sample, tensors=V)
+    at the samples 0, 0, 0, 0:
+    layer        V
+        1        0
+        2  4.86539
+        3  9.73079
+    Each layer reads the tensors of the layer below alone, as recursions in print do.
+    It has of what `propagate` has at these samples:
+    layer         V
+        2         1
+        3  0.817237
+    Deep in a critical network that keeps its kernel, `skip_growth` has the ratio of V.
+    """
+    for one in (truncated, full):
+        require(one, Propagation, "a propagation", "Give what `propagate` returned.")
+    if (truncated.names, truncated.widths, truncated.blocks) != (
+        full.names,
+        full.widths,
+        full.blocks,
+    ):
+        raise LayerError(
+            f"{truncated!r} and {full!r} are not of the same tensors, widths and samples. They are "
+            "to be compared. Ask both functions for the same."
+        )
+    return "\n".join(
+        [
+            str(truncated),
+            "Each layer reads the tensors of the layer below alone, as recursions in print do.",
+            "It has of what `propagate` has at these samples:",
+            *_ratios(truncated, full),
+            "Deep in a critical network that keeps its kernel, `skip_growth` has the ratio of V.",
+        ]
+    )
+
+
+def _ratios(truncated: Propagation, full: Propagation) -> Iterator[str]:
+    """The ratios at the first samples, layer by layer, as a table; layer 1 has nothing to read."""
+    rows = [["layer", *truncated.names]]
+    for number in range(2, truncated.depth + 1):
+        parts = [
+            (float(one.layer(number)[name].reshape(-1)[0]) for one in (truncated, full))
+            for name in truncated.names
+        ]
+        rows.append([str(number), *(_ratio(*pair) for pair in parts)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(str.rjust, row, widths))
+
+
+def _ratio(part: float, whole: float) -> str:
+    """One over the other; of two that vanish there is none."""
+    return f"{part / whole:.6g}" if whole else "-"

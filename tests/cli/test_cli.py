@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from symdlt import MLP, Propagation, derive, forward_equation, from_json, layer_phase
+from symdlt import MLP, Propagation, derive, draw, forward_equation, from_json, layer_phase
 from symdlt._version import VERSION
 from symdlt.cli import EXAMPLES, main
 from symdlt.definitions import OBSERVABLES
@@ -124,6 +124,51 @@ def test_forward_equations(capsys):
     assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['NTK'])}\n"
     assert main(["forward", "dNTK", "--format", "latex"]) == 0
     assert capsys.readouterr().out.startswith(r"\begin{align*}")
+    gate = "u = U z; v = V z; z' = b + W s(u) v"
+    assert main(["forward", "dNTK", "--layer", gate]) == 0
+    assert capsys.readouterr().out == f"{forward_equation(OBSERVABLES['dNTK'], gate)}\n"
+    assert main(["forward", "NTK", "--layer", gate, "--format", "latex"]) == 0
+    assert r"\widehat{H}_{j_1j_0;\delta_{1}\delta_{0}}^{uv(\ell+1)}" in capsys.readouterr().out
+
+
+def test_terms_of_a_layer_with_a_skip_are_drawn(capsys):
+    skip = "z' = xi z + b + W s(z)"
+    assert main(["draw", "V", "--term", "3", "--layer", skip, "--at", "2"]) == 0
+    term = derive("V", layer=skip, at=2).terms[2]
+    assert capsys.readouterr().out.strip() == draw(term).svg.strip()
+    for options in (["--layer", skip], ["--term", "1", "--layer", "h = U z; z' = W s(h)"]):
+        with pytest.raises(SystemExit):
+            main(["draw", "V", *options])
+    said = capsys.readouterr().err
+    assert "of the recursion that --term is a term of" in said
+    assert "`symdlt explain` tells those of others" in said
+
+
+def test_stacks_are_sent_to_the_command_that_takes_them(capsys):
+    gate = "u = U z; v = V z; z' = b + W s(u) v"
+    assert main(["phase", "tanh", "--C-W", "1.5", "--layer", gate]) == 1
+    assert "`symdlt fixed-point`" in capsys.readouterr().err
+    values = ["--value", "C_U=1", "--value", "C_V=1", "--value", "C_b=0.1", "--value", "C_W=1.5"]
+    assert main(["fixed-point", "tanh", "--layer", gate, *values]) == 0
+
+
+def test_the_recursion_of_the_last_layer_alone(tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    path.write_text("1,2\n0.5,1\n")
+    skip = ["--layer", "z' = xi z + W s(z)", "--last", "z' = W s(z)", "--value", "xi=0.6"]
+    asked = ["propagate", "--activation", "relu", "--widths", "3*64", "--C-W", "1.28", *skip]
+    asked += ["--data", str(path), "--tensors", "V"]
+    assert main([*asked, "--truncated", "--format", "json"]) == 0
+    truncated = np.array(json.loads(capsys.readouterr().out)["V"])
+    assert main([*asked, "--format", "json"]) == 0
+    full = np.array(json.loads(capsys.readouterr().out)["V"])
+    ratios = truncated[1:].reshape(3, -1)[:, 0] / full[1:].reshape(3, -1)[:, 0]
+    assert ratios[0] == pytest.approx(1, rel=1e-6)
+    assert ratios[2] < ratios[1] < 0.85
+    assert main([*asked, "--truncated"]) == 0
+    said = capsys.readouterr().out
+    assert f"{ratios[2]:.6g}" in said
+    assert "`skip_growth` has the ratio of V" in said
 
 
 def test_the_tour_is_a_command(capsys, monkeypatch):

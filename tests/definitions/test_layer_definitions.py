@@ -18,7 +18,8 @@ from symdlt.algebra import (
     uniform,
     weights,
 )
-from symdlt.definitions import DENSE, Layer, Stack, layer_of_one_stream
+from symdlt.definitions import DENSE, Layer, Stack, layer_of_one_stream, read_layer_definition
+from symdlt.derivation import derive
 from symdlt.errors import InputError, LayerError, SymdltError
 
 (ROW,), (J,), D = neurons("i", "n_{ℓ+1}"), neurons("j", "n_ℓ"), sample("δ")
@@ -51,6 +52,19 @@ def test_a_short_form_prints_as_it_was_written(text):
     assert Layer(str(layer)) == layer
     assert pickle.loads(pickle.dumps(layer)) == layer
     assert hash(pickle.loads(pickle.dumps(layer))) == hash(layer)
+
+
+@pytest.mark.parametrize(
+    "text", ["z' = b + W s(z)", "z' = xi z + W s(z)", "u = U z; v = V z; z' = b + W s(u) v"]
+)
+@pytest.mark.parametrize("written", ["{};", "; {}", " ;{} ; "])
+def test_marks_between_statements_say_nothing_around_them(text, written):
+    plain, marked = (read_layer_definition(one) for one in (text, written.format(text)))
+    assert marked == plain
+    assert type(marked) is type(plain)
+    assert read_layer_definition(str(marked)) == marked
+    assert type(plain)(written.format(text)) == plain
+    assert derive("H", layer=written.format(text)) == derive("H", layer=text)
 
 
 def test_a_layer_of_two_samples_is_refused():

@@ -329,7 +329,6 @@ def test_laws_that_the_text_does_not_say():
         ("z' = b + W[3] s(z)", "orthogonal or with a window"),
         (Stack("z' = W tanh(z)", laws={"W": orthogonal}), "orthogonal or with a window"),
         ("h = w + W s(z); z' = V s(h)", "or its letter to another"),
-        ("z' = b + U s(z) + W s(z'[-1])", "uses its weights at several steps"),
     ],
 )
 def test_layers_that_are_no_chain_are_refused(layer, why):
@@ -337,10 +336,31 @@ def test_layers_that_are_no_chain_are_refused(layer, why):
         derive("V", layer=layer)
 
 
+def test_the_second_layer_of_a_block_with_a_skip_is_refused_for_what_it_is():
+    skip = "h = U s(z); z' = z + W s(h)"
+    with pytest.raises(
+        LayerError, match=r"at=2 is there for layers of one field.*With a skip"
+    ) as no:
+        derive("V", layer=skip, at=2)
+    assert "holds at every depth" not in str(no.value)
+    with pytest.raises(OrderError, match="holds at every depth"):
+        derive("H", layer=skip, at=2)  # as it does at infinite width
+    assert derive("H", layer=skip).equations
+
+
+def test_recurrent_layers_are_not_sent_where_they_are_refused():
+    recurrent = "z' = b + U s(z) + W s(z'[-1])"
+    with pytest.raises(LayerError, match=r"weights at several steps.*ask `propagate`") as no:
+        derive("V", layer=recurrent)
+    assert "layer_equations" not in str(no.value)
+    with pytest.raises(LayerError, match="ask `propagate`"):
+        layer_equations("V", recurrent)
+
+
 def test_what_is_asked_wrongly():
-    with pytest.raises(OrderError, match="brackets of derivatives"):
+    with pytest.raises(OrderError, match=r"form='z' was given[^.]*. Recursions of several fields"):
         derive("V", layer=BLOCK, form="z")
-    with pytest.raises(OrderError, match="hold at every depth"):
+    with pytest.raises(OrderError, match=r"at=2 was given.*holds at every depth"):
         derive("V", layer=BLOCK, at=2)
     with pytest.raises(OrderError, match="There is no equation of 'V\\^k'"):
         derive("V", layer=BLOCK)["V^k"]

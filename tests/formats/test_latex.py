@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from symdlt import BOOK, Forest, derive, derive_system, forward_equation
+from symdlt import BOOK, Forest, derive, derive_system, forward_equation, layer_equations
 from symdlt.definitions import OBSERVABLES
 from symdlt.derivation import RecursionSystem
 from symdlt.errors import NotationError
@@ -299,3 +299,19 @@ def test_laws_of_a_layer_have_the_letters_too():
         source = document(one, conventions=use).source
         assert "C_W" not in source
         assert "C_{W}" not in source
+
+
+@pytest.mark.parametrize("layer", ["dense", "u = U z; v = V z; z' = b + W s(u) v"])
+@pytest.mark.parametrize("name", ["G", "H", "V", "A", "P", "R", "S"])
+def test_documents_tell_of_the_differentials_that_stand_in_them_alone(name, layer):
+    what = derive(name) if layer == "dense" else layer_equations(name, layer)
+    source = document(what).source
+    told, _, _ = source.partition(r"\subsection*{The tensor")
+    for kind in (r"\mathrm{d}", r"\mathrm{dd}_{\mathrm{I}}", r"\mathrm{dd}_{\mathrm{II}}"):
+        hat = rf"\widehat{{{kind}H}}"
+        assert (f"${hat}$" in told) == (f"{hat}_" in source), kind
+    assert (r"\widehat{H}$" in told) == (name not in "GV")
+    # of the layers, only the dense one tells of the first, where inputs are
+    assert ("Inputs are" in told) == (layer == "dense" and name in "GH")
+    assert ("joint cumulant" in told) == (r"\text{connected}" in source)
+    assert ("the deviation from the mean" in told) == (r"\widehat{\Delta " in source)

@@ -40,6 +40,15 @@ LONG = {
     "a tree of six": lambda: forward_equation(Forest(6, ((0, 1), (0, 2), (1, 3), (1, 4), (2, 5)))),
     "a star of four": lambda: forward_equation(Forest(5, ((0, 1), (0, 2), (0, 3), (0, 4)))),
     "two trees": lambda: forward_equation(Forest(4, ((0, 1),))),
+    "trees of a gate": lambda: forward_equation(
+        Forest(5, ((0, 1), (0, 2), (1, 3), (1, 4))), "u = U z; v = V z; z' = b + W s(u) v"
+    ),
+    "trees of a block": lambda: forward_equation(
+        Forest(3, ((0, 1),)), "h_a = U_2 s(z); z' = xi_1 z + b_1 + W (tanh''(h_a) - 1/2 h_a)"
+    ),
+    "trees of letters with indices": lambda: forward_equation(
+        Forest(3, ((0, 1),)), "z' = xi_1 z + b_1 + W_2 s(z)"
+    ),
     "with a skip": lambda: layer_equations("V", "z' = xi z + b + W s(z)"),
     "dNTK with a skip": lambda: layer_equations("P", "z' = xi z + b + W s(z)"),
     "a gate": lambda: layer_equations("A", "u = U z; v = V z; z' = b + W s(u) v"),

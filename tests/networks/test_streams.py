@@ -23,7 +23,7 @@ from symdlt.algebra import (
 )
 from symdlt.definitions import DENSE, Layer, Network, Stack, program_of
 from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
-from symdlt.networks import truncated_recursion
+from symdlt.networks import truncated_recursion, truncation_text
 from symdlt.networks.requests import overlaps
 from symdlt.networks.streams import stream_tensors
 from symdlt.sampling import draw_parameters
@@ -182,6 +182,10 @@ def test_the_truncated_recursion():
     np.testing.assert_allclose(chain, propagate(dense, X, "V")["V"], atol=1e-9)
     with pytest.raises(LayerError, match="Ask `propagate`"):
         truncated_recursion(network, X, "G.1")
+    of_dense = propagate(dense, X, "V")
+    assert truncation_text(of_dense, of_dense).count("  1\n") == 2  # layers 2 and 3
+    with pytest.raises(LayerError, match="Ask both functions for the same"):
+        truncation_text(of_dense, propagate(dense, X, "G"))
 
 
 def test_two_weights_in_a_block_hide_the_neuron():

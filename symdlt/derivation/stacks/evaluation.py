@@ -11,7 +11,7 @@ from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import BOOK, Correlator, SiteStep, identify
 from symdlt.derivation.evaluation import lower_forest
 from symdlt.derivation.expansion import Diagram, LowerCumulant
-from symdlt.derivation.stacks.contraction import Fields, Products, derived_products
+from symdlt.derivation.forward_steps import Fields, Products, derived_products
 from symdlt.derivation.stacks.terms import FieldMean, FieldSlot, FieldTensor, StepTerm
 from symdlt.derivation.terms import Hyperparameters
 

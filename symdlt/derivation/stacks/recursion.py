@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from symdlt.definitions import BELOW, BOOK, Correlator, SiteStep, Stack, ascii_name, steps_of
 from symdlt.derivation.expansion import WidthExpansion, expand_in_width
+from symdlt.derivation.forward_steps import Fields
+from symdlt.derivation.plain_text import equation_text
 from symdlt.derivation.sizes import refuse_if_too_large
-from symdlt.derivation.stacks.contraction import Fields, contract_step
+from symdlt.derivation.stacks.contraction import contract_step
 from symdlt.derivation.stacks.evaluation import settled, step_terms
 from symdlt.derivation.stacks.terms import FieldMean, StepTerm, field_tensor_name
 from symdlt.derivation.symmetry import generators
-from symdlt.derivation.terms import equation_text, tensor_at
+from symdlt.derivation.terms import tensor_at
 from symdlt.errors import DerivationError, LayerError, OrderError
 
 if TYPE_CHECKING:

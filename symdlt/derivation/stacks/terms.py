@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from symdlt.definitions import BELOW, Correlator, primes
 from symdlt.derivation.expansion import Diagram
+from symdlt.derivation.plain_text import powers_text
 from symdlt.derivation.terms import (
     Hyperparameters,
     piece_name,
-    powers_text,
     reading_order,
     tensor_at,
 )

@@ -16,21 +16,28 @@ Edge = tuple[int, int]
 Matching = tuple[Edge, ...]
 
 _ALL_MATCHINGS = 3  # those of four axes are written out; six have fifteen
+_FOUR = 4  # vertices of a second differential: a star, or a path
 _MOMENTS = 3  # up to three factors, joint cumulants are central moments
 
 
-_DEFINITIONS = r"""Inputs are $%s$ with $j = 1, \ldots, n_0$. $\mathbb{E}$ is the mean over
-networks, and $\delta$ with two neurons as subscripts is $1$ where they are equal and otherwise
-$0$%s. """
+_INPUTS = r"""Inputs are $%s$ with $j = 1, \ldots, n_0$. """
+
+_DEFINITIONS = r"""$\mathbb{E}$ is the mean over networks, and $\delta$ with two neurons as
+subscripts is $1$ where they are equal and otherwise $0$%s. """
 
 _CONNECTED = "; of several factors, connected means the joint cumulant"
+_DEVIATION = r"; $\Delta$ is the deviation from the mean"
 
-_NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading mean;
-$\widehat{\mathrm{d}H}$, $\widehat{\mathrm{dd}_{\mathrm{I}}H}$ and
-$\widehat{\mathrm{dd}_{\mathrm{II}}H}$ are its first and second differentials. %s """
+_NTK = r"""The neural tangent kernel of one network is $\widehat{H}$ and $%s$ its leading
+mean%s. %s """
 
-_MANY_INDICES = "Their neurons stand before the semicolon, their samples after it."
-_ONE_INDEX = "Their subscripts are neurons."
+_FIRST = r"$\widehat{\mathrm{d}H}$ is its first differential"
+_SECOND_I, _SECOND_II = (
+    rf"$\widehat{{\mathrm{{dd}}_{{\mathrm{{{kind}}}}}H}}$" for kind in ("I", "II")
+)
+
+_MANY_INDICES = "Neurons stand before the semicolon, samples after it."
+_ONE_INDEX = "Subscripts of what has a hat are neurons."
 
 _PIECES = r"""A number in braces is that of a correction:
 $X = X^{\{0\}} + X^{\{1\}}/n_{\ell-1} + \cdots$, and a letter without it is the leading piece. """
@@ -77,25 +84,53 @@ def definitions_told(
     use: Conventions,
     *,
     many: bool,
+    inputs: bool,
 ) -> str:
     """What a reader must know of definitions.
 
     Args:
-        own: the tensors that are defined.
+        own: the tensors whose definitions are printed.
         tensors: these and all others that occur, with their pieces.
         use: choices of notation.
         many: whether axes carry samples.
+        inputs: whether those of the network occur.
     """
-    several = any(len(correlator.forest.components) > 1 for correlator in own)
-    inputs = rf"x_{{j;{use.samples((1,))}}}" if many else "x_j"
-    text = _DEFINITIONS % (inputs, _CONNECTED if several else "")
+    trees = [correlator.forest.components for correlator in own]
+    marks = _CONNECTED * any(len(one) > _MOMENTS for one in trees)
+    marks += _DEVIATION * any(_is_deviation(tree, one) for one in trees for tree in one)
+    text = _INPUTS % (rf"x_{{j;{use.samples((1,))}}}" if many else "x_j") if inputs else ""
+    text += _DEFINITIONS % marks
     if any(correlator.forest.edges for correlator, _ in tensors):
-        text += _NTK % (use.frozen_ntk, _MANY_INDICES if many else _ONE_INDEX)
+        indices = _MANY_INDICES if many else _ONE_INDEX
+        text += _NTK % (use.frozen_ntk, _differentials(own), indices)
     if any(piece for _, piece in tensors):
         text += _PIECES
     if any(correlator.symbol == "X" for correlator, _ in tensors):
         text += _EDGES if many else _EDGES + _AXES
     return text
+
+
+def _is_deviation(tree: tuple[int, ...], trees: Sequence[tuple[int, ...]]) -> bool:
+    """Whether a factor stands less its mean: one that has a mean, of two factors or three."""
+    return 1 < len(trees) <= _MOMENTS and len(tree) % 2 == 0
+
+
+def _differentials(own: Sequence[Correlator]) -> str:
+    """The differentials of the NTK that stand in definitions, and what they are."""
+    trees = {
+        (len(tree), max(one.forest.degrees[v] for v in tree))
+        for one in own
+        for tree in one.forest.components
+    }
+    second = [
+        name for name, degree in ((_SECOND_I, 3), (_SECOND_II, 2)) if (_FOUR, degree) in trees
+    ]
+    told = [_FIRST] if (3, 2) in trees else []
+    if len(second) == 1:
+        told.append(f"{second[0]} is one of its second differentials")
+    elif second:
+        told.append(f"{' and '.join(second)} are its second differentials")
+    return f"; {', and '.join(told)}" if told else ""
 
 
 def _edge(labels: tuple[int, ...], edge: Edge) -> Edge:
@@ -147,7 +182,6 @@ def _expectation(of: Defined, use: Conventions) -> str:
     labels = tuple(sorted(correlator.labels))
     edges = tuple(_edge(correlator.labels, edge) for edge in correlator.forest.edges)
     trees = connected_components(labels, edges)
-    deviations = 1 < len(trees) <= _MOMENTS
     inside = "".join(
         tree_text(
             edges,
@@ -156,7 +190,7 @@ def _expectation(of: Defined, use: Conventions) -> str:
             None if of.single_input else tree,
             use.layer(r"\ell"),
             use,
-            deviation=deviations and len(tree) % 2 == 0,
+            deviation=_is_deviation(tree, trees),
         )
         for tree in trees
     )

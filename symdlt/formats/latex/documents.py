@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from symdlt.algebra import as_expression
 from symdlt.definitions import BOOK, DENSE, OBSERVABLES
@@ -12,6 +13,7 @@ from symdlt.derivation import (
     ForwardEquation,
     Recursion,
     RecursionSystem,
+    StackForwardEquation,
     derive,
     forward_equation,
 )
@@ -24,8 +26,17 @@ from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, l
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
+from symdlt.formats.latex.stack_forward import step_forward_latex
+from symdlt.formats.latex.streams import layer_latex
 
-Printable = Recursion | RecursionSystem | ForwardEquation | StackRecursion | LayerEquations
+Printable = (
+    Recursion
+    | RecursionSystem
+    | ForwardEquation
+    | StackForwardEquation
+    | StackRecursion
+    | LayerEquations
+)
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -60,6 +71,17 @@ preactivation of the neuron and sample in the subscript. Subscripts are neurons,
 semicolon samples; $\delta$ of two neurons is $1$ where they are equal and otherwise $0$. $W$ are
 the weights of layer~$\ell+1$, of the variance $C_W/n_\ell$; its learning rates are $\lambda_b$ for
 biases and $\lambda_W/n_\ell$ for weights. """
+
+_STACK_FORWARD = r"""\subsection*{Stochastic forward equations}
+The preactivations of layer~$\ell$ are $z$, those of layer~$\ell+1$ are $z'$, with
+%s
+A hat marks what depends on the weights and biases of one network, as fields do. Trees with fields
+in front of their layer are those of these fields in place of $z$, in the order of their subscripts,
+and of one field if there is one alone. Sums over neurons $j$ run over those of the fields that are
+read, of which there are $n_\ell$ of~$z$; primes are derivatives of functions at these fields.
+Subscripts are neurons, and after the semicolon samples; $\delta$ of two neurons is $1$ where they
+are equal and otherwise $0$. A letter $\lambda$ is the learning rate of the biases below it, and of
+weights the one over the width that they read. """
 
 _FORWARD_PRIME = r"""The prime of the left side says that it is of layer~$\ell+1$. """
 
@@ -111,6 +133,10 @@ def to_latex(
     if isinstance(what, StackRecursion | LayerEquations):
         named = equations_latex(what, use)
         return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
+    if isinstance(what, StackForwardEquation):
+        bodies = [step_forward_latex(one, use) for one in what.equations]
+        labels = [f"forward-{k}" * numbered for k in range(1, len(bodies) + 1)]
+        return "\n".join(displayed(*one) for one in zip(bodies, repeat(use), labels))
     if isinstance(what, ForwardEquation):
         return displayed(forward_latex(what, use), use, "forward" if numbered else "")
     return "\n".join(
@@ -149,6 +175,12 @@ def document(
             require(each, LayerResult, "a result of a layer", "Give what `derive` returned of it.")
         return LatexDocument(preamble + layer_document(results, use) + _END)
     _checked(what, conventions)
+    if isinstance(what, StackForwardEquation):
+        shown = to_latex(what, conventions=use)
+        notation = _STACK_FORWARD % displayed(layer_latex(what.layer), use)
+        notation += _FORWARD_EDGES if r"\widehat{X}" in shown else ""
+        notation += "" if use.layers else PRIMED
+        return LatexDocument(f"{preamble}{prose(notation, use)}\n{shown}\n{_END}")
     if isinstance(what, ForwardEquation):
         body = forward_latex(what, use)
         notation = _FORWARD_NOTATION + (_FORWARD_EDGES if r"\widehat{X}" in body else "")
@@ -190,7 +222,9 @@ def _notation(recursions: tuple[Recursion, ...], use: Conventions) -> str:
     inserted = [len(b.inserted) for r in recursions for t in r.terms for b in t.brackets]
     tensors = [(r.correlator, r.piece) for r in recursions]
     tensors += [need for recursion in recursions for need in recursion.dependencies]
-    text += definitions_told([r.correlator for r in recursions], tensors, use, many=many)
+    inputs = any(term.overlap for r in recursions for term in r.first_layer)
+    own = [r.correlator for r in recursions]
+    text += definitions_told(own, tensors, use, many=many, inputs=inputs)
     if many and any(inserted):
         text += _INVERSE
     if max(inserted, default=0) > 2:

@@ -10,6 +10,7 @@ from symdlt.combinatorics import connected_components
 from symdlt.definitions import FIELD, WIDTH, Branch, Layer
 from symdlt.derivation import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
 from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.layer_symbols import indexed
 from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power, symbol_text
 from symdlt.formats.latex.trees import tree_text
@@ -68,11 +69,11 @@ def _new_layer(
     constants = Counter(_constant(b, upper) for b in taken if b.coefficient != 1)
     parts += [power(text, count) for text, count in constants.items()]
     drawn = [v for v, branch in enumerate(taken) if branch.tensor and v not in fresh]
-    parts += [f"{_letter(taken[v])}_{{i_{v}}}{upper}" for v in drawn if not taken[v].summed]
+    parts += [indexed(_letter(taken[v]), f"i_{v}") + upper for v in drawn if not taken[v].summed]
     summed = sorted({neuron.get(v, v) for v, branch in enumerate(taken) if branch.summed})
     if summed:
         parts.append(rf"\sum_{{{','.join(f'j_{j}' for j in summed)}}}")
-    weights = [f"{_letter(taken[v])}_{{i_{v}j_{v}}}{upper}" for v in drawn if taken[v].summed]
+    weights = [indexed(_letter(taken[v]), f"i_{v}j_{v}") + upper for v in drawn if taken[v].summed]
     return (*parts, *weights)
 
 

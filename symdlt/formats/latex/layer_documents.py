@@ -54,7 +54,8 @@ def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
     text += "" if use.layers else PRIMED
     text += _POSITIONS * any(one.window for stream in layers[0].streams for one in stream.drawn)
     text += _FIELDS * any(isinstance(result, StackRecursion) for result in results)
-    text += definitions_told([one for one, _ in own], [*own, *read], use, many=many)
+    printed = [one for one, _ in (*own, *others)]
+    text += definitions_told(printed, [*own, *read], use, many=many, inputs=False)
     items = [*_items(results, use)]
     body = prose(f"{text}\n{_list(items)}", use)
     if others:

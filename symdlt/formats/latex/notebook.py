@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from symdlt.derivation import ForwardEquation, Recursion, RecursionSystem
+from symdlt.derivation import (
+    ForwardEquation,
+    Recursion,
+    RecursionSystem,
+    StackForwardEquation,
+)
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.layers import layer_equation_latex
 from symdlt.formats.latex.notation import Conventions
 from symdlt.formats.latex.recursions import recursion_latex
+from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.stacks import step_latex
 
-Shown = Recursion | RecursionSystem | ForwardEquation | StackRecursion | LayerEquations
+Shown = (
+    Recursion
+    | RecursionSystem
+    | ForwardEquation
+    | StackForwardEquation
+    | StackRecursion
+    | LayerEquations
+)
 
 # By convention: what fits on a screen, and the tensors of the book.
 MOST_TERMS = 12
@@ -38,6 +51,8 @@ def _bodies(what: Shown) -> list[Callable[[], str]]:
         return [partial(layer_equation_latex, one, what, use, MOST_TERMS) for one in what.equations]
     if isinstance(what, StackRecursion):
         return [partial(step_latex, one, use, MOST_TERMS) for one in what.equations]
+    if isinstance(what, StackForwardEquation):
+        return [partial(step_forward_latex, one, use, MOST_TERMS) for one in what.equations]
     if isinstance(what, ForwardEquation):
         return [partial(forward_latex, what, use, MOST_TERMS)]
     recursions = what.recursions if isinstance(what, RecursionSystem) else (what,)

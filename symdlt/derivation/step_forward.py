@@ -1,0 +1,156 @@
+"""The forward equation of one step of a layer, and its plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from symdlt.definitions import ABOVE, BELOW, Forest, SiteFactor, SiteStep, ascii_name, primes
+from symdlt.derivation.forward_steps import (
+    Fields,
+    FieldTree,
+    ReadTerm,
+    lower_trees,
+    placed_tree,
+    read_terms,
+)
+from symdlt.derivation.forward_terms import ForwardTerm, shared_neurons, standard_order
+from symdlt.derivation.plain_text import equation_text, factor_texts
+
+
+def tree_order(tree: FieldTree) -> tuple[object, ...]:
+    """A key that puts fields before trees, small ones first."""
+    forest, fields = tree
+    return forest.vertices, forest.edges, fields
+
+
+@dataclass(frozen=True, slots=True)
+class StepForward:
+    """The forward equation of a forest of the fields that one step of a layer makes.
+
+    Attributes:
+        forest: the observable.
+        fields: the number of the field of each vertex, among those that the step makes.
+        step: how they are made.
+        terms: the terms, first those with the most parameters of the step.
+    """
+
+    forest: Forest
+    fields: Fields
+    step: SiteStep
+    terms: tuple[ForwardTerm, ...]
+
+    @property
+    def written(self) -> Iterator[ReadTerm]:
+        """The terms as they are printed."""
+        for term in self.terms:
+            yield from read_terms(self.fields, self.step, term)
+
+    @property
+    def needs(self) -> tuple[FieldTree, ...]:
+        """The trees of fields inside the layer that it reads, and these fields.
+
+        What z of the layer below and its trees are is no question of this layer.
+        """
+        below = self.step.below
+        needed = {tree for term in self.terms for tree, _ in lower_trees(term)}
+        needed |= {
+            (Forest(1), (factor.field,))
+            for one in self.written
+            for product_read in one.read
+            for factor in product_read
+        }
+        own = [tree for tree in needed if {below[field] for field in tree[1]} != {BELOW}]
+        return tuple(sorted(own, key=tree_order))
+
+    @property
+    def width_below(self) -> str:
+        """The name of the width that sums run over."""
+        return "n" if self.step.first else f"n_{ascii_name(self.step.below[0])}"
+
+    def __repr__(self) -> str:
+        return f"StepForward({_head(self)}, terms={len(self.terms)})"
+
+    def __str__(self) -> str:
+        return equation_text(_head(self), (_term(self, one) for one in self.written))
+
+
+def fields_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
+    """The fields of a tree as they are told: one where all are the same, none of z or z' alone."""
+    listed = [names[field] for field in fields]
+    if len(set(listed)) > 1:
+        return listed
+    return [] if listed[0] in (BELOW, ABOVE) else listed[:1]
+
+
+def _fields_text(fields: Fields, names: tuple[str, ...]) -> str:
+    told = fields_of(fields, names)
+    plain = len(told) == 1 or all(len(name) == 1 for name in told)
+    return "".join(told) if plain else f"({','.join(told)})"
+
+
+def _head(equation: StepForward) -> str:
+    forest, layer = equation.forest, "[l+1]" if equation.step.last else ""
+    heads = []
+    for tree in forest.components:
+        placed, order = placed_tree(forest.edges, tree, equation.fields)
+        places = [f"i{v}" for v in order]
+        heads.append(_tree(placed, order, places, equation.step.above) + layer)
+    return " ".join(heads)
+
+
+def _tree(
+    tree: FieldTree, labels: tuple[int, ...], neurons: list[str], names: tuple[str, ...]
+) -> str:
+    """A tree by the name of its shape and its fields, at neurons and samples."""
+    forest, fields = tree
+    _, head = standard_order(forest.edges, tuple(range(forest.vertices)), fields)
+    own = _fields_text(fields, names)
+    name = (own or head) if forest.vertices == 1 else f"{head}^{own}" if own else head
+    return f"{name}_{{{' '.join(neurons)}; {' '.join(f'd{v}' for v in labels)}}}"
+
+
+def _term(equation: StepForward, one: ReadTerm) -> str:
+    """A term with its sign: parameters of the step first, then sums over what they read."""
+    step, term = equation.step, one.term
+    neuron = shared_neurons(term)
+    taken = [step.branches[k] for k in term.branches]
+    summed = [v for v, branch in enumerate(taken) if branch.summed]
+    place = {v: f"j{neuron[v]}" if v in summed else f"i{v}" for v in neuron}
+    parts = factor_texts(abs(one.number), step.symbols, one.powers)
+    parts += _rates(equation, one)
+    parts += [f"delta_{{i{u} i{v}}}" for (u, v), _ in term.new]
+    drawn = {
+        v: ascii_name(branch.tensor.name)
+        for v, branch in enumerate(taken)
+        if branch.tensor is not None and not term.is_new(v)
+    }
+    parts += [f"{letter}_{{i{v}}}" for v, letter in drawn.items() if v not in summed]
+    if summed:
+        names = " ".join(f"j{v}" for v in sorted({neuron[v] for v in summed}))
+        parts.append(f"sum_{{{names}}}")
+    parts += [f"{letter}_{{i{v} j{v}}}" for v, letter in drawn.items() if v in summed]
+    parts += [
+        f"{_function(factor, step.below)}_{{{place[v]};d{v}}}"
+        for v, read in enumerate(one.read)
+        for factor in read
+    ]
+    for tree, above in lower_trees(term):
+        parts.append(_tree(tree, above, [place[v] for v in above], step.below))
+    return ("-" if one.number < 0 else "") + (" ".join(parts) or "1")
+
+
+def _rates(equation: StepForward, one: ReadTerm) -> Iterator[str]:
+    """The learning rates of new parameters, those of weights over the width that they read."""
+    for _, number in one.term.new:
+        branch = equation.step.branches[number]
+        assert branch.rate is not None
+        count, powers = branch.rate
+        constant = " ".join(factor_texts(count, equation.step.symbols, powers)) or "1"
+        yield f"{constant}/{equation.width_below}" if branch.summed else constant
+
+
+def _function(factor: SiteFactor, names: tuple[str, ...]) -> str:
+    """A function of a field, or the field itself."""
+    name = names[factor.field]
+    return f"{factor.function}{primes(factor.order)}({name})" if factor.function else name

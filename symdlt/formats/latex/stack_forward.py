@@ -1,0 +1,136 @@
+"""Stochastic forward equations of layers of several fields in the notation of PDLT."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from symdlt.definitions import SiteFactor, primes
+from symdlt.derivation import shared_neurons
+from symdlt.derivation.forward_steps import FieldTree, ReadTerm, lower_trees, placed_tree
+from symdlt.derivation.step_forward import StepForward, fields_of
+from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.layer_symbols import ABOVE, LAYER, field_latex, indexed, width_latex
+from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
+from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text
+from symdlt.formats.latex.trees import tree_text
+
+
+def step_forward_latex(equation: StepForward, use: Conventions, most: int | None = None) -> str:
+    r"""One equation as lines of an `align` body.
+
+    Trees of fields inside the layer have these in front of it, as in $\widehat H^{uv(\ell+1)}$.
+
+    Args:
+        equation: what to print.
+        use: choices of notation.
+        most: how many terms are printed at most; the others are counted.
+    """
+    forest, names = equation.forest, equation.step.above
+    heads = []
+    for tree in forest.components:
+        placed, order = placed_tree(forest.edges, tree, equation.fields)
+        heads.append(_tree(placed, order, [f"i_{v}" for v in order], names, ABOVE, use))
+    written = list(equation.written)
+    summands = [_summand(equation, one, use) for one in written[:most]]
+    body = equation_lines(product_text(heads), grouped(summands), use.points)
+    return body if most is None else body + remaining_terms(len(written) - most)
+
+
+def _tree(
+    tree: FieldTree,
+    labels: tuple[int, ...],
+    neurons: list[str],
+    names: tuple[str, ...],
+    layer: str,
+    use: Conventions,
+) -> str:
+    """A tree with its neurons, samples, fields and layer; of a vertex alone, its field."""
+    forest, fields = tree
+    own = [field_latex(name) for name in fields_of(fields, names)]
+    if own and forest.vertices == 1:
+        return indexed(own[0], f"{neurons[0]};{use.samples(labels)}")
+    above = "".join(own) + (f"({use.number(layer)})" if use.layers else "")
+    prime = r"\prime" if layer == ABOVE and not own and not use.layers else ""
+    places = tuple(range(forest.vertices))
+    mark = f"^{{{above}{prime}}}" if above or prime else ""
+    return tree_text(forest.edges, places, neurons, labels, mark, use)
+
+
+def _summand(equation: StepForward, one: ReadTerm, use: Conventions) -> Summand:
+    step, term = equation.step, one.term
+    neuron = shared_neurons(term)
+    place = {
+        v: f"j_{neuron[v]}" if step.branches[branch].summed else f"i_{v}"
+        for v, branch in enumerate(term.branches)
+    }
+    functions = tuple(
+        _function(factor, place[v], v, step.below, use)
+        for v, read in enumerate(one.read)
+        for factor in read
+    )
+    trees = tuple(
+        _tree(tree, above, [place[v] for v in above], step.below, _layer_of(tree, equation), use)
+        for tree, above in lower_trees(term)
+    )
+    family = (term.new, term.branches, one.powers)
+    prefix = tuple(_prefix(equation, one, place, use))
+    return Summand(one.number, family, prefix, (), functions, trees)
+
+
+def _layer_of(tree: FieldTree, equation: StepForward) -> str:
+    """The layer of a tree: that of z where it is of z alone."""
+    return ABOVE if fields_of(tree[1], equation.step.below) else LAYER
+
+
+def _prefix(
+    equation: StepForward, one: ReadTerm, place: dict[int, str], use: Conventions
+) -> Iterator[str]:
+    """Deltas, constants, and the parameters of the step with the sums over neurons."""
+    step, term, upper = equation.step, one.term, use.layer(ABOVE)
+    yield from (rf"\delta_{{i_{u}i_{v}}}" for (u, v), _ in term.new)
+    for number, count in Counter(k for _, k in term.new).items():
+        yield _rate(equation, number, count, use)
+    for name, exponent in zip(step.symbols, one.powers, strict=True):
+        if exponent:
+            yield power(symbol_text(name) + upper, exponent)
+    taken = [step.branches[k] for k in term.branches]
+    drawn = {
+        v: symbol_text(branch.tensor.name)
+        for v, branch in enumerate(taken)
+        if branch.tensor is not None and not term.is_new(v)
+    }
+    yield from (indexed(w, f"i_{v}") + upper for v, w in drawn.items() if not taken[v].summed)
+    if sums := sorted({place[v] for v, branch in enumerate(taken) if branch.summed}):
+        yield rf"\sum_{{{','.join(sums)}}}"
+    yield from (indexed(w, f"i_{v}j_{v}") + upper for v, w in drawn.items() if taken[v].summed)
+
+
+def _rate(equation: StepForward, number: int, count: int, use: Conventions) -> str:
+    """The learning rate of new parameters, to the power of their number."""
+    step = equation.step
+    branch = step.branches[number]
+    assert branch.rate is not None
+    whole, powers = branch.rate
+    text = ("" if whole == 1 else str(whole)) + "".join(
+        power(symbol_text(name) + use.layer(ABOVE), exponent)
+        for name, exponent in zip(step.symbols, powers, strict=True)
+        if exponent
+    )
+    if not branch.summed:
+        return power(text, count)
+    width = f"n_{{{use.number(LAYER)}}}" if step.first else width_latex(equation.width_below)
+    rate = rf"\frac{{{text}}}{{{width}}}"
+    return rate if count == 1 else rf"\left({rate}\right)^{{{count}}}"
+
+
+def _function(
+    factor: SiteFactor, neuron: str, label: int, names: tuple[str, ...], use: Conventions
+) -> str:
+    """A function of a field at a neuron and a sample, or the field itself."""
+    at = indexed(field_latex(names[factor.field]), f"{neuron};{use.samples((label,))}")
+    if not factor.function:
+        return at
+    if factor.function == "s":
+        return rf"{sigma(factor.order, '')}({at})"
+    return rf"\mathrm{{{factor.function}}}{primes(factor.order, '^{{({})}}')}({at})"

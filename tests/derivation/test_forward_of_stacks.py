@@ -1,0 +1,281 @@
+"""Forward equations of layers of several fields hold for every single network.
+
+All fields are written out as polynomials in all parameters, in exact arithmetic, and every
+equation is compared with the derivatives of these, at each of its own fields.
+"""
+
+from fractions import Fraction
+from itertools import product
+from math import factorial, prod
+
+import pytest
+
+from symdlt import Stack, derive, forward_equation, layer_equations
+from symdlt.definitions import DNTK, NTK, OBSERVABLES, Forest
+from symdlt.derivation.forward_steps import lower_trees
+from symdlt.derivation.forward_terms import shared_neurons
+from symdlt.errors import LayerError, OrderError
+
+INPUTS = (Fraction(1), Fraction(-2, 3), Fraction(1, 2), Fraction(3, 4))
+SAMPLES = range(len(INPUTS))
+HIGHEST = 3  # derivatives, which stars of four have
+TAYLOR = (Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, 3))  # of σ, a polynomial
+HYPER = {
+    "lambda_a": Fraction(3, 5),
+    "lambda_b": Fraction(1, 3),
+    "lambda_c": Fraction(2, 7),
+    "lambda_U": Fraction(5, 4),
+    "lambda_V": Fraction(2, 3),
+    "lambda_W": Fraction(7, 6),
+    "xi": Fraction(3, 4),
+}
+GATE = "u = a + U z; v = V s(z); z' = b + 1/2 c + W (s(u) v - 1/2 v)"
+BLOCK = "h = U s(z); z' = xi z + 2 b + W s(h)"
+DEEP = "h = U z; g = a + V s(h); z' = xi z + W s(g)"
+
+
+def sigma(x, order=0):
+    """The function, or one of its derivatives, of a number or a jet."""
+    terms = list(TAYLOR)
+    for _ in range(order):
+        terms = [k * c for k, c in enumerate(terms)][1:]
+    return sum((x**k * c for k, c in enumerate(terms)), x * 0)
+
+
+class Jet(dict):
+    """A Taylor polynomial in small changes of the parameters, up to third derivatives."""
+
+    def __add__(self, other):
+        total = Jet(self)
+        for key, number in other.items():
+            total[key] = total.get(key, 0) + number
+        return total
+
+    def __mul__(self, other):
+        if not isinstance(other, Jet):
+            return Jet({key: number * other for key, number in self.items()})
+        total = Jet()
+        for key, number in self.items():
+            for more, another in other.items():
+                if len(key) + len(more) <= HIGHEST:
+                    joint = tuple(sorted((*key, *more)))
+                    total[joint] = total.get(joint, 0) + number * another
+        return total
+
+    def __pow__(self, exponent):
+        return self * self ** (exponent - 1) if exponent else Jet({(): Fraction(1)})
+
+    def derivative(self, names):
+        """The derivative along parameters, at the network itself."""
+        multiple = prod(factorial(names.count(name)) for name in {*names})
+        return self.get(tuple(sorted(names)), Fraction(0)) * multiple
+
+
+class Written:
+    """One network in all its parameters: the fields of a layer on top of z = A x."""
+
+    def __init__(self, sizes):
+        self.sizes, self.point, self.trees = sizes, {}, {}
+        z = [[self.parameter("A", j) * x for x in INPUTS] for j in range(2)]
+        self.fields = {"z": z}
+
+    def parameter(self, letter, *where):
+        name = letter + "".join(map(str, where))
+        if name not in self.point:
+            self.point[name] = Fraction(5 * len(self.point) % 7 - 3, 4) or Fraction(1, 5)
+        return Jet({(): self.point[name], (name,): Fraction(1)})
+
+    def weighted(self, letter, read, rows):
+        """Weights times what they read of each neuron and sample."""
+        matrix = [[self.parameter(letter, i, j) for j in range(len(read))] for i in range(rows)]
+        return [
+            [sum((w * one[d] for w, one in zip(row, read, strict=True)), Jet()) for d in SAMPLES]
+            for row in matrix
+        ]
+
+    def bias(self, letter, rows):
+        return [[self.parameter(letter, i)] * len(INPUTS) for i in range(rows)]
+
+    def rate(self, name):
+        """The learning rate of a parameter; z below has one as well."""
+        if name[0] == "A":
+            return Fraction(4, 9)
+        return HYPER[f"lambda_{name[0]}"] / self.sizes.get(name[0], 1)
+
+    def value(self, field, neuron, sample):
+        return self.fields[field][neuron][sample].derivative(())
+
+    def tree(self, edges, places):
+        """A product of derivatives, summed over the parameters of all edges."""
+        key = edges, tuple(places)
+        if key not in self.trees:
+            self.trees[key] = self._tree(*key)
+        return self.trees[key]
+
+    def _tree(self, edges, places):
+        values = [self.fields[field][neuron][sample] for field, neuron, sample in places]
+        used = [sorted({name for key in value for name in key}) for value in values]
+        own = [[k for k, edge in enumerate(edges) if v in edge] for v in range(len(values))]
+        total = Fraction(0)
+        for chosen in product(*([name for name in used[u] if name in used[v]] for u, v in edges)):
+            number = prod(map(self.rate, chosen), start=Fraction(1))
+            for value, ends in zip(values, own, strict=True):
+                number *= number and value.derivative([chosen[k] for k in ends])
+            total += number
+        return total
+
+
+def applied(function, *fields):
+    return [
+        [function(*entries) for entries in zip(*rows, strict=True)]
+        for rows in zip(*fields, strict=True)
+    ]
+
+
+def added(*fields):
+    return applied(lambda *entries: sum(entries[1:], entries[0]), *fields)
+
+
+def gate():
+    net = Written({"U": 2, "V": 2, "W": 3})
+    z = net.fields["z"]
+    u = net.fields["u"] = added(net.bias("a", 3), net.weighted("U", z, 3))
+    v = net.fields["v"] = net.weighted("V", applied(sigma, z), 3)
+    read = applied(lambda p, q: sigma(p) * q + q * Fraction(-1, 2), u, v)
+    half = applied(lambda c: c * Fraction(1, 2), net.bias("c", 2))
+    net.fields["z'"] = added(net.bias("b", 2), half, net.weighted("W", read, 2))
+    return net
+
+
+def block():
+    net = Written({"U": 2, "W": 3})
+    z = net.fields["z"]
+    h = net.fields["h"] = net.weighted("U", applied(sigma, z), 3)
+    kept = applied(lambda p, b: p * HYPER["xi"] + b * 2, z, net.bias("b", 2))
+    net.fields["z'"] = added(kept, net.weighted("W", applied(sigma, h), 2))
+    return net
+
+
+def deep():
+    net = Written({"U": 2, "V": 2, "W": 3})
+    z = net.fields["z"]
+    h = net.fields["h"] = net.weighted("U", z, 2)
+    g = net.fields["g"] = added(net.bias("a", 3), net.weighted("V", applied(sigma, h), 3))
+    kept = applied(lambda p: p * HYPER["xi"], z)
+    net.fields["z'"] = added(kept, net.weighted("W", applied(sigma, g), 2))
+    return net
+
+
+@pytest.fixture(scope="module")
+def networks():
+    return {GATE: gate(), BLOCK: block(), DEEP: deep()}
+
+
+def evaluated(equation, network, i, d):
+    """The right-hand side of one equation, at neurons i and samples d."""
+    return sum(term_value(equation, one, network, i, d) for one in equation.written)
+
+
+def term_value(equation, one, network, i, d):
+    step, term = equation.step, one.term
+    if any(i[u] != i[v] for (u, v), _ in term.new):
+        return Fraction(0)
+    front = one.number * powers(step, one.powers)
+    width = {"n": 2, "n_u": 3, "n_g": 3}.get(equation.width_below)
+    width = width or len(network.fields["h"])
+    for _, k in term.new:
+        number, exponents = step.branches[k].rate
+        front *= number * powers(step, exponents) / (width if step.branches[k].summed else 1)
+    neuron = shared_neurons(term)
+    taken = [step.branches[k] for k in term.branches]
+    sums = sorted({neuron[v] for v, branch in enumerate(taken) if branch.summed})
+    total = Fraction(0)
+    for choice in product(range(width), repeat=len(sums)):
+        j = dict(zip(sums, choice, strict=True))
+        at = [j[neuron[v]] if branch.summed else i[v] for v, branch in enumerate(taken)]
+        number = front
+        for v, branch in enumerate(taken):
+            if branch.tensor is not None and not term.is_new(v):
+                where = (i[v], at[v]) if branch.summed else (i[v],)
+                number *= network.parameter(branch.tensor.name, *where)[()]
+            for factor in one.read[v]:
+                value = network.value(step.below[factor.field], at[v], d[v])
+                number *= sigma(value, factor.order) if factor.function else value
+        for (forest, fields), above in lower_trees(term):
+            places = [(step.below[f], at[v], d[v]) for f, v in zip(fields, above, strict=True)]
+            number *= network.tree(forest.edges, places)
+        total += number
+    return total
+
+
+def powers(step, exponents):
+    names = [name.replace("λ", "lambda").replace("ξ", "xi") for name in step.symbols]
+    return prod(HYPER[name] ** p for name, p in zip(names, exponents, strict=True) if p)
+
+
+FORESTS = {
+    **{name: OBSERVABLES[name] for name in ("preactivation", "NTK", "dNTK")},
+    "z z": Forest(2),
+    "z NTK": Forest(3, ((1, 2),)),
+}
+
+
+@pytest.mark.parametrize("text", [GATE, BLOCK, DEEP])
+@pytest.mark.parametrize(
+    "name", [*FORESTS, *(pytest.param(n, marks=pytest.mark.slow) for n in ("ddNTK-I", "ddNTK-II"))]
+)
+@pytest.mark.parametrize("i", [(0, 0, 0, 0), (0, 1, 1, 0)])
+def test_every_equation_holds_for_a_single_network(text, name, i, networks):
+    forest = FORESTS.get(name) or OBSERVABLES[name]
+    network, d = networks[text], (0, 1, 2, 3)
+    for equation in forward_equation(forest, text).equations:
+        size = equation.forest.vertices
+        places = [(equation.step.above[f], i[v], d[v]) for v, f in enumerate(equation.fields)]
+        expected = prod(
+            network.tree(
+                tuple(
+                    (tree.index(u), tree.index(v)) for u, v in equation.forest.edges if u in tree
+                ),
+                [places[v] for v in tree],
+            )
+            for tree in equation.forest.components
+        )
+        assert evaluated(equation, network, i[:size], d[:size]) == expected, equation
+        assert expected or equation.fields != (0,) * size or not equation.step.last
+
+
+def test_a_layer_of_one_field_has_the_equation_of_a_layer():
+    """A stack that is a dense layer, term by term, but for how functions are written."""
+    dense = str(forward_equation(DNTK)).replace("_{j", "(z)_{j")
+    for mark in ("s", "s'", "s''"):
+        dense = dense.replace(f" {mark}(z)_{{j", f" {mark}@_{{j")
+    dense = dense.replace("(z)_{j", "_{j").replace("@", "(z)")
+    assert str(forward_equation(DNTK, Stack("z' = b + W s(z)"))) == dense
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("z' = b + U s(z) + W s(z'[-1])", "several steps"),
+        ("h = rmsnorm(z); z' = W s(h)", "a norm or a mask"),
+        ("h = U s(z); g = h + V s(h); z' = W s(g)", "reads h in g|keeps h"),
+        ("h = U s(z) z; z' = z + W s(h) s(z)", "on the neurons of z"),
+    ],
+)
+def test_other_layers_are_refused_with_the_reason(text, why):
+    with pytest.raises(LayerError, match=why) as refused:
+        forward_equation(NTK, text)
+    for ask in (derive, layer_equations):
+        named = f"`{ask.__name__}`" in str(refused.value)
+        try:
+            ask("V", layer=text)
+        except LayerError:
+            assert not named
+        else:
+            assert named or ask is derive
+
+
+def test_forests_that_are_too_large_are_refused():
+    star = Forest(41, tuple((0, k) for k in range(1, 41)))
+    with pytest.raises(OrderError, match="more than 1,000,000 terms"):
+        forward_equation(star, "u = U z; v = V z; z' = W s(u) v")
