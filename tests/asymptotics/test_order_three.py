@@ -87,7 +87,7 @@ def test_page_has_the_lines_that_are_derived():
             assert SCRIPT["short_row"](asymptote) == ROWS[asymptote.name]
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_two_of_each_kind_are_as_the_page_says():
     assert len(SOME) > 50
     solution = exponents("K*=0, odd", SOME)
@@ -145,7 +145,7 @@ def linear_network(layers):
     return Network(matrix([[K]]), matrix([[BIAS + WEIGHT * K]]), (layer,) * (layers - 1))
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_deep_linear_networks_against_exact_statistics():
     names = [c.name for c in correlators(3)[9::130]]
     solution = exponents("linear", names)

@@ -3,6 +3,7 @@
 from itertools import combinations_with_replacement
 
 import pytest
+from cases import slow, swept
 
 from symdlt import correlators, tensor
 from symdlt.combinatorics import connected_components, set_partitions
@@ -133,9 +134,9 @@ def test_no_diagram_of_the_next_order_is_missed(correlator):
     assert compare(correlator) > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["X8_01_02_06_24_25_47", "X8_17_24_35_46_57_67", "X8_02_04_05_13_26"]
+    "name",
+    [swept("X8_01_02_06_24_25_47"), swept("X8_17_24_35_46_57_67"), slow("X8_02_04_05_13_26")],
 )
 def test_no_diagram_of_two_orders_further_is_missed(name):
     assert compare(tensor(name)) > 0

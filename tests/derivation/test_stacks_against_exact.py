@@ -25,10 +25,11 @@ from symdlt.definitions import correlators, tensor
 from symdlt.derivation import piece_name
 
 
-def two_pairs(*quick):
-    """The thirteen tensors; all but those that are quick are for long runs."""
+def two_pairs(*quick, swept=""):
+    """The thirteen tensors; all but those that are quick are for long runs, or for the sweep."""
+    marks = dict.fromkeys(quick, ()) | dict.fromkeys(swept, pytest.mark.sweep)
     return [
-        pytest.param(c, marks=() if c.name in quick else pytest.mark.slow, id=c.name)
+        pytest.param(c, marks=marks.get(c.name, pytest.mark.slow), id=c.name)
         for c in (*correlators(0), *correlators(1))
     ]
 
@@ -126,7 +127,7 @@ def test_a_block_at_order_one(correlator):
     assert block.check(correlator, 0, index, ratios=(1, Fraction(2, 3)))
 
 
-@pytest.mark.parametrize("correlator", two_pairs("G", "H", "V", "B"))
+@pytest.mark.parametrize("correlator", two_pairs("G", "H", "V", "B", swept="A"))
 def test_corrections_of_a_block(correlator):
     degrees = ((2, 1), (1, 2)) if correlator.pairs == 2 else ((2, 2), (2, 2))
     block = Block(32, *degrees)
@@ -275,14 +276,14 @@ def test_exact_sites_are_gates_that_are_written_out(edges):
     assert found == total != 0
 
 
-@pytest.mark.parametrize("correlator", two_pairs("G", "H", "V", "F"))
+@pytest.mark.parametrize("correlator", two_pairs("G", "H", "V", "F", swept="RSTU"))
 def test_a_gate_at_order_one(correlator):
     network, hyper, rows = gate_network(41, 2, 2, (1, 1))
     index = (1, 0, 0, 1)[: correlator.axes]
     assert gate_check(correlator, 0, index, network, hyper, rows, Fraction(2, 3))
 
 
-@pytest.mark.parametrize("correlator", two_pairs("H"))
+@pytest.mark.parametrize("correlator", two_pairs("H", swept="ADFQRST"))
 def test_corrections_of_a_gate(correlator):
     network, hyper, rows = gate_network(42, 2, 1, (1, 1))
     index = (1, 0, 0, 1)[: correlator.axes]

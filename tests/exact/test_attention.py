@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow, swept, thinned
 
 from symdlt import BOOK, Network, check, propagate
 from tests.exact.attention_moments import AttentionMoments
@@ -56,8 +57,7 @@ def compare(name, layer, inputs, rtol, activation="tanh", **more):
 
 @pytest.mark.parametrize(
     ("name", "skip"),
-    [("V", True), ("S", False)]
-    + [pytest.param(name, skip, marks=pytest.mark.slow) for name, skip in OTHERS],
+    [("V", True), ("S", False)] + [swept(*one) if one[1] else slow(*one) for one in OTHERS],
 )
 def test_linear_attention(name, skip):
     """Two positions, heads of three values."""
@@ -65,9 +65,8 @@ def test_linear_attention(name, skip):
     compare(name, layer, INPUTS, 1e-12, keeps=skip)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("terms", [(0, 1, Fraction(1, 2)), (0, 1, 0, Fraction(-1, 9))])
+@pytest.mark.parametrize("name", thinned(NAMES, 4))
+@pytest.mark.parametrize("terms", [(0, 1, Fraction(1, 2)), swept((0, 1, 0, Fraction(-1, 9)))])
 def test_squares_and_cubes_of_scores(name, terms):
     """Where means of slopes of scores are not those of linear attention; of one position."""
     activation = "z + z**2/2" if len(terms) == 3 else "z - z**3/9"
@@ -76,8 +75,7 @@ def test_squares_and_cubes_of_scores(name, terms):
     compare(name, layer, INPUTS[..., :1] / 2, 1e-9, activation, keeps=True, score=score)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thinned(NAMES, 5))
 def test_squares_in_the_readout(name):
     """Whose means over neurons are those of pairs of positions and vertices that have no edge."""
     widths = {"n": N, "H": H, "d": D, "d_v": D_V}
@@ -111,7 +109,7 @@ def whole_series(name):
     return lambda n: float(sum(number / Fraction(n) ** (power - 1) for power, number in series))
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.montecarlo
 def test_orders_beyond_are_large_and_sampled_networks_have_them():
     """At n = 16 trees of linear attention are several times what stands with 1/n.
