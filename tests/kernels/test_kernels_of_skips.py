@@ -12,7 +12,7 @@ from symdlt.algebra import orthogonal
 from symdlt.cli import main
 from symdlt.definitions import read_layer_definition
 from symdlt.derivation.response.symbolic.layer_systems import _derived, layer_system
-from symdlt.derivation.response.symbolic.response_equations import symbolic_layer
+from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.errors import KernelError
 from symdlt.kernels import kernel_for, many_inputs, numpy_activation, single_input
 

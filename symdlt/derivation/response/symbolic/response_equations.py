@@ -9,7 +9,7 @@ that layer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from symdlt.algebra import Polynomial
@@ -18,7 +18,6 @@ from symdlt.definitions import (
     Layer,
     Stack,
     ascii_name,
-    program_of,
     split_subleading,
 )
 from symdlt.definitions.programs import ProgramBranch
@@ -27,36 +26,29 @@ from symdlt.derivation.response.site_functions import Edge, Vertex
 from symdlt.derivation.response.site_means import LEGS
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.field_names import (
-    letters_of,
     mark_between,
-    names_of,
-    reads_z_alone,
 )
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
-from symdlt.derivation.response.symbolic.labels import Labels
-from symdlt.derivation.response.symbolic.later_layers import BASE, with_later_layer
+from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.derivation.response.symbolic.noise_tables import NoiseTables
 from symdlt.derivation.response.symbolic.readable import (
     readable_layer,
     readable_piece,
     readable_tensor,
     refused,
 )
-from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts, number_text
+from symdlt.derivation.response.symbolic.reason_texts import number_text
 from symdlt.derivation.response.symbolic.symbolic_corrections import (
     BLOCK,
     EDGED,
     SymbolicCorrections,
 )
-from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels
+from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.derivation.response.symbolic.symbolic_means import (
-    SymbolicMeans,
-    SymbolicNetwork,
     Symbols,
     symbol_named,
 )
-from symdlt.derivation.response.symbolic.symbolic_response import SymbolicResponse, is_read
+from symdlt.derivation.response.symbolic.symbolic_response import is_read
 
 
 def layer_equations(
@@ -111,43 +103,6 @@ def layer_equations(
     return LayerEquations(correlator, definition, equations, derived.glossary(piece), piece)
 
 
-class SymbolicLayer:
-    """A layer in symbols, with its response to the layer below at four legs.
-
-    Args:
-        definition: the layer.
-        samples: the label of each leg.
-        recorded: whether reasons are noted.
-    """
-
-    def __init__(self, definition: Layer | Stack, samples: str, recorded: bool) -> None:
-        program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
-        self.top = program.tops[1]
-        self.shared = program.fields[self.top].site == program.fields[BASE].site
-        self.beyond = with_later_layer(program, self.top)
-        self.program = self.beyond.program
-        windows = {
-            one.tensor.name: one.window
-            for stream in definition.streams
-            for one in stream.drawn
-            if one.window
-        }
-        names = names_of(definition, self.beyond)
-        labels = Labels(samples, windows)
-        self.tables = NoiseTables(self.beyond, labels, names)
-        self.texts = ReasonTexts(self.program, names, labels, reads_z_alone(definition))
-        self.means = SymbolicMeans(self.texts, recorded)
-        letters = letters_of(definition, self.beyond, names)
-        self.kernels = SymbolicKernels(self.beyond, self.means, letters)
-        self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
-
-
-@lru_cache(maxsize=8)  # what one tensor of a layer has found, the others read
-def symbolic_layer(definition: Layer | Stack, samples: str, recorded: bool) -> SymbolicLayer:
-    """A layer in symbols."""
-    return SymbolicLayer(definition, samples, recorded)
-
-
 class LayerDerivation:
     """The equations of one tensor for one layer."""
 
@@ -194,7 +149,7 @@ class LayerDerivation:
             return self._equation(name, self.entry(self.known[self.top, self.top]))
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
-        both = self.response.both(left, right, self.edges)
+        both = self.response.followed(lambda: self.response.both(left, right, self.edges))
         return self._scaled(f"{self.response.prefix}{name}", both, told)
 
     def correction(self) -> LayerEquation:
@@ -202,13 +157,14 @@ class LayerDerivation:
         pair = self._pair(self.top, (0, 1))
         told = f"the mean of {self.texts.pair(pair)}, less its limit at infinite width"
         name = f"{self.correlator.name}.1_{self.samples}[l+1]"
-        return self._scaled(name, self._beyond_limit.shift(pair, self.edges), told)
+        shift = self.response.followed(lambda: self._beyond_limit.shift(pair, self.edges))
+        return self._scaled(name, shift, told)
 
     def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
         """The covariance of a pair of legs with the noise of what a later layer reads."""
         known = self.response.noise_name(average, self._pair(BASE, here), edges)
         pair = self._pair(self.top, here)
-        covariance = self.response.noise(average, pair, edges)
+        covariance = self.response.followed(lambda: self.response.noise(average, pair, edges))
         told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
         return self._scaled(f"{known}[l+1]", covariance, f"the covariance of {told}")
 
