@@ -24,7 +24,7 @@ from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.positions import offsets_of
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import SiteMeans
-from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.depths.tensors import are_taken_together, depth_tensors
 from symdlt.networks.joined_functions import has_kinks, joined_program, named_activation
@@ -44,6 +44,10 @@ Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
 LEADING = ("G", "H")
+# What stands for the infinite square of a delta function: a tensor in which infinite parts cancel
+# is the same with any. Others move by as much as they are large; errors of means are far below.
+SQUARES = (0.0, 1.0)
+CANCELLED = 1e-4  # of the largest entry; convention
 # Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
 SOFTMAX_TOLERANCE = 1e-4
 
@@ -188,10 +192,39 @@ def stream_tensors(
         progress: as that of `propagate`.
         response: how averages respond.
     """
+    given = network, overlap, names, tolerance, progress, response
+    try:
+        return _stream_tensors(*given)
+    except InfiniteMeanError:
+        if all(name in LEADING for name in names):
+            raise
+    one, other = (_stream_tensors(*given, square=square) for square in SQUARES)
+    bad = [
+        name
+        for name in names
+        if np.abs(one[name] - other[name]).max() > CANCELLED * np.abs(one[name]).max()
+    ]
+    if bad:
+        raise InfiniteMeanError(
+            f"{' '.join(bad)} has means with products of delta functions of kinks, whose infinite "
+            "parts do not cancel. Ask for other tensors, or smooth the kink."
+        )
+    return one
+
+
+def _stream_tensors(
+    network: Network,
+    overlap: Array,
+    names: Sequence[str],
+    tolerance: float,
+    progress: bool | None,
+    response: type[Fluctuations],
+    square: float | None = None,
+) -> dict[str, Array]:
     program = joined_program(network, learning=not network.missing_rates)
     samples = len(overlap) // prod(program.grid)
     _check_room(program, samples, names)
-    site = site_means(network, program, samples, tolerance)
+    site = site_means(network, program, samples, tolerance, square=square)
     if response is Fluctuations and are_taken_together(network, program, names):
         return depth_tensors(network, program, overlap, site, names, progress)
     kernels = SiteKernels(program, overlap, site)
@@ -230,14 +263,22 @@ def stream_tensors(
 
 
 def site_means(
-    network: Network, program: Program, samples: int, tolerance: float, positions: bool = True
+    network: Network,
+    program: Program,
+    samples: int,
+    tolerance: float,
+    positions: bool = True,
+    square: float | None = None,
 ) -> SiteMeans:
-    """Means at one neuron of a network, before any kernel is known."""
+    """Means at one neuron of a network, before any kernel is known.
+
+    The square is what stands for the infinite square of a delta function, None if it is refused.
+    """
     functions = {name: named_activation(network, name) for name in program.names}
 
     def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
         if len(chosen) == 1:
-            return means_of(functions[chosen[0]], derivatives, tolerance, False)
+            return means_of(functions[chosen[0]], derivatives, tolerance, False, square)
         return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
 
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
