@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import slow
 
 from symdlt import Network, check, propagate
 
@@ -35,7 +34,7 @@ def test_the_limit_of_smooth_activations(kinked, smooth):
     assert left_beyond[1] < 0.05 * left[2]
 
 
-@slow
+@pytest.mark.slow
 def test_the_limit_for_two_inputs():
     x = [[1.0, 0.5], [0.3, -0.7]]
     found = corrected("relu", x)
@@ -44,7 +43,7 @@ def test_the_limit_for_two_inputs():
     assert left[2] < 0.1 * left[1] < 0.06 * left[0]
 
 
-@slow
+@pytest.mark.slow
 @pytest.mark.montecarlo
 def test_sampled_networks_agree():
     residual = Network("relu", [24, 24, 24], VALUES, LAYERS, n_L=8)
