@@ -96,7 +96,7 @@ class KernelInputError(KernelError):
 
 
 class InfiniteMeanError(KernelInputError, ActivationError):
-    """A Gaussian mean that is infinite, as of products of delta functions."""
+    """A Gaussian mean that is infinite, as of products of delta functions, or taken for one."""
 
 
 class ExpectationError(SymdltError, ValueError):

@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from symdlt.algebra.names import check_symbol, refusal
 from symdlt.errors import IndexStructureError
 
 Monomial = tuple[tuple[str, int], ...]
 Number = int | Fraction
+
+# Places in the order that are kept, of monomials that sums meet again; 100 MB. For memory only.
+RANKS = 1 << 17
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -83,9 +87,10 @@ class Polynomial:
             return Polynomial(tuple([(m, as_exact(v * other)) for m, v in self.terms]))
         if self is ONE or other is ONE:
             return other if self is ONE else self
-        if len(self.terms) == 1 and len(other.terms) == 1:
-            ((m, v),), ((k, w),) = self.terms, other.terms
-            return Polynomial(((multiply_monomials(m, k), as_exact(v * w)),))
+        if len(self.terms) == 1:
+            return _times_term(other, *self.terms[0])
+        if len(other.terms) == 1:
+            return _times_term(self, *other.terms[0])
         return gather(
             [(multiply_monomials(m, k), v * w) for m, v in self.terms for k, w in other.terms]
         )
@@ -224,9 +229,25 @@ def gather(terms: Iterable[tuple[Monomial, Number]]) -> Polynomial:
     return Polynomial(tuple(kept))
 
 
+def _times_term(polynomial: Polynomial, monomial: Monomial, value: Number) -> Polynomial:
+    """A polynomial times one term: no two of its terms become equal."""
+    many = polynomial.terms if value == 1 else (polynomial * value).terms
+    if not monomial:
+        return Polynomial(many)
+    kept = [(multiply_monomials(one, monomial), number) for one, number in many]
+    if len(kept) > 1:
+        kept.sort(key=_term_key)
+    return Polynomial(tuple(kept))
+
+
 def _term_key(term: tuple[Monomial, Number]) -> tuple[object, ...]:
+    return _rank(term[0])
+
+
+@lru_cache(maxsize=RANKS)
+def _rank(monomial: Monomial) -> tuple[object, ...]:
     """Sort by falling total degree, then by name and falling power."""
-    falling = tuple([(name, -power) for name, power in term[0]])
+    falling = tuple([(name, -power) for name, power in monomial])
     return (sum([power for _, power in falling]), falling)
 
 
@@ -237,7 +258,9 @@ def multiply_monomials(left: Monomial, right: Monomial) -> Monomial:
     powers = dict(left)
     for name, power in right:
         powers[name] = powers.get(name, 0) + power
-    return tuple(sorted((name, power) for name, power in powers.items() if power))
+    if 0 in powers.values():
+        return tuple(sorted([each for each in powers.items() if each[1]]))
+    return tuple(sorted(powers.items()))
 
 
 def falling_factorial(base: Polynomial, count: int) -> Polynomial:

@@ -40,6 +40,7 @@ from symdlt.definitions.program_layers import program_of as program_of
 from symdlt.definitions.programs import INPUT as INPUT
 from symdlt.definitions.programs import NUMBER as NUMBER
 from symdlt.definitions.programs import ROOT as ROOT
+from symdlt.definitions.programs import Factors as Factors
 from symdlt.definitions.programs import Function as Function
 from symdlt.definitions.programs import Program as Program
 from symdlt.definitions.programs import ProgramBranch as ProgramBranch

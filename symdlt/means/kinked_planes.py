@@ -206,6 +206,8 @@ def atom_mass(setting: Setting, factors: LineFactors, atom: float) -> float:
     """The weight of the delta function that a product of factors has at an atom."""
     lines, kinks = setting.lines, setting.kinks
     total = 0.0
+    if factors[0][0] < 0:
+        return float(kinks_of(setting, int(lines.line[factors[0][1]]))[-1 - factors[0][0]] == atom)
     for place, (order, m) in enumerate(factors):
         root = float(lines.roots[m])
         kink = kink_at(kinks, root * float(lines.signs[m]) * atom)
@@ -213,6 +215,11 @@ def atom_mass(setting: Setting, factors: LineFactors, atom: float) -> float:
             others = factors[:place] + factors[place + 1 :]
             total += kinks.jumps[kink, order - 1] / root * smoothed(setting, others, atom)
     return total
+
+
+def delta_at(place: int) -> int:
+    """What stands for a delta function at a kink of a line, in the place of an order."""
+    return -1 - place
 
 
 def kink_at(kinks: Kinks, z: float) -> int | None:
@@ -320,7 +327,8 @@ def products_at(setting: Setting, products: Sequence[LineFactors], x: Array) -> 
     values = {
         (order, m): evaluate(setting.functions[order], order, lines.roots[m] * lines.signs[m] * x)
         for order, m in {factor for factors in products for factor in factors}
-    }
+        if order >= 0
+    } | {factor: np.zeros_like(x) for factors in products for factor in factors if factor[0] < 0}
     return [np.prod([values[factor] for factor in factors], axis=0) for factors in products]
 
 

@@ -31,6 +31,7 @@ from symdlt.means.kinked_planes import (
     terms_for,
 )
 from symdlt.means.lines import lines_of, lowest_eigenvalue
+from symdlt.means.met_deltas import parts_of
 from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import check_orders
 from symdlt.means.panels import (
@@ -84,12 +85,15 @@ def kinked_quadruple_means(
     samples: ArrayLike | None = None,
     tolerance: float = 1e-7,
     zero_slopes: bool = False,
+    square: float | None = None,
 ) -> list[Array]:
     """<f_a(z_i) f_b(z_j) f_c(z_k) f_d(z_l)> for an activation with kinks, as quadruple_means.
 
     Two of the samples are averaged over panels that end at their kinks, with delta functions as
     single nodes; one or two others are integrated given these. Where a delta function meets jumps
     of other functions at the same sample, the product is the limit of a smoothed activation.
+    With a square, two functions with delta functions may meet, or one with the derivative of one:
+    it is what stands for the infinite square of a delta function.
     Samples of variance zero are treated as in kinked_pair_means.
     """
     places = checked_kinks(activation, kinks)
@@ -97,7 +101,8 @@ def kinked_quadruple_means(
     given = correlations(K)
     asked = asked_for(samples, given.roots.size)
     tolerance = checked_tolerance(tolerance)
-    check_deltas(places, patterns)
+    if square is None:
+        check_deltas(places, patterns)
     if not patterns:
         return []
     check_samples(upper(given), places, patterns, zero_slopes)
@@ -118,7 +123,7 @@ def kinked_quadruple_means(
         ends = places if usual else with_zero(places)
         most_work = MOST_WORK if narrow else math.inf
         setting = Setting(activation, ends, lines, tolerance, norms, most_work)
-        means = means_by_product(setting, patterns, wanted, meshes)
+        means = means_by_product(setting, patterns, wanted, meshes, square)
     hidden = None if asked is None else ~everywhere(asked, given.roots.size)
     tables = [table_of(means, pattern, place, lines.roots.size, hidden) for pattern in patterns]
     if zero_slopes:
@@ -164,11 +169,19 @@ def has_infinite_mean(jumps: Array, pattern: Sequence[int]) -> bool:
 
 
 def means_by_product(
-    setting: Setting, patterns: Sequence[tuple[int, ...]], wanted: Mask, meshes: Sequence[Mesh]
+    setting: Setting,
+    patterns: Sequence[tuple[int, ...]],
+    wanted: Mask,
+    meshes: Sequence[Mesh],
+    square: float | None = None,
 ) -> dict[Product4, float]:
     """All means, by their factors (order, sample) in order."""
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Product4]] = {}
-    for product in wanted_products(patterns, wanted):
+    products = wanted_products(patterns, wanted)
+    if square is not None:
+        made_of = {product: parts_of(setting, product, square) for product in products}
+        products = sorted({part for parts in made_of.values() for part in parts})
+    for product in products:
         lines = tuple(sorted({int(setting.lines.line[m]) for _, m in product}))
         groups.setdefault((lines, delta_lines(setting, product)), []).append(product)
     means: dict[Product4, float] = {}
@@ -176,7 +189,12 @@ def means_by_product(
     hardest = sorted(groups.items(), key=lambda group: -len(group[0][0]))
     for (lines, deltas), products in hardest:
         means.update(group_means(setting, lines, deltas, products, meshes))
-    return means
+    if square is None:
+        return means
+    return {
+        product: sum(number * means[part] for part, number in parts.items())
+        for product, parts in made_of.items()
+    }
 
 
 def wanted_products(patterns: Sequence[tuple[int, ...]], wanted: Mask) -> list[Product4]:
@@ -197,7 +215,13 @@ def delta_lines(setting: Setting, product: Product4) -> tuple[int, ...]:
     """The lines with delta functions."""
     jumps = setting.kinks.jumps
     return tuple(
-        sorted({int(setting.lines.line[m]) for k, m in product if k and jumps[:, k - 1].any()})
+        sorted(
+            {
+                int(setting.lines.line[m])
+                for k, m in product
+                if k < 0 or (k and jumps[:, k - 1].any())
+            }
+        )
     )
 
 
@@ -211,7 +235,9 @@ def group_means(
     """The means of products on the same lines, with more and more nodes until they agree."""
     split = [by_line(setting, lines, product) for product in products]
     before = None
-    sizes = [math.prod(float(setting.norms[k, m]) for k, m in product) for product in products]
+    sizes = [
+        math.prod(float(setting.norms[k, m]) for k, m in product if k >= 0) for product in products
+    ]
     allowed = setting.tolerance * np.array(sizes) + TINY
     for mesh in meshes:
         values = np.array(line_means(setting, lines, deltas, split, mesh))

@@ -172,7 +172,8 @@ class KinkedMeans:
     """Means for an activation with kinks, as limits of those of a smoothed one.
 
     With zero_slopes, means with derivatives at samples of variance zero are zero, which is right
-    where the tensors that they multiply vanish; without it they are refused at a kink.
+    where the tensors that they multiply vanish; without it they are refused at a kink. The square
+    is that of kinked_quadruple_means.
     """
 
     def __init__(
@@ -181,12 +182,13 @@ class KinkedMeans:
         kinks: Sequence[Kink],
         tolerance: float = 1e-7,
         zero_slopes: bool = False,
+        square: float | None = None,
     ) -> None:
         checked = checked_kinks(activation, kinks)
         self.activation = tuple(activation)
         self.kinks = list(zip(checked.places.tolist(), checked.jumps.tolist(), strict=True))
         self.tolerance = checked_tolerance(tolerance)
-        self.zero_slopes = zero_slopes
+        self.zero_slopes, self.square = zero_slopes, square
         self.slopes = slopes_of(self.activation, self.kinks)
 
     def __call__(
@@ -285,7 +287,14 @@ class KinkedMeans:
         if not fours:
             return []
         return kinked_quadruple_means(
-            self.activation, self.kinks, K, fours, samples, self.tolerance, self.zero_slopes
+            self.activation,
+            self.kinks,
+            K,
+            fours,
+            samples,
+            self.tolerance,
+            self.zero_slopes,
+            self.square,
         )
 
 

@@ -18,6 +18,7 @@ from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InfiniteMeanError, KernelError, require
 from symdlt.networks.evaluation import finite_tensors, propagate
+from symdlt.networks.joined_functions import named_activation
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
@@ -26,7 +27,6 @@ from symdlt.networks.streams import (
     at_leading_order,
     compared_tolerance,
     known_tensors,
-    named_activation,
 )
 from symdlt.tables import Tabular
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import Network, program_of
+from symdlt.definitions import Network
 from symdlt.derivation.response.site_kernels import overflow
 from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
+from symdlt.networks.joined_functions import joined_program
 from symdlt.networks.jumps import check_jumps
 from symdlt.networks.layer_means import check_activation
 from symdlt.networks.numbers import check_memory, real_numbers
@@ -194,7 +195,7 @@ def _of_streams(
     """
     asked = check_blocks(blocks, names, len(data))
     _check_size(sized, names, asked, len(data))
-    program = program_of(sized, learning=not sized.missing_rates)
+    program = joined_program(sized, learning=not sized.missing_rates)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             if {*names} <= {"G", "H"} and stays_at_one_position(program):

@@ -146,15 +146,16 @@ def means_of(
     derivatives: int,
     tolerance: float,
     zero_slopes: bool,
+    square: float | None = None,
 ) -> LayerMeans:
-    """How the means of an activation are taken; zero_slopes is that of KinkedMeans."""
+    """How the means of an activation are taken; zero_slopes and square are those of KinkedMeans."""
     given = functions_of(activation, derivatives)
     if not isinstance(activation, Activation):
         return SmoothMeans(given, tolerance)
     together = _compiled(activation, derivatives).together
     kinks = kinks_of(activation)
     if kinks:
-        return KinkedMeans(given, kinks, tolerance, zero_slopes)
+        return KinkedMeans(given, kinks, tolerance, zero_slopes, square)
     family = family_of(activation)
     means: SmoothMeans | ClosedMeans = SmoothMeans(given, tolerance, together)
     if family:

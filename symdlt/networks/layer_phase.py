@@ -16,7 +16,6 @@ from symdlt.definitions import (
     Stack,
     ascii_name,
     is_recurrent,
-    program_of,
     read_layer_definition,
 )
 from symdlt.derivation.response.fluctuations import Fluctuations
@@ -26,6 +25,7 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
 from symdlt.errors import LayerError, SolutionError, require
+from symdlt.networks.joined_functions import joined_program
 from symdlt.networks.streams import check_streams, site_means
 
 # Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
@@ -216,7 +216,7 @@ class _LayerResponse:
             )
         given = self.network.activation
         self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
-        self.program = program_of(self.network, learning=False)
+        self.program = joined_program(self.network, learning=False)
 
     def next_kernel(self, K: float) -> float:
         """The kernel above."""

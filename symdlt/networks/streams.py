@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.activations import Activation, activation
+from symdlt.activations import Activation
 from symdlt.activations.checks import Function
 from symdlt.definitions import (
     BOOK,
@@ -17,7 +17,6 @@ from symdlt.definitions import (
     Program,
     functions_in,
     is_recurrent,
-    program_of,
     scores_without_fluctuations,
 )
 from symdlt.derivation.response.corrections import Corrections
@@ -25,9 +24,10 @@ from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.positions import offsets_of
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import SiteMeans
-from symdlt.errors import ActivationError, KernelError, LayerError
+from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means import LayerMeans, SmoothMeans, Unrelated, has_infinite_pair
 from symdlt.networks.depths.tensors import are_taken_together, depth_tensors
+from symdlt.networks.joined_functions import has_kinks, joined_program, named_activation
 from symdlt.networks.layer_means import (
     functions_of,
     has_infinite_means,
@@ -44,6 +44,10 @@ Array = NDArray[np.float64]
 # Arrays that are kept of each tensor and each pair of fields at one neuron; measured.
 KEPT = 15
 LEADING = ("G", "H")
+# What stands for the infinite square of a delta function: a tensor in which infinite parts cancel
+# is the same with any. Others move by as much as they are large; errors of means are far below.
+SQUARES = (0.0, 1.0)
+CANCELLED = 1e-4  # of the largest entry; convention
 # Means of softmax over some positions take seconds with it, and sampling sees less. Convention.
 SOFTMAX_TOLERANCE = 1e-4
 
@@ -69,16 +73,16 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
             f"{' '.join(beyond)} cannot be had: {reason}. They were asked of "
             f"{network!r}. Ask for G and H, which are known at infinite width."
         )
-    streams = [stream for layer in network.layers for stream in layer.streams]
     later = [name for name in names if "." in name]
     if later and (reason := without_corrections(network)):
         raise LayerError(
             f"{' '.join(later)} cannot be had: {reason}. They were asked of {network!r}. Ask for "
             "leading orders."
         )
-    functions = {function for stream in streams for function in functions_in(stream)}
-    for function in sorted(functions - {SOFTMAX}):
-        _check_kinks(named_activation(network, function), names)
+    read = {name for layer in network.layers for one in layer.streams for name in functions_in(one)}
+    if any(has_kinks(named_activation(network, name)) for name in read - {SOFTMAX}):
+        for name in joined_program(network, learning=False).names:
+            _check_kinks(named_activation(network, name), names)
     for number, layer in enumerate(network.layers, 1):
         *_, outputs = layer.streams
         for stream, drawn in ((s, one) for s in layer.streams for one in s.drawn):
@@ -188,10 +192,39 @@ def stream_tensors(
         progress: as that of `propagate`.
         response: how averages respond.
     """
-    program = program_of(network, learning=not network.missing_rates)
+    given = network, overlap, names, tolerance, progress, response
+    try:
+        return _stream_tensors(*given)
+    except InfiniteMeanError:
+        if all(name in LEADING for name in names):
+            raise
+    one, other = (_stream_tensors(*given, square=square) for square in SQUARES)
+    bad = [
+        name
+        for name in names
+        if np.abs(one[name] - other[name]).max() > CANCELLED * np.abs(one[name]).max()
+    ]
+    if bad:
+        raise InfiniteMeanError(
+            f"{' '.join(bad)} has means with products of delta functions of kinks, whose infinite "
+            "parts do not cancel. Ask for other tensors, or smooth the kink."
+        )
+    return one
+
+
+def _stream_tensors(
+    network: Network,
+    overlap: Array,
+    names: Sequence[str],
+    tolerance: float,
+    progress: bool | None,
+    response: type[Fluctuations],
+    square: float | None = None,
+) -> dict[str, Array]:
+    program = joined_program(network, learning=not network.missing_rates)
     samples = len(overlap) // prod(program.grid)
     _check_room(program, samples, names)
-    site = site_means(network, program, samples, tolerance)
+    site = site_means(network, program, samples, tolerance, square=square)
     if response is Fluctuations and are_taken_together(network, program, names):
         return depth_tensors(network, program, overlap, site, names, progress)
     kernels = SiteKernels(program, overlap, site)
@@ -230,14 +263,22 @@ def stream_tensors(
 
 
 def site_means(
-    network: Network, program: Program, samples: int, tolerance: float, positions: bool = True
+    network: Network,
+    program: Program,
+    samples: int,
+    tolerance: float,
+    positions: bool = True,
+    square: float | None = None,
 ) -> SiteMeans:
-    """Means at one neuron of a network, before any kernel is known."""
+    """Means at one neuron of a network, before any kernel is known.
+
+    The square is what stands for the infinite square of a delta function, None if it is refused.
+    """
     functions = {name: named_activation(network, name) for name in program.names}
 
     def means(chosen: tuple[str, ...], derivatives: int) -> LayerMeans:
         if len(chosen) == 1:
-            return means_of(functions[chosen[0]], derivatives, tolerance, False)
+            return means_of(functions[chosen[0]], derivatives, tolerance, False, square)
         return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
 
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
@@ -286,17 +327,13 @@ def _joined(
     chain: list[Function] = []
     for name in chosen:
         one = functions[name]
-        if isinstance(one, Activation) and one.kinked:
+        if has_kinks(one):
             raise LayerError(
                 f"{network!r} has the means of {' and '.join(chosen)} at correlated fields of one "
-                f"neuron, and {one.name} has a kink. Means of several activations are known where "
-                "all of them are smooth. Let the fields be independent."
+                f"neuron, and {name} has a kink. Means of several activations at fields that "
+                "differ are known where all of them are smooth. Give both layers one activation, "
+                "or smooth the kink."
             )
         first, *others = functions_of(one, derivatives)
         chain += [Unrelated(first), *others, Unrelated(np.zeros_like)]
     return chain
-
-
-def named_activation(network: Network, name: str) -> Activation | tuple[Function, ...]:
-    """The activation of a name in layers, s for that of the network."""
-    return network.activation if name == "s" else activation(name)

@@ -96,9 +96,9 @@ def truncated_recursion(
             "G.1 and H.1 are corrections of single neurons, which the recursion of the last layer "
             "does not have. They were asked of `truncated_recursion`. Ask `propagate` for them."
         )
-    check_streams(network, names)
     data = check_data(x, True)
     sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])
+    check_streams(sized, names)
     arrays = stream_tensors(sized, overlaps(data), names, tolerance, response=LastLayerAlone)
     return Propagation(arrays, network.widths, check_blocks(None, names, len(data)))
 

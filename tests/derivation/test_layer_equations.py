@@ -14,6 +14,7 @@ from symdlt.cli import main
 from symdlt.definitions import ascii_name, read_layer_definition, tensor
 from symdlt.derivation.response.symbolic.glossary import head_of
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
 from symdlt.formats.latex import Conventions, document
@@ -377,3 +378,40 @@ def test_the_average_of_a_number_has_no_noise(layer):
     noises = [s for s in (*read, *(one.name for one in equations)) if s.startswith("Y_")]
     assert noises
     assert all("_" in s.partition("[")[2] for s in noises)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("V", "z' = W layernorm(z) s(z) + z"),
+        ("V", "u = U layernorm(z) s(z) + z; z' = W prune(1/4) u"),
+        ("G.1", "u = U s(z); v = V z; z' = W u v"),
+    ],
+)
+def test_who_watches_sees_how_many_covariances_are_known(name, layer, monkeypatch, capsys):
+    symbolic_layer.cache_clear()
+    plain = layer_equations(name, layer)
+    assert capsys.readouterr().err == ""
+    symbolic_layer.cache_clear()
+    monkeypatch.setattr("symdlt.progress._is_watched", lambda: True)
+    watched = layer_equations(name, layer)
+    counts = re.findall(r"covariances (\d+)/(\d+)", capsys.readouterr().err)
+    assert len(counts) > 10
+    following = [*counts[1:], ("1", "")]
+    ends = [one for one, after in zip(counts, following, strict=True) if after[0] == "1"]
+    assert all(done == of for done, of in ends)  # each equation is counted to its end
+    assert str(plain) == str(watched)
+    assert plain.glossary == watched.glossary
+
+
+def test_a_product_with_one_term_is_sorted_and_exact():
+    a, b, n = (Polynomial.symbol(name) for name in "abn")
+    many = a / 2 + b * n**2 - b / (a * n)
+    term = Fraction(2, 3) * n / (a * b)
+    values = {"a": Fraction(3, 7), "b": 5, "n": Fraction(-2, 9)}
+    exact = [one.substitute(values).as_fraction() for one in (many, term)]
+    assert (many * term).substitute(values).as_fraction() == exact[0] * exact[1]
+    in_order = sum((Polynomial((one,)) for one in (many * term).terms), Polynomial.number(0))
+    assert (many * term).terms == (term * many).terms == in_order.terms
+    assert many * Polynomial.number(4) == many * 4
+    assert (many * n) * (1 / n) == many

@@ -249,7 +249,8 @@ class SiteMeans:
         if len(group) > LEGS:
             raise LayerError(
                 f"A mean joins {len(group)} functions of correlated fields of one neuron. Means of "
-                "up to four are known. Let fields that are multiplied be independent, or linear."
+                "up to four are known. Let fields that are multiplied be independent, or linear; "
+                'functions of one field can be one activation, as "sin(z)*tanh(z)".'
             )
         ordered = sorted(
             group, key=lambda factor: (str(factor[2]), factor[3], factor[1], factor[0])

@@ -132,7 +132,8 @@ def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
                 f"A kernel of the layer {system.layer} needs means of {len(read.factors)} factors "
                 f"that join the fields {', '.join(fields)}. Kernel files take means over one field "
                 "at a time, of many inputs at four samples at most. `propagate` of a `Network` of "
-                "such layers takes them."
+                "such layers takes them. Functions of one field may be written as one activation, "
+                'as "sin(z)*tanh(z)".'
             )
         functions.setdefault(fields[0], set()).update(factor.function for factor in read.factors)
     return {

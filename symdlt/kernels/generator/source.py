@@ -215,7 +215,8 @@ def _refuse_kinks(module: KernelModule, function: str, activation: Activation | 
     if bad:
         raise KernelError(
             f"{' '.join(bad)} of {text} cannot be had: it has kinks, and where samples meet, "
-            "means have products or derivatives of delta functions. Name other tensors."
+            "means have products or derivatives of delta functions. Name other tensors, or write "
+            "what is multiplied at one field as one activation."
         )
 
 

@@ -27,6 +27,7 @@ from symdlt.definitions import (
     Stack,
     program_of,
 )
+from symdlt.networks.joined_functions import with_joined_functions
 
 Definition = Layer | Stack
 Depths = tuple[int, ...]  # numbers of layers, from 0
@@ -96,7 +97,7 @@ class StackedProgram:
 
 def _program(network: Network, alike: AlikeLayers, learning: bool, later: bool) -> Program:
     stacked: Any = _StackedNetwork(network, alike, later)
-    return program_of(stacked, learning)
+    return with_joined_functions(program_of(stacked, learning), network)
 
 
 class _StackedNetwork:

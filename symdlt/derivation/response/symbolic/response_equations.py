@@ -150,7 +150,7 @@ class LayerDerivation:
         self._check_closed()
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
-        both = self.response.both(left, right, self.edges)
+        both = self.response.followed(lambda: self.response.both(left, right, self.edges))
         return self._scaled(f"{self.response.prefix}{name}", both, told)
 
     def correction(self) -> LayerEquation:
@@ -158,7 +158,8 @@ class LayerDerivation:
         pair = self._pair(self.top, (0, 1))
         told = f"the mean of {self.texts.pair(pair)}, less its limit at infinite width"
         name = f"{self.correlator.name}.1_{self.samples}[l+1]"
-        return self._scaled(name, self._beyond_limit.shift(pair, self.edges), told)
+        shift = self.response.followed(lambda: self._beyond_limit.shift(pair, self.edges))
+        return self._scaled(name, shift, told)
 
     def made_inside(self, name: str, fields: tuple[int, int]) -> LayerEquation:
         """The equation of the tensor of fields inside the layer, one for each of its pairs."""
@@ -170,7 +171,7 @@ class LayerDerivation:
         """The covariance of a pair of legs with the noise of what a later layer reads."""
         known = self.response.noise_name(average, self._pair(BASE, here), edges)
         pair = self._pair(self.top, here)
-        covariance = self.response.noise(average, pair, edges)
+        covariance = self.response.followed(lambda: self.response.noise(average, pair, edges))
         told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
         return self._scaled(f"{known}[l+1]", covariance, f"the covariance of {told}")
 

@@ -5,7 +5,8 @@ Numbers are polynomials, or accounts, which remember how they were made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -19,6 +20,7 @@ from symdlt.definitions import (
 )
 from symdlt.definitions.programs import ProgramBranch
 from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.moves import OfNoise, OfPair
 from symdlt.derivation.response.reasons import (
     CovarianceBelow,
     NoiseBelow,
@@ -48,6 +50,7 @@ from symdlt.derivation.response.symbolic.symbolic_means import (
     filled,
     symbol_named,
 )
+from symdlt.progress import Progress
 
 NUMBER: Terms = {((), ()): 1}  # a function of nothing
 
@@ -78,6 +81,35 @@ class SymbolicResponse(Fluctuations):
         self.labels, self.prefix = kernels.labels, prefix
         self.texts = kernels.means.texts
         self.moves = SymbolicMoves(kernels.program, kernels.labels)
+        self.told: Progress | None = None
+        self.found = self.planned_parts = 0  # parts that are known, of how many
+
+    def followed(self, find: Callable[[], Symbols]) -> Symbols:
+        """What is found; where somebody watches, stderr tells how many of its parts are known.
+
+        They are counted before, with means that are planned only. How long they take is not
+        estimated: a few of them, products of long sums, take most of it.
+        """
+        with Progress("covariances", 1.0, None, math.inf) as told:
+            if not told.shown or self.means.recorded:
+                return find()
+            read, noises = {**self.means.read}, {**self.means.noises}
+            with self.planned():
+                self.found = 0
+                find()
+            self.means.read, self.means.noises = read, noises
+            self.told, self.planned_parts, self.found = told, self.found, 0
+            whole = find()
+            self.told = None
+        return whole
+
+    def parts(self, pair: Pair, edges: Edges, of_pair: OfPair, of_noise: OfNoise) -> Symbols:
+        """What δQ of the later field of a pair is made of, counted."""
+        whole = super().parts(pair, edges, of_pair, of_noise)
+        self.found += 1
+        if self.told:
+            self.told.reach(0.0, f"{self.found}/{self.planned_parts}")
+        return whole
 
     def longest(self, branch: ProgramBranch) -> Polynomial:
         """The larger one of the numbers of rows and columns of weights, a symbol."""
