@@ -274,13 +274,14 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
         yield "uses its weights at several steps"
     levels = levels_of(stack)
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
+    with_below = {name for site in stack.sites if BELOW in site for name in site} - {BELOW, ABOVE}
     for stream in stack.streams:
         if stream.norm or stream.mask:
             yield (
                 f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
                 "of a Gaussian field"
             )
-        if not stream.norm and not stream.mask and stream.name not in level_of:
+        if stream.name in with_below:
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
