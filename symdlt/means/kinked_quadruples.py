@@ -31,7 +31,7 @@ from symdlt.means.kinked_planes import (
     terms_for,
 )
 from symdlt.means.lines import lines_of, lowest_eigenvalue
-from symdlt.means.met_deltas import parts_of
+from symdlt.means.met_deltas import Product4, parts_of
 from symdlt.means.narrow import with_narrow
 from symdlt.means.pairs import check_orders
 from symdlt.means.panels import (
@@ -51,8 +51,6 @@ from symdlt.means.panels import (
 )
 from symdlt.means.quadruples import Mask, asked_for, assembled, checked_tolerance, everywhere
 from symdlt.means.triangle import Indices
-
-Product4 = tuple[tuple[int, int], ...]
 
 FINE_MESH = (-3.0, 0.0, 3.0)
 FINEST_MESH = (-4.0, -1.5, -0.4, -0.1, 0.0, 0.1, 0.4, 1.5, 4.0)

@@ -35,12 +35,14 @@ from symdlt.means.kinked_planes import (
 )
 
 Product4 = tuple[tuple[int, int], ...]
-Parts = dict[Product4, float]
+SimpleParts = dict[Product4, float]
 Side = Callable[[int], tuple[float, float]]  # of each derivative
-TOGETHER = 2  # factors of one line whose products are defined; those of three depend on smoothing
+MOST_THAT_MEET = (
+    2  # factors of one line whose products are defined; those of three depend on smoothing
+)
 
 
-def parts_of(setting: Setting, product: Product4, square: float) -> Parts:
+def parts_of(setting: Setting, product: Product4, square: float) -> SimpleParts:
     """A product as a sum of such with simple delta functions alone, as planes take them.
 
     Args:
@@ -61,10 +63,10 @@ def parts_of(setting: Setting, product: Product4, square: float) -> Parts:
             parts[tuple(sorted(factors))] += number
             continue
         own, rest = _split(setting, factors, line)
-        if len(own) > TOGETHER and _is_damped(setting, own, line):
+        if len(own) > MOST_THAT_MEET and _is_damped(setting, own, line):
             todo.append((number, factors, done | {line}))
             continue
-        if len(own) > TOGETHER:
+        if len(own) > MOST_THAT_MEET:
             raise InfiniteMeanError(
                 f"The mean of functions {tuple(order for order, _ in product)} is infinite where "
                 "samples meet, or depends on how the kink is smoothed: delta functions are in it "
