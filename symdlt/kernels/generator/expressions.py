@@ -89,14 +89,14 @@ def symbols(expression: Formula) -> frozenset[str]:
     return frozenset(names)
 
 
-class Part(NamedTuple):
+class SharedSum(NamedTuple):
     """A sum that stands more than once, and its name."""
 
     name: str
     value: Sum
 
 
-def shared_sums(expressions: Sequence[Formula]) -> tuple[list[Part], list[Formula]]:
+def shared_sums(expressions: Sequence[Formula]) -> tuple[list[SharedSum], list[Formula]]:
     """Give a name to each sum in parentheses that stands more than once.
 
     Returns:
@@ -127,7 +127,9 @@ def shared_sums(expressions: Sequence[Formula]) -> tuple[list[Part], list[Formul
             return names.get(factor, factor)
         return _mapped_sum(sums[factor], written)
 
-    parts = [Part(name.name, _mapped_sum(sums[number], written)) for number, name in names.items()]
+    parts = [
+        SharedSum(name.name, _mapped_sum(sums[number], written)) for number, name in names.items()
+    ]
     return parts, [_mapped(one, written) for one in numbered_ones]
 
 
