@@ -37,9 +37,8 @@ from symdlt.means.kinked_planes import (
 Product4 = tuple[tuple[int, int], ...]
 SimpleParts = dict[Product4, float]
 Side = Callable[[int], tuple[float, float]]  # of each derivative
-MOST_THAT_MEET = (
-    2  # factors of one line whose products are defined; those of three depend on smoothing
-)
+# Factors of one line whose products are defined; those of three depend on smoothing.
+MOST_THAT_MEET = 2
 
 
 def parts_of(setting: Setting, product: Product4, square: float) -> SimpleParts:
