@@ -36,7 +36,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (GATE, (1, 3, 3), "mean"),
+        slow(GATE, (1, 3, 3), "mean"),
         (BEHIND, (1, 3, 3), None),
         slow(BOTH, (1, 3, 3), "all"),
         slow(THREE, (1, 3, 3), "mean"),
@@ -106,6 +106,7 @@ def test_a_file_stands_alone(tmp_path):
     assert 'INSIDE = ("V_h_h", "G_h")\n' in text
 
 
+@pytest.mark.slow
 def test_text_does_not_depend_on_the_hash_seed():
     asked = f"kernel_for(['F', 'V'], layer={CHAIN!r})"
     program = f"from symdlt.kernels import kernel_for\nprint({asked})\n"

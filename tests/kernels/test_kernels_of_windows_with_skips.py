@@ -28,7 +28,7 @@ def check(layer, shape, readout, tensors, widths=EQUAL):
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (RESIDUAL, (1, 3, 3), "mean"),
+        slow(RESIDUAL, (1, 3, 3), "mean"),
         slow(RESIDUAL, (2, 3, 2), "all"),
         slow("z' = xi z + b + W[2] s(z)", (1, 3, 4), None),
         slow("z' = xi z + b + W[2x1] s(z)", (1, 3, 2, 2), "mean"),
@@ -74,7 +74,7 @@ def test_corrections_are_those_of_propagate(layer, shape, readout):
 
 
 @pytest.mark.parametrize("readout", ["all", "mean"])
-@pytest.mark.parametrize("depth", [1, 2, 7])
+@pytest.mark.parametrize("depth", [1, 2, slow(7)])
 def test_of_any_depth(depth, readout):
     check(RESIDUAL, (1, 3, 3), readout, ("V",), [OUTPUTS] * depth) if depth > 1 else one(readout)
 
