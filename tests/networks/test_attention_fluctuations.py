@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow, swept, thinned
 
 from symdlt import BOOK, Network, Stack, check, propagate
 from symdlt.algebra import orthogonal
@@ -242,8 +243,7 @@ def test_theory_and_sampled_networks_agree():
     assert precision(comparison, "V") < 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", ATTENTION)
+@pytest.mark.parametrize("case", thinned(ATTENTION, 4))
 def test_theory_and_many_sampled_networks_agree(case):
     comparison = check(between(case), X, ["G", "V"], networks=4000)
     print(case, comparison, sep="\n")
@@ -251,9 +251,9 @@ def test_theory_and_many_sampled_networks_agree(case):
     assert precision(comparison, "V") < 0.25
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("names", "one", "networks"), [(["V"], False, 12_000), (["B", "P"], True, 3000)]
+    ("names", "one", "networks"),
+    [swept(["V"], False, 12_000), slow(["B", "P"], True, 3000)],
 )
 def test_sampled_networks_tell_the_noise_of_heads(names, one, networks):
     """All are linear in 1/H where n_v stays; without that part the same sample rejects them."""
