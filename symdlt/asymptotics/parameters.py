@@ -41,7 +41,7 @@ class Parameters:
     r"""Elements of one field of rational functions.
 
     Attributes:
-        field: the field; or a ring, if only numbers are divided by, as where they are inexact.
+        field: the field; or a ring, where only numbers are divided by, as of layers of fields.
         taylor: σ_0, σ_1, …, as elements of its ring; σ_3 is expressed by a_1 and σ_2.
         ratio: σ_2/σ_1, zero if σ_2 is.
         a_1: the coefficient of K^2 in the recursion of the kernel, a symbol of the field.

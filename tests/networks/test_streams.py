@@ -456,7 +456,7 @@ def test_all_leaves_out_what_kinks_make_infinite():
     found = propagate(relu, [[1.0], [0.5]])
     assert found.names == ("G", "H", "V", "A", "B", "D", "F", "P", "Q", "G.1", "H.1")
     few = propagate(relu, [[1.0], [0.5]], ["V", "Q"])
-    np.testing.assert_allclose(found["V"], few["V"], rtol=1e-9)
+    np.testing.assert_allclose(found["V"], few["V"], rtol=1e-12)
     layers = ["z' = W z", *["z' = xi z + W (s(z) + 1/2 z)"] * 3]
     mixed = Network("relu", [48] * 3, values, layers, n_L=48)
     with pytest.raises(InfiniteMeanError, match=r"^H\.1 of Network.* cannot be had\. A mean of "):
@@ -474,7 +474,7 @@ def test_what_kinks_leave_does_not_depend_on_what_else_is_asked_for():
     assert found.names == ("G", "H", "V", "A", "B", "D", "F", "P", "Q", "G.1", "H.1")
     few = propagate(relu, x, ["V", "Q"])
     for name in "VQ":
-        np.testing.assert_allclose(found[name], few[name], rtol=1e-9)
+        np.testing.assert_allclose(found[name], few[name], rtol=1e-12)
     two = propagate(relu, x[:2])
     for name in found.names:
         again = found[name][(slice(None), *[slice(2)] * (found[name].ndim - 1))]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from symdlt.errors import KernelError
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, equation_lines, filled
-from symdlt.kernels.generator.python.printer import computation
+from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
@@ -82,9 +82,7 @@ def _covariance(field: FieldFunction, names: dict[str, str]) -> str:
 
 def _written(name: str, told: str, one: TensorFunction, names: dict[str, str]) -> str:
     entries = [f"{entry.name} = {_read(entry)}" for entry in one.entries]
-    return _filled(
-        name, told, one.equation, entries, computation({"return": one.value}, names, INSIDE)
-    )
+    return _filled(name, told, one.equation, entries, returned(one.value, names, INSIDE))
 
 
 def _filled(

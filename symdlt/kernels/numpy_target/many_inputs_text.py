@@ -17,7 +17,7 @@ from symdlt.kernels.generator.python.layout import (
     tuple_items,
     tuple_text,
 )
-from symdlt.kernels.generator.python.printer import computation, expression_text
+from symdlt.kernels.generator.python.printer import expression_text, returned
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
@@ -93,7 +93,7 @@ def states_text(module: KernelModule) -> list[str]:
             of="NTK" if one.tensor[0] == "H" else "covariance",
             equation=one.equation,
             entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
-            value=computation({"return": one.value}, {n: f"h.{n}" for n in module.names}, INSIDE),
+            value=returned(one.value, {n: f"h.{n}" for n in module.names}, INSIDE),
         )
         for one in module.depths.kept
     ]
@@ -165,7 +165,7 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
         placed = bool(module.positions)
         entries = [f"{entry.name} = {_whole(entry, one, placed)}" for entry in one.entries]
         equation = equation_lines(one.equation)
-        value = computation({"return": one.value}, names, INSIDE)
+        value = returned(one.value, names, INSIDE)
     return filled(
         template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
     )
@@ -196,9 +196,7 @@ def recursion_text(
         entries=[
             f"{entry.name} = {read(entry, function, bool(part))}" for entry in function.entries
         ],
-        value="return np.zeros(x[0].shape)"
-        if zero
-        else computation({"return": function.value}, names, INSIDE),
+        value="return np.zeros(x[0].shape)" if zero else returned(function.value, names, INSIDE),
     )
 
 

@@ -57,7 +57,7 @@ def equation_lines(lines: Iterable[str]) -> list[str]:
     head, *terms = lines
     more = len(terms) - TERMS_SHOWN
     shown = [head, *terms[:TERMS_SHOWN]]
-    rest = [f"  … and {more} terms more: `layer_equations` prints them all"] * (more > 0)
+    rest = [f"  … and {more} terms more, which are in the code alone"] * (more > 0)
     return [part for line in shown for part in _EQUATION.wrap(line)] + rest
 
 

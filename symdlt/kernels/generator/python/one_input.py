@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping
 
-from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, shared_sums, symbols
+from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, symbols
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
-from symdlt.kernels.generator.python.printer import Names, assignment, expression_text
+from symdlt.kernels.generator.python.printer import Names, assignment, expression_text, shared_lines
 from symdlt.kernels.generator.representation import KernelModule, Mean, TensorFunction
 
 Data = dict[str, str | Iterable[str]]
@@ -109,8 +109,7 @@ def gain_and_source(function: TensorFunction, names: Names, filled_like: str) ->
         names: how quantities are spelled.
         filled_like: the function that makes one value a layer of a number; none where it may stay.
     """
-    parts, (gain, source) = shared_sums([function.gain, function.value])
-    lines = [assignment(part.name, part.value, names, INSIDE) for part in parts]
+    lines, (gain, source) = shared_lines([function.gain, function.value], names, INSIDE)
     both = {
         target: assignment(target, value, names, INSIDE)
         if symbols(value) or not filled_like

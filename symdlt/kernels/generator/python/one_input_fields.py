@@ -18,7 +18,7 @@ from symdlt.kernels.generator.python.layout import (
     tuple_items,
 )
 from symdlt.kernels.generator.python.one_input import Data, gain_and_source, products_of, stacked
-from symdlt.kernels.generator.python.printer import computation
+from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
     FieldFunction,
@@ -167,7 +167,7 @@ class FieldTexts:
             told=told,
             equation=equation_lines(one.equation),
             entries=_entries(one),
-            value=computation({"return": one.value}, self._names, INSIDE),
+            value=returned(one.value, self._names, INSIDE),
         )
 
     def _recursion(self, one: TensorFunction) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -45,18 +45,25 @@ def assignment(target: str, expression: Formula, names: Names, columns: int) -> 
     return f"{opening} (\n{_block(printed, columns - 4)}\n)"
 
 
-def computation(values: Mapping[str, Formula], names: Names, columns: int) -> str:
-    """The lines that compute expressions under their names, what they have in common first.
+def shared_lines(
+    expressions: Sequence[Formula], names: Names, columns: int
+) -> tuple[list[str], list[Formula]]:
+    """The lines that compute what expressions have in common, and what is left of them."""
+    parts, left = shared_sums(expressions)
+    return [assignment(part.name, part.value, names, columns) for part in parts], left
+
+
+def returned(expression: Formula, names: Names, columns: int) -> str:
+    """The lines that return an expression.
 
     >>> x, y = Symbol("x"), Symbol("y")
     >>> both = Sum((Multiple(Fraction(1), (x,)), Multiple(Fraction(1), (y,))))
-    >>> print(computation({"return": Multiple(Fraction(2), (both, both))}, {}, 80))
+    >>> print(returned(Multiple(Fraction(2), (both, both)), {}, 80))
     part_1 = x + y
     return 2.0 * part_1 * part_1
     """
-    parts, whole = shared_sums([*values.values()])
-    steps = [*parts, *zip(values, whole, strict=True)]
-    return "\n".join(assignment(name, value, names, columns) for name, value in steps)
+    lines, (left,) = shared_lines([expression], names, columns)
+    return "\n".join([*lines, assignment("return", left, names, columns)])
 
 
 def assignment_lines(target: str, expression: Formula, names: Names) -> list[str]:
