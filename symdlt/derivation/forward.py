@@ -188,13 +188,12 @@ def _old_terms(forest: Forest, fields: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
-    waiting: tuple[FieldTree, ...] = ((forest, (0,) * forest.vertices),)
+    waiting: list[FieldTree] = [(forest, (0,) * forest.vertices)]
     equations: list[StepForward] = []
     for step in reversed(steps_of(layer, truncated=True)):
         made = [_of_step(*tree, step) for tree in waiting]
         equations += made
-        needed = {tree: None for one in made for tree in one.needs}
-        waiting = tuple(sorted(needed, key=tree_order))
+        waiting = sorted({tree for one in made for tree in one.needs}, key=tree_order)
     return StackForwardEquation(forest, layer, tuple(equations))
 
 

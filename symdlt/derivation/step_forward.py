@@ -15,7 +15,7 @@ from symdlt.derivation.forward_steps import (
     read_terms,
 )
 from symdlt.derivation.forward_terms import ForwardTerm, shared_neurons, standard_order
-from symdlt.derivation.plain_text import equation_text, factor_texts
+from symdlt.derivation.plain_text import equation_text, factor_texts, fields_text
 
 
 def tree_order(tree: FieldTree) -> tuple[object, ...]:
@@ -83,12 +83,6 @@ def fields_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
     return [] if listed[0] in (BELOW, ABOVE) else listed[:1]
 
 
-def _fields_text(fields: Fields, names: tuple[str, ...]) -> str:
-    told = fields_of(fields, names)
-    plain = len(told) == 1 or all(len(name) == 1 for name in told)
-    return "".join(told) if plain else f"({','.join(told)})"
-
-
 def _head(equation: StepForward) -> str:
     forest, layer = equation.forest, "[l+1]" if equation.step.last else ""
     heads = []
@@ -105,7 +99,7 @@ def _tree(
     """A tree by the name of its shape and its fields, at neurons and samples."""
     forest, fields = tree
     _, head = standard_order(forest.edges, tuple(range(forest.vertices)), fields)
-    own = _fields_text(fields, names)
+    own = fields_text(fields_of(fields, names))
     name = (own or head) if forest.vertices == 1 else f"{head}^{own}" if own else head
     return f"{name}_{{{' '.join(neurons)}; {' '.join(f'd{v}' for v in labels)}}}"
 

@@ -315,3 +315,15 @@ def test_documents_tell_of_the_differentials_that_stand_in_them_alone(name, laye
     assert ("Inputs are" in told) == (layer == "dense" and name in "GH")
     assert ("joint cumulant" in told) == (r"\text{connected}" in source)
     assert ("the deviation from the mean" in told) == (r"\widehat{\Delta " in source)
+
+
+def test_activations_have_the_letters_of_the_definition_in_all_equations():
+    layer = "h = U leaky_relu(z); z' = W s(h)"
+    for what in (derive("H", layer=layer), forward_equation(OBSERVABLES["NTK"], layer)):
+        source = document(what).source
+        defined, _, equations = source.partition(r"\end{align*}")
+        letter = r"\mathrm{leaky}_{relu}"
+        assert letter in defined
+        assert f"{letter}(" in equations
+        assert f"{letter}'(" in equations
+        assert "leaky_relu" not in source

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from symdlt.definitions import BELOW, Correlator, primes
 from symdlt.derivation.expansion import Diagram
-from symdlt.derivation.plain_text import powers_text
+from symdlt.derivation.plain_text import fields_text, powers_text
 from symdlt.derivation.terms import (
     Hyperparameters,
     piece_name,
@@ -200,11 +200,7 @@ def field_tensor_name(
     >>> field_tensor_name(tensor("V"), 1, (0, 0, 1, 1), ("u", "v"))
     'V.1^uuvv'
     """
-    own = [names[field] for field in fields]
+    name = piece_name(correlator, piece)
     if names == (BELOW,):
-        return piece_name(correlator, piece)
-    if len(set(own)) == 1:
-        return f"{piece_name(correlator, piece)}^{own[0]}"
-    apart = "" if all(len(name) == 1 for name in own) else ","
-    listed = apart.join(own)
-    return f"{piece_name(correlator, piece)}^{f'({listed})' if apart else listed}"
+        return name
+    return f"{name}^{fields_text([names[field] for field in fields])}"

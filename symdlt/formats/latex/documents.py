@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 
 from symdlt.algebra import as_expression
 from symdlt.definitions import BOOK, DENSE, OBSERVABLES
@@ -29,14 +28,7 @@ from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursio
 from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.streams import layer_latex
 
-Printable = (
-    Recursion
-    | RecursionSystem
-    | ForwardEquation
-    | StackForwardEquation
-    | StackRecursion
-    | LayerEquations
-)
+Printable = Recursion | RecursionSystem | ForwardEquation | StackForwardEquation | LayerResult
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -134,9 +126,10 @@ def to_latex(
         named = equations_latex(what, use)
         return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
     if isinstance(what, StackForwardEquation):
-        bodies = [step_forward_latex(one, use) for one in what.equations]
-        labels = [f"forward-{k}" * numbered for k in range(1, len(bodies) + 1)]
-        return "\n".join(displayed(*one) for one in zip(bodies, repeat(use), labels))
+        return "\n".join(
+            displayed(step_forward_latex(one, use), use, f"forward-{k}" if numbered else "")
+            for k, one in enumerate(what.equations, 1)
+        )
     if isinstance(what, ForwardEquation):
         return displayed(forward_latex(what, use), use, "forward" if numbered else "")
     return "\n".join(

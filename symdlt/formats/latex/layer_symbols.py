@@ -124,9 +124,7 @@ def _factor(word: str, use: Conventions) -> str:
     below = samples_latex(match["at"], use)
     later = "(m)" if "^m" in base else ""
     name, order = match["name"], match["order"]
-    letter = r"\sigma" if name == "s" else field_latex(name)
-    count = int(order[2:-1]) if order[:1] == "^" else len(order)
-    letter = sigma(count, "").replace(r"\sigma", letter)
+    letter = letter_latex(name, int(order[2:-1]) if order[:1] == "^" else len(order))
     if match["norm"]:
         inside = indexed(field_latex(match["inner"]), below, later)
         return power(rf"{letter}(\mathrm{{{match['norm']}}}({inside}))", exponent)
@@ -176,6 +174,16 @@ def indexed(symbol: str, below: str, later: str = "") -> str:
     taken = "_" in symbol or (later and ("'" in symbol or "^" in symbol))
     own = f"{{{symbol}}}" if taken else symbol
     return own + (f"_{{{below}}}" if below else "") + (f"^{{{later}}}" if later else "")
+
+
+def letter_latex(name: str, order: int) -> str:
+    r"""An activation or its derivative by its name, which of the network's own one is s.
+
+    >>> letter_latex("s", 2), letter_latex("tanh", 4)
+    ("\\sigma''", '\\mathrm{tanh}^{(4)}')
+    """
+    letter = r"\sigma" if name == "s" else field_latex(name)
+    return sigma(order, "").replace(r"\sigma", letter)
 
 
 def field_latex(name: str) -> str:

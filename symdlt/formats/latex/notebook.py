@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from symdlt.derivation import (
-    ForwardEquation,
-    Recursion,
-    RecursionSystem,
-    StackForwardEquation,
-)
+from symdlt.derivation import ForwardEquation, RecursionSystem, StackForwardEquation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
+from symdlt.formats.latex.documents import Printable
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.layers import layer_equation_latex
 from symdlt.formats.latex.notation import Conventions
@@ -20,21 +16,12 @@ from symdlt.formats.latex.recursions import recursion_latex
 from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.stacks import step_latex
 
-Shown = (
-    Recursion
-    | RecursionSystem
-    | ForwardEquation
-    | StackForwardEquation
-    | StackRecursion
-    | LayerEquations
-)
-
 # By convention: what fits on a screen, and the tensors of the book.
 MOST_TERMS = 12
 MOST_RECURSIONS = 13  # those of the book; more of them nobody reads in a cell
 
 
-def notebook_latex(what: Shown) -> str:
+def notebook_latex(what: Printable) -> str:
     """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
     bodies = _bodies(what)
     parts = [f"\\begin{{aligned}}{body()}\\end{{aligned}}" for body in bodies[:MOST_RECURSIONS]]
@@ -44,7 +31,7 @@ def notebook_latex(what: Shown) -> str:
     return f"$\\displaystyle {body}$"
 
 
-def _bodies(what: Shown) -> list[Callable[[], str]]:
+def _bodies(what: Printable) -> list[Callable[[], str]]:
     """What prints the equations, one after the other."""
     use = Conventions()
     if isinstance(what, LayerEquations):

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from symdlt.definitions import SiteFactor, primes
+from symdlt.definitions import SiteFactor
 from symdlt.derivation import shared_neurons
 from symdlt.derivation.forward_steps import FieldTree, ReadTerm, lower_trees, placed_tree
 from symdlt.derivation.step_forward import StepForward, fields_of
 from symdlt.formats.latex.grouping import Summand, grouped
-from symdlt.formats.latex.layer_symbols import ABOVE, LAYER, field_latex, indexed, width_latex
+from symdlt.formats.latex.layer_symbols import (
+    ABOVE,
+    LAYER,
+    field_latex,
+    indexed,
+    letter_latex,
+    width_latex,
+)
 from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
-from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text
+from symdlt.formats.latex.notation import Conventions, power, symbol_text
 from symdlt.formats.latex.trees import tree_text
 
 
@@ -131,6 +138,4 @@ def _function(
     at = indexed(field_latex(names[factor.field]), f"{neuron};{use.samples((label,))}")
     if not factor.function:
         return at
-    if factor.function == "s":
-        return rf"{sigma(factor.order, '')}({at})"
-    return rf"\mathrm{{{factor.function}}}{primes(factor.order, '^{{({})}}')}({at})"
+    return f"{letter_latex(factor.function, factor.order)}({at})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symdlt.definitions import BELOW, primes
+from symdlt.definitions import BELOW
 from symdlt.derivation.stacks import (
     FieldMean,
     FieldSlot,
@@ -12,9 +12,9 @@ from symdlt.derivation.stacks import (
     StepTerm,
 )
 from symdlt.formats.latex.grouping import Summand, grouped
-from symdlt.formats.latex.layer_symbols import field_latex, indexed
+from symdlt.formats.latex.layer_symbols import field_latex, indexed, letter_latex
 from symdlt.formats.latex.lines import equation_lines, remaining_terms
-from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
+from symdlt.formats.latex.notation import Conventions, power, symbol_text, tensor_text
 
 ABOVE_LAYER, BELOW_LAYER = r"\ell+1", r"\ell"
 
@@ -90,9 +90,7 @@ def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
     at = indexed(field_latex(name), "" if single else use.samples((slot.sample,)))
     if not slot.function:
         return at
-    if slot.function == "s":
-        return rf"{sigma(slot.order, '')}({at})"
-    return rf"\mathrm{{{slot.function}}}{primes(slot.order, '^{{({})}}')}({at})"
+    return f"{letter_latex(slot.function, slot.order)}({at})"
 
 
 def _listed(fields: tuple[int, ...], names: tuple[str, ...]) -> str:

@@ -8,9 +8,9 @@ from symdlt.algebra import Polynomial, as_expression
 from symdlt.definitions import Layer, Stack
 from symdlt.definitions.streams import LAYER_NORM, NORMS, Drawn, Factor, Stream
 from symdlt.definitions.windows import ALL, Window
-from symdlt.formats.latex.layer_symbols import field_latex, indexed
+from symdlt.formats.latex.layer_symbols import field_latex, indexed, letter_latex
 from symdlt.formats.latex.lines import product_text
-from symdlt.formats.latex.notation import sigma, symbol_text
+from symdlt.formats.latex.notation import symbol_text
 
 _MEAN = r"\operatorname{mean}"
 
@@ -75,8 +75,7 @@ def _factor(factor: Factor, index: str, window: Window | None = None) -> str:
     field = _at(factor.field, index, window)
     if factor.function is None:
         return field
-    letter = r"\sigma" if factor.function == "s" else field_latex(factor.function)
-    return sigma(factor.order, "").replace(r"\sigma", letter) + f"({field})"
+    return f"{letter_latex(factor.function, factor.order)}({field})"
 
 
 def _at(name: str, index: str, window: Window | None = None) -> str:
