@@ -2,10 +2,10 @@
 
 import pytest
 from cases import slow
-from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
-from windows_reference import OUTPUTS, assert_equal, inputs, kernel_and_theory, overlaps
+from kernel_reference import loaded, printed_under_two_hash_seeds
+from windows_reference import OUTPUTS, check, inputs, overlaps, text_that_stands_alone
 
-from symdlt import BOOK, layer_equations
+from symdlt import layer_equations
 from symdlt.derivation.response.symbolic.layer_systems import layer_system
 from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, numpy_activation
@@ -27,10 +27,7 @@ SOME = ("V", "F", "S")
     ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
-    x = inputs(*shape)
-    found, right = kernel_and_theory(layer, x, readout)
-    assert set(found) == set(BOOK)
-    assert_equal(found, right, len(x))
+    check(layer, shape, readout)
 
 
 @pytest.mark.parametrize(
@@ -56,18 +53,13 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
     ],
 )
 def test_families_of_layers(layer, shape, readout):
-    x = inputs(*shape)
-    found, right = kernel_and_theory(layer, x, readout, SOME)
-    assert {*SOME} <= {*found} <= {*BOOK}
-    assert_equal(found, right, len(x))
+    check(layer, shape, readout, SOME)
 
 
 @pytest.mark.parametrize("readout", [None, "mean"])
 def test_kernel_and_ntk_where_z_is_kept(readout):
-    x = inputs(2, 3, 3)
     layer = "h = U[3, zero] s(z); z' = z + b + W s(h)"
-    found, right = kernel_and_theory(layer, x, readout, ("H",), [OUTPUTS] * 3)
-    assert_equal(found, right, len(x))
+    check(layer, (2, 3, 3), readout, ("H",), [OUTPUTS] * 3)
 
 
 def test_tensors_of_fields_inside_are_read_where_weights_read_them():
@@ -93,16 +85,7 @@ def test_tensors_of_fields_inside_are_not_asked_for(tensors):
 
 
 def test_a_file_stands_alone(tmp_path):
-    """With NumPy and no symdlt in reach."""
-    text = kernel_for(["V"], layer=BEHIND, name="mine").text
-    program = (
-        "x = np.linspace(-1.0, 1.0, 8).reshape(1, 2, 4)\n"
-        "sine = [np.sin, np.cos, lambda z: -np.sin(z)]\n"
-        "v = mine.propagate(sine, np.tensordot(x, x, (1, 1)) / 2, 3, C_b=0.1, C_U=1.0,\n"
-        "    C_W=1.5, readout='mean')['V']\n"
-    )
-    assert passes_its_doctests_alone(tmp_path, text, program) == "3 0.0 True"
-    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
+    text = text_that_stands_alone(tmp_path, BEHIND, {"C_b": 0.1, "C_U": 1.0, "C_W": 1.5})
     assert 'INSIDE = ("V_h_h", "G_h")\n' in text
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from cases import slow
-from kernel_reference import loaded, passes_its_doctests_alone
-from windows_reference import OUTPUTS, assert_equal, inputs, kernel_and_theory, overlaps
+from kernel_reference import loaded
+from windows_reference import OUTPUTS, ROUNDING, check, inputs, overlaps, text_that_stands_alone
 
 from symdlt import BOOK
 from symdlt.errors import KernelError
@@ -16,13 +16,6 @@ NORMED = "y = rmsnorm(z); z' = z + b + W[2] s(y)"
 MASKED = "z' = z + b + W[2] dropout(0.1) s(z)"
 CORRECTIONS = ["G.1", "H.1"]
 EQUAL = [OUTPUTS] * 4  # neurons are kept: layers are as wide as each other
-
-
-def check(layer, shape, readout, tensors, widths=EQUAL):
-    x = inputs(*shape)
-    found, right = kernel_and_theory(layer, x, readout, tensors, widths)
-    assert {*tensors} <= {*found}
-    assert_equal(found, right, len(x))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +32,7 @@ def check(layer, shape, readout, tensors, widths=EQUAL):
     ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
-    check(layer, shape, readout, tuple(BOOK))
+    check(layer, shape, readout, tuple(BOOK), EQUAL)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +49,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
     ],
 )
 def test_families_of_layers(layer, shape, readout):
-    check(layer, shape, readout, ("V", "F"))
+    check(layer, shape, readout, ("V", "F"), EQUAL)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +63,7 @@ def test_families_of_layers(layer, shape, readout):
     ],
 )
 def test_corrections_are_those_of_propagate(layer, shape, readout):
-    check(layer, shape, readout, CORRECTIONS)
+    check(layer, shape, readout, CORRECTIONS, EQUAL)
 
 
 @pytest.mark.parametrize("readout", ["all", "mean"])
@@ -140,16 +133,7 @@ def test_what_has_no_kernel_is_refused(name, layer, reason):
 
 
 def test_a_file_stands_alone(tmp_path):
-    """With NumPy and no symdlt in reach."""
-    text = kernel_for(["V"], layer=RESIDUAL, name="mine").text
-    program = (
-        "x = np.linspace(-1.0, 1.0, 8).reshape(1, 2, 4)\n"
-        "sine = [np.sin, np.cos, lambda z: -np.sin(z)]\n"
-        "v = mine.propagate(sine, np.tensordot(x, x, (1, 1)) / 2, 3, C_b=0.1,\n"
-        "    C_W=1.5, xi=0.5, readout='mean')['V']\n"
-    )
-    assert passes_its_doctests_alone(tmp_path, text, program) == "3 0.0 True"
-    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
+    text = text_that_stands_alone(tmp_path, RESIDUAL, {"C_b": 0.1, "C_W": 1.5, "xi": 0.5})
     assert "    Moved(advance_qv_part_2, ((0, (0, 1)),)),\n" in text
     assert "for each later layer m.\n" in text
 
@@ -161,12 +145,12 @@ def test_positions_that_are_alike_have_the_tensors_of_a_layer_without_windows():
         for window in ("[3]", "")
     )
     functions = numpy_activation("tanh", 2).functions
-    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.6}
+    given = {"C_b": 0.1, "C_W": 1.2, "xi": 0.6, "tolerance": ROUNDING}
     x = np.random.default_rng(3).standard_normal((2, 3))
     same = np.repeat(x[:, :, None], 3, axis=2)
     expected = plain.propagate(functions, x @ x.T / 3, 4, **given)["V"]
     for readout in (None, "mean"):
         found = windowed.propagate(functions, overlaps(same), 4, readout=readout, **given)["V"]
         for ours, theirs in zip(found[:3], expected, strict=False):
-            assert ours[:, 0, :, 1, :, 2, :, 0] == pytest.approx(theirs, rel=1e-6)
+            assert ours[:, 0, :, 1, :, 2, :, 0] == pytest.approx(theirs, rel=ROUNDING)
         assert np.array(found[3]).reshape(-1)[0] > 0

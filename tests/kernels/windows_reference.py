@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from kernel_reference import loaded
+from kernel_reference import loaded, passes_its_doctests_alone
 
 from symdlt import BOOK, Network, propagate
 from symdlt.definitions import ascii_name, read_layer_definition
@@ -30,6 +30,20 @@ def values_for(names, depth):
     return {name: rng.uniform(0.3, 1.1, depth).tolist() for name in names if name[:2] != "r_"}
 
 
+def text_that_stands_alone(folder, layer, values):
+    """The text of a kernel, which works with NumPy and no symdlt in reach."""
+    text = kernel_for(["V"], layer=layer, name="mine").text
+    program = (
+        "x = np.linspace(-1.0, 1.0, 8).reshape(1, 2, 4)\n"
+        "sine = [np.sin, np.cos, lambda z: -np.sin(z)]\n"
+        "v = mine.propagate(sine, np.tensordot(x, x, (1, 1)) / 2, 3, readout='mean',\n"
+        f"    **{values})['V']\n"
+    )
+    assert passes_its_doctests_alone(folder, text, program) == "3 0.0 True"
+    assert all(len(line) <= 100 for line in text.splitlines() if "--layer" not in line)
+    return text
+
+
 def mean_over_positions(name, table, samples):
     """A tensor over samples alone, where the two ends of a pair are at one position."""
     matching = BOOK[name.partition(".")[0]].matching
@@ -41,7 +55,7 @@ def mean_over_positions(name, table, samples):
     return np.einsum(f"{letters}->{'abcd'[:axes]}", table) / count ** len(matching)
 
 
-def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
+def kernel_and_theory(layer, x, readout, tensors, widths):
     """What the kernel gives, and `propagate` of the same network."""
     module = loaded(kernel_for(tensors, layer=layer, name="own"))
     names, depth = module.HYPERPARAMETERS, len(widths)
@@ -80,8 +94,12 @@ def kernel_and_theory(layer, x, readout=None, tensors=tuple(BOOK), widths=(*WIDT
     return found, propagate(network, x, list(found), tolerance=ROUNDING)
 
 
-def assert_equal(found, right, samples, allowed=ROUNDING):
+def check(layer, shape, readout=None, tensors=tuple(BOOK), widths=(*WIDTHS, OUTPUTS)):
+    """What a kernel gives of inputs of a shape is what `propagate` gives, and what was asked."""
+    x = inputs(*shape)
+    found, right = kernel_and_theory(layer, x, readout, tensors, widths)
+    assert {*tensors} <= {*found} <= {*BOOK, *tensors}
     for name, layers in found.items():
         for ours, theirs in zip(layers, right[name], strict=True):
-            mean = mean_over_positions(name, ours, samples)
-            assert np.abs(mean - theirs).max() <= allowed * np.abs(theirs).max(), name
+            mean = mean_over_positions(name, ours, len(x))
+            assert np.abs(mean - theirs).max() <= ROUNDING * np.abs(theirs).max(), name

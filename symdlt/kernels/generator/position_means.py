@@ -10,7 +10,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     LayerSystem,
     SystemEquation,
 )
-from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.labels import Labels, windows_of
 from symdlt.kernels.generator.representation import (
     PositionMeans,
     PositionPart,
@@ -37,10 +37,8 @@ def position_means(system: LayerSystem, lowered: Lowered) -> PositionMeans | Non
         name: layer[name] if name in layer and _alike(parts, layer[name]) else parts
         for name, parts in _parts(system.readout, lowered, "_readout").items()
     }
-    drawn = [one for stream in system.layer.streams for one in stream.drawn]
-    labels = Labels((), {one.tensor.name: one.window for one in drawn if one.window})
     inside = tuple(layer)[: len(system.inside)]
-    told = labels.meaning()
+    told = Labels((), windows_of(system.layer)).meaning()
     return PositionMeans(system.windows, system.overlaps, layer, readout, told, inside)
 
 

@@ -8,7 +8,7 @@ later layer; these are taken all at once, and layers one after the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,13 @@ from symdlt.kernels.numpy_target.joint_means import (
     of_unit_variance,
     refuse_unequal,
 )
-from symdlt.kernels.numpy_target.layers import SLICE, known_pairs, layers_of, located
+from symdlt.kernels.numpy_target.layers import (
+    SLICE,
+    check_functions,
+    known_pairs,
+    layers_of,
+    located,
+)
 from symdlt.kernels.numpy_target.problem import (
     Problem,
     Samples,
@@ -34,8 +40,10 @@ from symdlt.kernels.numpy_target.problem import (
     table_name,
 )
 from symdlt.kernels.numpy_target.tuples import fill, independent_tuples
-from symdlt.means import Array, Indices, KernelInputError, LayerMeans
+from symdlt.means import Array, KernelInputError, LayerMeans
 
+# The hyperparameters of a layer, its means, and the tensors of the layer below.
+Given = tuple[Any, Tables, Tables]
 LEADING = ("G", "H")
 AXES = 4  # of tensors of two pairs
 
@@ -100,6 +108,7 @@ def layers_with_depths(
         first_layer: the kernel and the NTK of layer 1.
         after_layer: called with the number of each layer that is done.
     """
+    check_functions(after_layer=after_layer)
     states = needed_states(depths, [name for name in problem.recursions if name in depths.sums])
     refuse_unequal([float(layer.r) for layer in problem.layers])
     refuse_many_states(depths, states, len(problem.overlap), len(problem.layers))
@@ -168,12 +177,13 @@ class DepthLayers:
         self.noises = {name: depths.noises[name] for name in states if name in depths.noises}
         self.joint = sorted({mean for one in self.noises.values() for mean in one.joint})
         self.sums = {n: one for n, one in problem.recursions.items() if n in depths.sums}
-        self.rows = {
-            name: independent_tuples(one.symmetries, self.count, problem.chosen)
+        self.rows_of = cache(partial(independent_tuples, count=self.count, chosen=problem.chosen))
+        self.tuples = {
+            name: self.rows_of(one.symmetries)
             for name, one in (*states.items(), *self.sums.items())
             if one.axes == AXES
         }
-        self.every = independent_tuples(((0, 1, 2, 3),), self.count, problem.chosen)
+        self.every = self.rows_of(((0, 1, 2, 3),))
         self.pairs = np.ix_(np.arange(self.count), np.arange(self.count))
         self.later = self._later_means()
         self.planes = self._planes()
@@ -188,7 +198,7 @@ class DepthLayers:
                     known = self._step(layer, known)
                 own = self._own(known, layer)
                 for name, table in whole.items():
-                    self._write(name, self.sums[name], table[layer], {}, own)
+                    self._write(name, self.sums[name], table[layer], (None, {}, own))
             except ValueError as reason:
                 raise located(self.problem, self.leading, reason, max(layer, 1)) from reason
             if after_layer is not None:
@@ -209,7 +219,7 @@ class DepthLayers:
         for name, one in self.states.items():
             if name not in self.noises:
                 states[name] = self._room(one)
-                self._write(name, one, states[name], means, own, h)
+                self._write(name, one, states[name], (h, means, own))
                 continue
             states[name] = self._room(one, len(known[name]))
             if layer >= len(known[name]):
@@ -219,32 +229,23 @@ class DepthLayers:
             above |= {n: table[: len(known[name]) - layer] for n, table in joint.items()}
             above |= {n: known[n][later] for n in one.needs if n in known}
             read = {n: table[later] for n, table in self.later.items()}
-            room = states[name][later]
-            self._write(name, one, room, means | read | over, below | above | self.fixed, h)
+            given = (h, means | read | over, below | above | self.fixed)
+            self._write(name, one, states[name][later], given)
         return states
 
-    def _write(
-        self,
-        name: str,
-        one: TensorRecursion,
-        room: Array,
-        means: Tables,
-        below: Tables,
-        h: Any = None,
-        rows: Indices | None = None,
-    ) -> None:
+    def _write(self, name: str, one: TensorRecursion, room: Array, given: Given) -> None:
         """Fill in a table at all pairs, or at some tuples and all that symmetries exchange."""
         if one.axes < AXES:
-            room[...] = one.advance(h, means, below, self.pairs)
-            known = known_pairs(self.problem._replace(tuples=self.rows), one)
+            room[...] = one.advance(*given, self.pairs)
+            known = known_pairs(self.problem._replace(tuples=self.tuples), one)
             if not np.isfinite(room[known]).all():
                 raise KernelInputError(f"{name} overflows.")
             return
-        last, rows = layers_last(room), self.rows[name] if rows is None else rows
+        last, rows = layers_last(room), self.rows_of(one.symmetries)
         size = max(1, SLICE // last[0, 0, 0, 0].size)
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            values = one.advance(h, means, below, tuple(part.T))
+            values = one.advance(*given, tuple(part.T))
             if not np.isfinite(values).all():
                 raise KernelInputError(f"{name} overflows.")
             fill(last, part, one.symmetries, values.T)
@@ -262,7 +263,7 @@ class DepthLayers:
         if name in self.noises:
             last = self.depth if self.noises[name].observed else self.read
         room = self._room(one, last)
-        fill(layers_last(room), self.rows[name], one.symmetries, 0.0)
+        fill(layers_last(room), self.rows_of(one.symmetries), one.symmetries, 0.0)
         return room
 
     def _own(self, known: Tables, layer: int) -> dict[str, Array]:

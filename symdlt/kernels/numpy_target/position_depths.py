@@ -11,12 +11,13 @@ from symdlt.kernels.numpy_target.depth_layers import (
     LEADING,
     DepthLayers,
     Depths,
+    Given,
     MeansOfLayer,
     needed_states,
     refuse_many_states,
 )
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
-from symdlt.kernels.numpy_target.layers import located
+from symdlt.kernels.numpy_target.layers import check_functions, located
 from symdlt.kernels.numpy_target.position_layers import (
     InputsRead,
     Positions,
@@ -30,8 +31,7 @@ from symdlt.kernels.numpy_target.position_layers import (
 )
 from symdlt.kernels.numpy_target.positions import mean_read
 from symdlt.kernels.numpy_target.problem import Problem, Tables, TensorRecursion
-from symdlt.kernels.numpy_target.tuples import independent_tuples
-from symdlt.means import Array, Indices
+from symdlt.means import Array
 
 
 def depths_with_positions(
@@ -54,6 +54,7 @@ def depths_with_positions(
         first_layer: the kernel and the NTK of layer 1.
         after_layer: called with the number of each layer that is done.
     """
+    check_functions(after_layer=after_layer)
     sums = {name: one for name, one in problem.recursions.items() if name in depths.sums}
     states, last = needed_states(depths, sums), len(problem.layers) - 1
     refuse_unequal([float(layer.r) for layer in problem.layers])
@@ -100,40 +101,24 @@ class DepthsAtPositions(DepthLayers):
         read: PositionsRead | None,
     ) -> None:
         super().__init__(problem, depths, taken, states, leading)
-        self.places, self.part_rows = read, dict[tuple[tuple[int, ...], ...], Indices]()
+        self.places = read
         self.fixed = {"sample": samples_of(self.count, samples)}
 
-    def _write(
-        self,
-        name: str,
-        one: TensorRecursion,
-        room: Array,
-        means: Tables,
-        below: Tables,
-        h: Any = None,
-        rows: Indices | None = None,
-    ) -> None:
+    def _write(self, name: str, one: TensorRecursion, room: Array, given: Given) -> None:
         """Fill in a table, of a state the sum of its parts."""
         if self.places is None or name not in self.states:
-            super()._write(name, one, room, means, below, h, rows)
+            super()._write(name, one, room, given)
             return
         room[...] = 0.0
         layers = room.ndim - one.axes  # axes before those of samples
         for part in self.places.parts[name]:
             own = kept_symmetries(one.symmetries, part.over)
             turned, table = one._replace(advance=part.advance, symmetries=own), room.copy()
-            super()._write(name, turned, table, means, below, h, self._rows_of(turned))
+            super()._write(name, turned, table, given)
             for window, axes in part.over:
                 moved = tuple(layers + axis for axis in axes)
                 table = mean_read(table, moved, self.places.entries[window])
             room += table
-
-    def _rows_of(self, one: TensorRecursion) -> Indices:
-        """The tuples that symmetries leave independent."""
-        ways = one.symmetries
-        if ways not in self.part_rows and one.axes > len(LEADING):
-            self.part_rows[ways] = independent_tuples(ways, self.count, None)
-        return self.part_rows.get(ways, self.every)
 
     def behind(self, read: PositionsRead, h: Any) -> dict[str, Array]:
         """The tensors of a readout behind the last layer, which reads its states."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symdlt.kernels.numpy_target.depth_layers import MeansOfLayer
+from symdlt.kernels.numpy_target.depth_layers import Given, MeansOfLayer
 from symdlt.kernels.numpy_target.fields import means_of_fields
 from symdlt.kernels.numpy_target.layers import (
     SLICE,
@@ -218,8 +218,9 @@ def layers_at_entries(
         first_layer: the tensors that do not vanish at layer 1.
         after_layer: called with the number of each layer that is done.
     """
+    check_functions(after_layer=after_layer)
     for means in taken.means.values():
-        check_functions(means=means, after_layer=after_layer)
+        check_functions(means=means)
     first, *others = problem.layers
     outer = {n: one for n, one in problem.recursions.items() if n not in positions.inside}
     start = problem._replace(layers=[first], recursions=outer)
@@ -267,36 +268,30 @@ def tables_above(
     below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
     inside = [name for name in read.inside if name in problem.recursions]
 
+    def made(name: str, means: Tables) -> Array:
+        symmetries = problem.recursions[name].symmetries
+        return sum_of_parts(name, symmetries, read, (h, means, below), rows)
+
     def prepare(field: str, means: Tables) -> None:
         if (name := f"G_{field}") in inside:
-            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
+            below[name] = made(name, means)
 
     means = means_of_fields(problem, *taken, h, below, prepare)
     for name in inside:
         if name not in below:
-            below[name] = sum_of_parts(problem, name, read, h, means, below, rows)
-    return {
-        name: sum_of_parts(problem, name, read, h, means, below, rows)
-        for name in problem.recursions
-        if name not in inside
-    }
+            below[name] = made(name, means)
+    return {name: made(name, means) for name in problem.recursions if name not in inside}
 
 
 def sum_of_parts(
-    problem: Problem,
-    name: str,
-    read: PositionsRead,
-    h: Any,
-    means: Tables,
-    below: Tables,
-    rows: Rows,
+    name: str, symmetries: Symmetries, read: PositionsRead, given: Given, rows: Rows
 ) -> Array:
     """A tensor, the sum of its parts, each the means over positions of what its function gives."""
-    symmetries = problem.recursions[name].symmetries
+    *_, below = given
     count = len(below["G"]) if name in read.inside else read.samples * prod(read.grid)
     total = np.zeros((count,) * len(symmetries[0]))
     for part in read.parts[name]:
-        table = part_below(part, symmetries, h, means, below, rows)
+        table = part_below(part, symmetries, given, rows)
         if not np.isfinite(table).all():
             raise KernelInputError(f"{name} overflows.")
         for window, axes in part.over:
@@ -310,13 +305,12 @@ def samples_of(count: int, samples: int) -> Array:
     return np.repeat(np.arange(samples, dtype=np.float64), count // samples)
 
 
-def part_below(
-    part: Moved, symmetries: Symmetries, h: Any, means: Tables, below: Tables, rows: Rows
-) -> Array:
+def part_below(part: Moved, symmetries: Symmetries, given: Given, rows: Rows) -> Array:
     """What the function of a part of a tensor gives, of all entries below."""
+    *_, below = given
     count, axes = len(below["G"]), len(symmetries[0])
     if axes == PAIR:
-        found = part.advance(h, means, below, np.ix_(*[np.arange(count)] * PAIR))
+        found = part.advance(*given, np.ix_(*[np.arange(count)] * PAIR))
         return np.broadcast_to(found, (count, count) if part.over else np.shape(found))
     own = kept_symmetries(symmetries, part.over)
     if (own, count) not in rows:
@@ -324,7 +318,7 @@ def part_below(
     every, table = rows[own, count], np.empty((count,) * axes)
     for start in range(0, len(every), SLICE):
         some = every[start : start + SLICE]
-        fill(table, some, own, part.advance(h, means, below, tuple(some.T)))
+        fill(table, some, own, part.advance(*given, tuple(some.T)))
     return table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from symdlt.algebra import Polynomial
 from symdlt.definitions import Layer, Stack, tensor
 from symdlt.derivation.response.symbolic.closed_systems import SystemEquation
+from symdlt.derivation.response.symbolic.labels import is_inside
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_response import InsideTensor
@@ -40,7 +41,7 @@ class InsideEquations:
         below: list[str] = []
         for one in read:
             for name in sorted(one.needs):
-                if not self.is_inside(name):
+                if not is_inside(name):
                     below.append(name)
                 elif name not in self.made:
                     derived, equation = self._equation(name)
@@ -48,17 +49,12 @@ class InsideEquations:
                     self.made[name] = equation  # behind what it reads
         return below
 
-    def is_inside(self, name: str) -> bool:
-        """Whether a name is that of a tensor of fields inside the layer."""
-        return "^(" in name
-
     def _equation(self, name: str) -> tuple[LayerDerivation, SystemEquation]:
         """The equation of a tensor, with what it was derived by."""
         if name not in self.known:
             derivation = LayerDerivation(tensor(name.partition("^")[0]), self.layer, False)
-            _, covariance = derivation.kernels.inside[name]
-            samples, ways = tuple(map(int, derivation.samples)), PAIR
-            value = NOTHING + derivation.entry(covariance)
+            ways = PAIR
+            value = NOTHING + derivation.entry(derivation.kernels.inside[name])
             equation = LayerEquation(f"{name}_{derivation.samples}", value)
         else:
             correlator, fields = self.known[name]
@@ -68,12 +64,12 @@ class InsideEquations:
                 for f, pair in zip(fields, correlator.matching, strict=True)
                 for axis in pair
             }
-            samples = tuple(map(int, derivation.samples))
             ways = tuple(
                 way
                 for way in correlator.symmetries
                 if all(of[axis] == of[turned] for axis, turned in enumerate(way))
             )
             equation = derivation.made_inside(name, fields)
+        samples = tuple(map(int, derivation.samples))
         found = system_equation(derivation, equation, name, samples, NOTHING, ways, self.inputs)
         return derivation, found

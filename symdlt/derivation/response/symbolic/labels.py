@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import Window
+from symdlt.definitions import Layer, Stack, Window
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_means import LEGS
 
@@ -152,6 +152,25 @@ def inside_name(letter: str, *fields: str) -> str:
     'V^(u,v)'
     """
     return f"{letter}^({','.join(fields)})"
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name is that of a tensor of fields inside a layer.
+
+    >>> is_inside("V^(u,v)"), is_inside("G^lm")
+    (True, False)
+    """
+    return "^(" in name
+
+
+def windows_of(layer: Layer | Stack) -> dict[str, Window]:
+    """The windows of weights, by the names of these.
+
+    >>> [*windows_of(Stack("u = U z; z' = b + W[3] s(u) + P[2] z"))]
+    ['W', 'P']
+    """
+    drawn = (one for stream in layer.streams for one in stream.drawn)
+    return {one.tensor.name: one.window for one in drawn if one.window}
 
 
 def joined(labels: Iterable[str]) -> str:

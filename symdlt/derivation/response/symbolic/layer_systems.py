@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from symdlt.algebra import Polynomial
 from symdlt.definitions import (
     BELOW,
     BOOK,
@@ -27,7 +26,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
-from symdlt.derivation.response.symbolic.inside_equations import NOTHING, InsideEquations
+from symdlt.derivation.response.symbolic.inside_equations import NOTHING, PAIR, InsideEquations
+from symdlt.derivation.response.symbolic.labels import is_inside, windows_of
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
@@ -61,7 +61,7 @@ def layer_system(
     """
     definition = readable_layer(layer, windows_inside=True)
     names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
-    if not _windows(definition):
+    if not windows_of(definition):
         return _derived(names, definition, inputs)
     _check_positions(definition, inputs)
     return _with_readout(names, definition)
@@ -98,7 +98,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 left += depths.leading
                 continue
             left += inside.add(derivation, [equations[name]])
-        left += [need for need in sorted(equations[name].needs) if not inside.is_inside(need)]
+        left += [need for need in sorted(equations[name].needs) if not is_inside(need)]
         if name == "G":
             fields = tuple(_fields(derivation, inputs))
             left += inside.add(derivation, fields)
@@ -118,16 +118,11 @@ def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSys
     readout = _derived(closed, readout_of(definition), "many").equations
     depths = DepthEquations(readout_of(definition, keeps=True), "many")
     readout += tuple(map(depths.read_alone, system.summed))
-    windows = tuple(dict.fromkeys(_windows(definition)))
+    windows = tuple(dict.fromkeys(windows_of(definition).values()))
     *_, last = definition.streams
     read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
     overlaps = tuple(None if one is None else windows.index(one) for one in read)
     return replace(system, windows=windows, overlaps=overlaps, readout=readout)
-
-
-def _windows(layer: Layer | Stack) -> list[Window]:
-    """The windows of all weights."""
-    return [one.window for stream in layer.streams for one in stream.drawn if one.window]
 
 
 def _check_positions(layer: Layer | Stack, inputs: str) -> None:
@@ -140,8 +135,7 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
         )
     *inside, last = layer.streams
     _check_inside(layer, [one.window for s in inside for one in s.drawn if one.window])
-    apart = [w for w in _windows(layer) if w.whole or w.padding == "valid"]
-    apart += [w for w in _windows(layer) if w.stride > 1 or w.pool > 1]
+    apart = any(_makes_fewer(window) for window in windows_of(layer).values())
     where = [one for one in last.drawn if one.function is not None and one.window is None]
     if apart and (last.kept or where):
         raise KernelError(
@@ -162,12 +156,17 @@ def _check_inside(layer: Layer | Stack, windows: Sequence[Window]) -> None:
             f"The layer {layer} has a window inside, of a field that keeps z. Kernel files take "
             "windows of fields with other neurons. Ask `propagate` of a `Network`."
         )
-    if any(w.whole or w.stride > 1 or w.pool > 1 or w.padding == "valid" for w in windows):
+    if any(map(_makes_fewer, windows)):
         raise KernelError(
             f"The layer {layer} has a window inside that makes fewer positions. Kernel files take "
             "those of the stride one, with circular or zero padding and without pooling; windows "
             "of the last statement may have any. Make it two layers, or ask `propagate`."
         )
+
+
+def _makes_fewer(window: Window) -> bool:
+    """Whether a window makes fewer positions than it reads."""
+    return bool(window.whole) or window.padding == "valid" or window.stride > 1 or window.pool > 1
 
 
 def _check_without_inside(derivation: LayerDerivation, name: str) -> None:
@@ -198,7 +197,7 @@ def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
     """
     what, piece = split_subleading(name)
     correlator = tensor(what)
-    if any(drawn.window for stream in layer.streams for drawn in stream.drawn):
+    if windows_of(layer):
         raise KernelError(
             f"{name} of the layer {layer} cannot be had: layers with windows have kernel files at "
             "leading order, of tensors of two pairs. Ask for those, or for G.1 and H.1."
@@ -260,13 +259,12 @@ def _of_tensor(
 
 def _fields(derivation: LayerDerivation, inputs: str) -> Iterator[SystemEquation]:
     """The covariances of the fields inside a layer."""
-    zero, names = Polynomial.number(0), derivation.texts.names
+    names = derivation.texts.names
     samples = tuple(map(int, derivation.samples))
     for field in derivation.inside:
         if derivation.program.fields[field].mask:
             continue
-        covariance = zero + derivation.entry(derivation.means.kernels[field, field])
+        covariance = NOTHING + derivation.entry(derivation.means.kernels[field, field])
         ends = " ".join(f"{names[field]}_{sample}" for sample in samples)
         equation = LayerEquation(f"<{ends}>", covariance)
-        both = ((0, 1), (1, 0))
-        yield system_equation(derivation, equation, names[field], samples, zero, both, inputs)
+        yield system_equation(derivation, equation, names[field], samples, NOTHING, PAIR, inputs)

@@ -12,7 +12,7 @@ from symdlt.definitions import (
     split_subleading,
     tensor,
 )
-from symdlt.derivation.response.symbolic.labels import SHIFTS
+from symdlt.derivation.response.symbolic.labels import SHIFTS, windows_of
 from symdlt.errors import LayerError, OrderError, require
 
 PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
@@ -75,8 +75,7 @@ def readable_layer(layer: Layer | Stack | str, *, windows_inside: bool = False) 
             definition,
             "has a window inside. Those of its last statement are known. Make it two layers",
         )
-    drawn = [one for stream in definition.streams for one in stream.drawn]
-    if len({one.window for one in drawn if one.window}) > len(SHIFTS):
+    if len({*windows_of(definition).values()}) > len(SHIFTS):
         raise refused(
             definition, f"has more than {len(SHIFTS)} windows. Give weights the same ones"
         )

@@ -51,7 +51,7 @@ class SymbolicKernels(SiteKernels):
         self.lengths: dict[int, Any] = {}  # of normalised fields, at the first leg
         # Fields inside that have windows, whose kernels and NTKs are symbols; and what these are.
         self.windowed = later.windowed(self.labels.windows)
-        self.inside: dict[str, tuple[int, Symbols]] = {}
+        self.inside: dict[str, Symbols] = {}
         size = len(self.labels.vertices)
         super().__init__(later.program, np.zeros((size, size), dtype=object), means)
         beyond = later.later
@@ -74,7 +74,7 @@ class SymbolicKernels(SiteKernels):
         """Write symbols for the kernel and the NTK of a field."""
         for letter, known in self._both():
             name = inside_name(letter, self.means.texts.names[field])
-            self.inside[name] = field, known[field, field]
+            self.inside[name] = known[field, field]
             known[field, field] = self.matrix(name, field)
 
     def _both(self) -> tuple[tuple[str, dict[tuple[int, int], Symbols]], ...]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from symdlt.definitions import Layer, Stack, program_of
 from symdlt.derivation.response.symbolic.field_names import letters_of, names_of, reads_z_alone
-from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.labels import Labels, windows_of
 from symdlt.derivation.response.symbolic.later_layers import BASE, with_later_layer
 from symdlt.derivation.response.symbolic.noise_tables import NoiseTables
 from symdlt.derivation.response.symbolic.reason_texts import ReasonTexts
@@ -30,14 +30,8 @@ class SymbolicLayer:
         self.shared = program.fields[self.top].site == program.fields[BASE].site
         self.beyond = with_later_layer(program, self.top)
         self.program = self.beyond.program
-        windows = {
-            one.tensor.name: one.window
-            for stream in definition.streams
-            for one in stream.drawn
-            if one.window
-        }
         names = names_of(definition, self.beyond)
-        labels = Labels(samples, windows)
+        labels = Labels(samples, windows_of(definition))
         self.tables = NoiseTables(self.beyond, labels, names)
         self.texts = ReasonTexts(self.program, names, labels, reads_z_alone(definition))
         self.means = SymbolicMeans(self.texts, recorded)

@@ -16,11 +16,9 @@ from symdlt.definitions import (
     WIDTH,
     Layer,
     Stack,
-    Window,
     ascii_name,
     names_in,
 )
-from symdlt.definitions.streams import Drawn
 from symdlt.derivation.response.reasons import (
     EdgeBelow,
     FieldMeets,
@@ -53,7 +51,7 @@ class SymbolicNetwork:
     """
 
     def __init__(self, definition: Layer | Stack) -> None:
-        self.layers = (DENSE, with_window(definition, None))
+        self.layers = (DENSE, without_windows(definition))
         self.positions = ()
         self.sizes = (symbol_named("n'"), symbol_named("n"), symbol_named("n''"))
 
@@ -78,20 +76,16 @@ class SymbolicNetwork:
         return symbol_named(f"n_{site[0]}")
 
 
-def with_window(definition: Layer | Stack, window: Window | None) -> Layer | Stack:
-    """A layer with another window in place of those that it has, or without."""
+def without_windows(definition: Layer | Stack) -> Layer | Stack:
+    """A layer without the windows that it has."""
     if isinstance(definition, Layer) or not any(one.window for one in definition.drawn):
         return definition
     return definition.with_streams(
         tuple(
-            replace(stream, drawn=tuple(_with_window(one, window) for one in stream.drawn))
+            replace(stream, drawn=tuple(replace(one, window=None) for one in stream.drawn))
             for stream in definition.streams
         )
     )
-
-
-def _with_window(one: Drawn, window: Window | None) -> Drawn:
-    return replace(one, window=window) if one.window else one
 
 
 class SymbolicMeans(SiteMeans):
