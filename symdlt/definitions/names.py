@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from reprlib import repr as short_repr
 
 from symdlt.definitions.forests import OBSERVABLES, Edge, Forest, sorted_pairs
+from symdlt.definitions.odd_tensors import NAMED, ODD
 from symdlt.definitions.tensors import BOOK, MOST_AXES, Correlator, identify
 from symdlt.errors import GraphError, UnknownTensorError, require
 
@@ -39,13 +40,21 @@ def tensor(name: str) -> Correlator:
     'B'
     """
     match = _SYSTEMATIC.fullmatch(name.strip().lower()) if isinstance(name, str) else None
-    if isinstance(name, str) and (letter := letter_of(name)) in BOOK:
+    letter = letter_of(name) if isinstance(name, str) else ""
+    if letter in BOOK:
         return BOOK[letter]
+    if letter in ODD:
+        raise UnknownTensorError(
+            f"{letter} is an odd tensor, with a vertex that is in no pair. Layers have one only if "
+            "they keep neurons. Ask `layer_equations` for its recursion, and `propagate` or "
+            "`check` for numbers."
+        )
     if not match or int(match[1]) % 2 or int(match[1]) > MOST_AXES:
         raise UnknownTensorError(
-            f"There is no tensor {short_repr(name)}. Known are {' '.join(BOOK)} and systematic "
-            f"names such as X6_01_24 (an even number of axes, at most {MOST_AXES}, then the edges);"
-            " `derive` takes one piece of a tensor as G.1. See them with `symdlt list --order K`."
+            f"There is no tensor {short_repr(name)}. Known are {' '.join(BOOK)}, of layers "
+            f"that keep neurons {' '.join(ODD)}, and systematic names such as X6_01_24 (an even "
+            f"number of axes, at most {MOST_AXES}, then the edges); `derive` takes one piece of a "
+            "tensor as G.1. See them with `symdlt list --order K`."
             f"{_suggestion(name)}"
         )
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in match[2].split("_")[1:])
@@ -54,12 +63,12 @@ def tensor(name: str) -> Correlator:
 
 
 def letter_of(name: str) -> str:
-    """The letter of the book that a name stands for, in whatever case; or the name itself.
+    """The tensor with a name that one stands for, in whatever case; or the name itself.
 
-    >>> letter_of("ntk"), letter_of("v"), letter_of("X6")
-    ('H', 'V', 'X6')
+    >>> letter_of("ntk"), letter_of("v"), letter_of("a3"), letter_of("X6")
+    ('H', 'V', 'A3', 'X6')
     """
-    known = {one.casefold(): ALIASES.get(one, one) for one in (*BOOK, *ALIASES)}
+    known = {one.casefold(): ALIASES.get(one, one) for one in (*NAMED, *ALIASES)}
     return known.get(name.strip().casefold(), name)
 
 

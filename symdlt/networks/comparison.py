@@ -22,7 +22,7 @@ from symdlt.networks.joined_functions import named_activation
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
-from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network
+from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network, named
 from symdlt.networks.streams import (
     at_leading_order,
     compared_tolerance,
@@ -326,7 +326,7 @@ def _base(name: str) -> str:
 
 def _measurable(mlp: Network, name: str) -> bool:
     """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
-    degrees = BOOK[name.partition(".")[0]].forest.degrees
+    degrees = named(name).forest.degrees
     names = {n for layer in mlp.layers for s in layer.streams for n in functions_in(s)} | {"s"}
     given = [named_activation(mlp, function) for function in names - {SOFTMAX}]
     kinked = [one for one in given if isinstance(one, Activation)]
@@ -355,7 +355,7 @@ def _theory(
     leading = doubled or mlp.depth == 1 or at_leading_order(mlp)
     corrected = () if leading else ("G", "H")
     needed = [*names, *(f"{name}.1" for name in names if name in corrected), "G"]
-    needed += ["H"] if any(BOOK[_base(name)].forest.edges for name in names) else []
+    needed += ["H"] if any(named(name).forest.edges for name in names) else []
     tolerance = compared_tolerance(mlp)
     result = propagate(mlp, data, needed, progress=progress, tolerance=tolerance)
     theory = {
@@ -368,22 +368,22 @@ def _theory(
 def _norm(name: str, result: Propagation) -> float:
     """The product of powers of G and H that scales like a tensor with outputs and learning rates.
 
-    A tensor of p pairs of axes and e edges has 2p - 2e ends that are no ends of an edge, and each
-    edge is one NTK: G^(p-e) H^e.
+    A tensor of a axes and e edges has a - 2e ends that are no ends of an edge, and each edge is one
+    NTK: G^(a/2-e) H^e.
     """
-    correlator = BOOK[_base(name)]
+    tensor = named(name)
     kernel = np.abs(result["G"][-1]).max()
-    edges = len(correlator.forest.edges)
+    edges = len(tensor.forest.edges)
     ntk = np.abs(result["H"][-1]).max() if edges else 1.0
     if not kernel > 0.0:
         return 0.0
-    return float(kernel ** (correlator.pairs - edges) * ntk**edges)
+    return float(kernel ** (tensor.axes / 2 - edges) * ntk**edges)
 
 
 def _sampled_network(mlp: Network, size: int) -> Network:
     """The network so many times as wide, with the two outputs that tensors with pairs need.
 
-    A last layer that keeps its neurons grows with the others.
+    A last layer whose neurons are read grows with the others.
     """
     widths = [size * width for width in mlp.widths]
     inner = {name: [size * width for width in many] for name, many in mlp.inner}
@@ -394,5 +394,5 @@ def _sampled_network(mlp: Network, size: int) -> Network:
             name = next(site[0] for site in layer.sites if query in site)
             inner.setdefault(name, [*widths, size * mlp.n_L])
             inner[name][number - 1] = size**2 * mlp.width_of(name, number)
-    grown = size * mlp.n_L if mlp.depth > 1 and mlp.keeps(mlp.depth) else mlp.n_L
+    grown = size * mlp.n_L if mlp.reads_outputs else mlp.n_L
     return mlp.resized(widths=widths, n_L=max(2, grown), inner=inner)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import Network
+from symdlt.definitions import ODD, Network
 from symdlt.derivation.response.site_kernels import overflow
 from symdlt.errors import ActivationError, InfiniteMeanError, KernelError, LayerError
 from symdlt.means.quadruples import TOLERANCES
@@ -60,9 +60,10 @@ def propagate(
     Args:
         mlp: the network.
         x: data of shape (N, n_0), one row for each sample.
-        tensors: names out of G H V B D A F P Q R S T U and the corrections G.1 H.1, or "all" that
-            can be had: tensors that kinks make infinite, or whose theory is not known for these
-            layers, are left out then; asked for by name they are refused with the reason.
+        tensors: names out of G H V B D A F P Q R S T U, the corrections G.1 H.1, and A3 N3 F3 Q3,
+            which layers that keep neurons bring; or "all" of the former that can be had: tensors
+            that kinks make infinite, or whose theory is not known for these layers, are left out
+            then; asked for by name they are refused with the reason.
         blocks: lists of samples, one for each axis, if not all samples are wanted along it; two
             lists are enough for G, H and their corrections, which use the first two.
         executor: where the work is done; any executor of `concurrent.futures`, or one like it.
@@ -92,7 +93,7 @@ def propagate(
     tolerance = _tolerance(tolerance)
     data = check_data(x, not mlp.is_dense)
     all_of_them = is_all(tensors)
-    if not mlp.is_dense:
+    if not mlp.is_dense or any(name in ODD for name in names):
         sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
         names = _had(partial(check_streams, sized), names, all_of_them)
         run = _all_of_streams if all_of_them else _of_streams

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symdlt.errors import InputError, SchemaError
 from symdlt.files import whole_file
 from symdlt.memory import memory_of_machine
-from symdlt.networks.requests import TENSORS, Blocks, axes
+from symdlt.networks.requests import KNOWN, Blocks, axes
 
 Array = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def _contents(archive: np.lib.npyio.NpzFile) -> tuple[dict[str, Array], tuple[in
     if type(header["schema"]) is not int or header["schema"] != SCHEMA:
         raise ValueError(f"it has schema {header['schema']!r:.20}, this version reads {SCHEMA}")
     names = header["tensors"]
-    listed = type(names) is list and names and set(names) <= {*TENSORS}
+    listed = type(names) is list and names and set(names) <= {*KNOWN}
     if not listed or sorted(archive.files) != sorted([HEADER, *names]):
         raise ValueError("its tensors are not those of its header")
     widths = _whole_numbers(header["widths"], 1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symdlt.activations import Activation
 from symdlt.activations.checks import Function
-from symdlt.definitions import Network
+from symdlt.definitions import ODD, Network
 from symdlt.errors import ActivationError
 from symdlt.kernels import NumpyActivation, many_inputs, numpy_activation
 from symdlt.kernels.numpy_target.problem import needed_recursions
@@ -32,8 +32,12 @@ SMOOTH = 12
 
 
 def orders_of(names: Sequence[str]) -> set[tuple[int, ...]]:
-    """The derivative orders of all means that some tensors, and what they need, take."""
-    kept = needed_recursions(many_inputs.RECURSIONS, names)
+    """The derivative orders of all means that some tensors, and what they need, take.
+
+    Odd tensors, which dense layers have not, are differentiated as often as those with a partner.
+    """
+    even = [ODD[name].partnered.name if name in ODD else name for name in names]
+    kept = needed_recursions(many_inputs.RECURSIONS, even)
     return {orders for one in kept.values() for orders in one.means}
 
 

@@ -18,7 +18,7 @@ from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
 from symdlt.networks.files import arrays_of, read, write
-from symdlt.networks.requests import TENSORS, Blocks, axes
+from symdlt.networks.requests import KNOWN, Blocks, axes
 from symdlt.tables import Tabular, library
 
 Array = NDArray[np.float64]
@@ -241,7 +241,7 @@ def _check_parts(tensors: Mapping[str, Array], widths: tuple[int, ...], blocks: 
     for what, listed in (("widths", widths), ("blocks", blocks)):
         require(listed, tuple, f"a tuple of {what}", advice)
     for name, array in tensors.items():
-        known = isinstance(name, str) and name in TENSORS
+        known = isinstance(name, str) and name in KNOWN
         sizes = tuple(map(len, blocks[: axes(name)])) if known else ()
         wanted = (len(widths) + 1, *sizes)
         if not known or len(sizes) != axes(name) or np.shape(array) != wanted:
@@ -264,7 +264,7 @@ def look_up(tensors: Mapping[str, Array], name: str) -> Array:
         if canonical_name(name) in tensors:
             return tensors[canonical_name(name)]
         asked = f"Ask for it with tensors=[…, {name!r}]."
-        hint = asked if canonical_name(name) in TENSORS else "Give one of these."
+        hint = asked if canonical_name(name) in KNOWN else "Give one of these."
         raise UnknownTensorError(
             f"There is no {short_repr(name)} here. There are {' '.join(tensors)}. {hint}"
         )

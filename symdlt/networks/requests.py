@@ -10,7 +10,18 @@ from reprlib import repr as short_repr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symdlt.definitions import BOOK, Network, functions_in, split_subleading, tensor
+from symdlt.definitions import (
+    BOOK,
+    NAMED,
+    ODD,
+    Correlator,
+    Network,
+    OddTensor,
+    canonical_name,
+    functions_in,
+    split_subleading,
+    tensor,
+)
 from symdlt.errors import (
     ActivationError,
     InputError,
@@ -24,16 +35,28 @@ Array = NDArray[np.float64]
 Blocks = tuple[tuple[int, ...], ...]
 
 TENSORS = (*BOOK, "G.1", "H.1")
-WITHOUT_LEARNING = ("G", "V", "G.1")
+KNOWN = (*TENSORS, *ODD)  # odd tensors are no part of "all": most networks have none
+WITHOUT_LEARNING = ("G", "V", "G.1", "A3")
+
+
+def named(name: str) -> Correlator | OddTensor:
+    """The tensor of a name in `KNOWN`, of which that may be a correction."""
+    return NAMED[name.partition(".")[0]]
 
 
 def axes(name: str) -> int:
-    """The number of sample axes of a tensor of `TENSORS`."""
-    return BOOK[name.partition(".")[0]].axes
+    """The number of sample axes of a tensor of `KNOWN`."""
+    return named(name).axes
+
+
+def has_two_nodes(name: str) -> bool:
+    """Whether a tensor starts at order 1/n: of two pairs, or of one and a vertex alone."""
+    one = named(name)
+    return isinstance(one, OddTensor) or one.pairs > 1
 
 
 def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
-    """The names that are asked for, each once, in the order of `TENSORS`.
+    """The names that are asked for, each once, in the order of `KNOWN`.
 
     Raises:
         UnknownTensorError: if there is no tensor, or no kernel, of such a name.
@@ -48,12 +71,12 @@ def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:
     if not names:
         raise InputError(
             f"tensors is {short_repr(tensors)}. It tells what to compute. "
-            f"Give 'all', or names such as ['G', 'V'], out of {' '.join(TENSORS)}."
+            f"Give 'all', or names such as ['G', 'V'], out of {' '.join(KNOWN)}."
         )
     if is_all(names):
         return TENSORS
     asked = {_canonical(name) for name in names}
-    return tuple(name for name in TENSORS if name in asked)
+    return tuple(name for name in KNOWN if name in asked)
 
 
 def is_all(tensors: str | Iterable[str]) -> bool:
@@ -63,14 +86,14 @@ def is_all(tensors: str | Iterable[str]) -> bool:
 
 
 def _canonical(name: str) -> str:
-    if isinstance(name, str) and name in TENSORS:
-        return name
     base, piece = split_subleading(name)
-    canonical = tensor(base).name + (f".{piece}" if piece else "")
-    if canonical not in TENSORS:
+    canonical = canonical_name(base)
+    canonical = canonical if canonical in ODD else tensor(base).name
+    canonical += f".{piece}" if piece else ""
+    if canonical not in KNOWN:
         raise UnknownTensorError(
             f"There is no kernel of {canonical} for many inputs. There are those of "
-            f"{' '.join(TENSORS)}. For one input, `symdlt kernel {canonical} --inputs one -o "
+            f"{' '.join(KNOWN)}. For one input, `symdlt kernel {canonical} --inputs one -o "
             "my_kernel.py` generates it."
         )
     return canonical

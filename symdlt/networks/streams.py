@@ -12,6 +12,7 @@ from symdlt.activations import Activation
 from symdlt.activations.checks import Function
 from symdlt.definitions import (
     BOOK,
+    ODD,
     SOFTMAX,
     Network,
     Program,
@@ -21,6 +22,7 @@ from symdlt.definitions import (
 )
 from symdlt.derivation.response.corrections import Corrections
 from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.leading_tensors import leading_tensor
 from symdlt.derivation.response.positions import offsets_of
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import SiteMeans
@@ -36,7 +38,7 @@ from symdlt.networks.layer_means import (
     orders_of,
 )
 from symdlt.networks.numbers import check_memory
-from symdlt.networks.requests import WITHOUT_LEARNING, axes
+from symdlt.networks.requests import WITHOUT_LEARNING, axes, has_two_nodes, named
 from symdlt.precision import TOLERANCE
 from symdlt.progress import track
 
@@ -163,7 +165,8 @@ def _check_kinks(one: Activation | tuple[Function, ...], names: Sequence[str]) -
     bad = [
         name
         for name in names
-        if kinks
+        if name not in ODD  # what they take is seen when it is asked for
+        and kinks
         and (has_infinite_means(kinks, name) or has_infinite_pair(jumps, [*orders_of([name])]))
     ]
     if bad:
@@ -187,7 +190,7 @@ def stream_tensors(
     Args:
         network: layers of any kind, the width of its input known.
         overlap: of the inputs.
-        names: of tensors in `BOOK`.
+        names: of tensors, and of corrections.
         tolerance: of means over four samples.
         progress: as that of `propagate`.
         response: how averages respond.
@@ -247,17 +250,16 @@ def _stream_tensors(
             for base, later in bases:
                 if later:
                     corrections.correction(BOOK[base], field)
-                elif BOOK[base].pairs == 2:
-                    fluctuations.tensor(BOOK[base], field)
+                elif has_two_nodes(base):
+                    leading_tensor(named(base), field, fluctuations)
         scale = program.below[layer] if layer else 1.0
         for name, (base, later) in zip(names, bases, strict=True):
-            correlator = BOOK[base]
             if later:
-                tensors[name][layer] = scale * corrections.correction(correlator, field)
-            elif correlator.pairs == 2:
-                tensors[name][layer] = scale * fluctuations.tensor(correlator, field)
+                tensors[name][layer] = scale * corrections.correction(BOOK[base], field)
+            elif has_two_nodes(base):
+                tensors[name][layer] = scale * leading_tensor(named(base), field, fluctuations)
             else:
-                kernel = site.ntk if correlator.forest.edges else site.kernel
+                kernel = site.ntk if named(base).forest.edges else site.kernel
                 tensors[name][layer] = _over_positions(kernel(field, field), samples)
     return tensors
 
@@ -298,7 +300,7 @@ def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:
         sites.count(site) * (samples * count) ** 2
         for site, count in zip(sites, positions, strict=True)
     )
-    larger = [name for name in names if "." in name or BOOK[name].pairs == 2]
+    larger = [name for name in names if "." in name or has_two_nodes(name)]
     if larger:
         offsets = offsets_of(program)
         pairs = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from numpy.typing import ArrayLike
 
-from symdlt.definitions import Network
+from symdlt.definitions import ODD, Network
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.site_averages import OUTPUT, Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_means import ZERO, Array
@@ -74,11 +74,11 @@ def truncated_recursion(
     Args:
         network: layers of any kind.
         x: data of shape (N, n_0), one row for each sample.
-        tensors: names as in `propagate`, without G.1 and H.1.
+        tensors: names as in `propagate`, without G.1, H.1 and odd tensors.
         tolerance: as in `propagate`.
 
     Raises:
-        LayerError: for G.1 and H.1, and what `propagate` refuses.
+        LayerError: for G.1, H.1 and odd tensors, and what `propagate` refuses.
 
     >>> from symdlt import propagate
     >>> residual = Network("relu", [8] * 4, {"xi": 0.6, "C_W": 1.28}, "z' = xi z + W s(z)", n_L=8)
@@ -95,6 +95,11 @@ def truncated_recursion(
         raise LayerError(
             "G.1 and H.1 are corrections of single neurons, which the recursion of the last layer "
             "does not have. They were asked of `truncated_recursion`. Ask `propagate` for them."
+        )
+    if odd := [name for name in names if name in ODD]:
+        raise LayerError(
+            f"{' '.join(odd)} of a layer follow from those of the layer below, so that nothing is "
+            "left out. They were asked of `truncated_recursion`. Ask `propagate` for them."
         )
     data = check_data(x, True)
     sized = network.resized(n_0=data.shape[1], positions=data.shape[2:])

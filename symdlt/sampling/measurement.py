@@ -103,11 +103,13 @@ def measure(
     finite network, all orders in 1/n included. All tensors come from the same networks.
 
     Args:
-        ensemble: widths, initialisation and learning rates; at least m output neurons.
+        ensemble: widths, initialisation and learning rates; at least as many output neurons
+            as a tensor has pairs and lone vertices.
         activation: σ, σ', σ'', …, up to the highest degree of a vertex; or a dict of them by their
             names in the layers, s for σ.
         inputs: one row a sample, shape (samples, n_0).
-        tensors: names G, H, V, A, B, D, F, P, Q, R, S, T, U, or any `TensorPattern`.
+        tensors: names G, H, V, A, B, D, F, P, Q, R, S, T, U, A3, N3, F3, Q3, or any
+            `TensorPattern`.
         count: how many networks, a multiple of `groups`.
         rng: source of all randomness; the same state gives the same numbers.
         groups: groups of the jackknife.
@@ -242,7 +244,7 @@ def resolve_tensor(tensor: TensorName) -> TensorPattern:
     """Look up a tensor by its letter; a pattern stands for itself.
 
     >>> resolve_tensor("R")
-    TensorPattern(edges=((0, 1), (0, 2), (0, 3)), matching=((0, 1), (2, 3)))
+    TensorPattern(edges=((0, 1), (0, 2), (0, 3)), matching=((0, 1), (2, 3)), alone=())
     """
     if isinstance(tensor, TensorPattern):
         return tensor
@@ -294,13 +296,14 @@ def _group_size(count: int, groups: int) -> int:
 
 
 def _check_outputs(patterns: Sequence[TensorPattern], ensemble: Network) -> None:
-    pairs = max((len(pattern.matching) for pattern in patterns), default=1)
-    if ensemble.sizes[-1] < pairs:
+    most = max(patterns, key=lambda pattern: pattern.neurons, default=TENSORS["G"])
+    if ensemble.sizes[-1] < most.neurons:
+        pairs = f"{len(most.matching)} pairs" if not most.alone else "a vertex that is in no pair"
         raise SamplingError(
-            f"A tensor with {pairs} pairs needs {pairs} different output neurons, "
+            f"A tensor with {pairs} needs {most.neurons} different output neurons, "
             f"the networks have {ensemble.sizes[-1]}. "
             f"The last entry of `widths` is {ensemble.sizes[-1]}. "
-            f"Try at least {pairs} there."
+            f"Try at least {most.neurons} there."
         )
 
 
@@ -315,7 +318,7 @@ def _check_memory(
     batch, kept = choose_batch(ensemble, samples, trees), 0
     for pattern in patterns:
         sizes = [sum(len(tree.vertices) for tree in group) for group in group_trees(pattern)]
-        choices = math.perm(ensemble.sizes[-1], len(pattern.matching))
+        choices = math.perm(ensemble.sizes[-1], pattern.neurons)
         kept += batch * choices * samples ** max(sum(sizes[:-1]), sizes[-1])
         kept += 3 * groups * samples**pattern.vertices
     check_sampling_memory(ensemble, samples, trees, kept)

@@ -36,7 +36,7 @@ def sum_products(
         (of length one for groups outside the set): sums over networks, means over choices of
         output neurons.
     """
-    choices = np.array(list(permutations(range(outputs), len(pattern.matching))))
+    choices = np.array(list(permutations(range(outputs), pattern.neurons)))
     pairs = label_pairs(pattern)
     variables = [
         reduce(_outer, (_select(component, pairs, values, choices) for component in group))

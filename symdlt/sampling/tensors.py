@@ -12,27 +12,33 @@ from symdlt.sampling.trees import TiedTree, Tree, count_vertices, cut_tree
 
 @dataclass(frozen=True, slots=True)
 class TensorPattern:
-    r"""A forest on 2m vertices and a perfect matching of them.
+    r"""A forest, and which of its vertices are in pairs; others stand alone.
 
-    With one output neuron for each pair, all of them different, the connected cumulant of the
-    trees of the forest is exactly $n_{L-1}^{-(m-1)}$ times the tensor: every other matching has a
-    vanishing product of Kronecker deltas. The sample axes of the tensor are the vertices in order.
+    With one output neuron for each of the m pairs and lone vertices, all of them different, the
+    connected cumulant of the trees of the forest is exactly $n_{L-1}^{-(m-1)}$ times the tensor:
+    every other matching has a vanishing product of Kronecker deltas. The sample axes of the tensor
+    are the vertices in order.
 
     >>> TensorPattern(edges=((2, 3),), matching=((0, 1), (2, 3)))
-    TensorPattern(edges=((2, 3),), matching=((0, 1), (2, 3)))
+    TensorPattern(edges=((2, 3),), matching=((0, 1), (2, 3)), alone=())
+    >>> TensorPattern(edges=(), matching=((1, 2),), alone=(0,)).vertices
+    3
     """
 
     edges: tuple[Edge, ...]
     matching: tuple[Edge, ...]
+    alone: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         edges, matching = sort_edges(self.edges), sort_edges(self.matching)
-        ends = sorted(end for pair in matching for end in pair)
-        if not matching or ends != list(range(2 * len(matching))):
+        ends = sorted([*(end for pair in matching for end in pair), *self.alone])
+        if not matching or ends != list(range(len(ends))):
+            alone = f", and {self.alone} alone," * bool(self.alone)
             raise GraphError(
-                f"The matching {matching} is not perfect. "
+                f"The matching {matching}{alone} is not perfect. "
                 f"It was given together with the edges {edges}. "
-                f"Try pairs in which each vertex 0, …, 2m−1 stands exactly once."
+                f"Try pairs in which each vertex 0, …, 2m−1 stands exactly once, or name in "
+                "`alone` those that are in none."
             )
         check_forest(len(ends), edges)
         object.__setattr__(self, "edges", edges)
@@ -40,13 +46,18 @@ class TensorPattern:
 
     @property
     def vertices(self) -> int:
-        """The number 2m of vertices."""
-        return 2 * len(self.matching)
+        """The number of vertices."""
+        return 2 * len(self.matching) + len(self.alone)
+
+    @property
+    def neurons(self) -> int:
+        """The number m of different output neurons."""
+        return len(self.matching) + len(self.alone)
 
     @property
     def order(self) -> int:
         """The power m − 1 of $1/n_{L-1}$ that is divided out."""
-        return len(self.matching) - 1
+        return self.neurons - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +69,7 @@ class Component:
 
 
 _PAIRS = ((0, 1), (2, 3))
+_PAIR, _ALONE = ((1, 2),), (0,)
 
 TENSORS: Mapping[str, TensorPattern] = MappingProxyType(
     {
@@ -74,6 +86,10 @@ TENSORS: Mapping[str, TensorPattern] = MappingProxyType(
         "S": TensorPattern(((0, 2), (0, 1), (1, 3)), _PAIRS),
         "T": TensorPattern(((0, 1), (0, 3), (2, 3)), _PAIRS),
         "U": TensorPattern(((0, 3), (0, 2), (1, 2)), _PAIRS),
+        "A3": TensorPattern((), _PAIR, _ALONE),
+        "N3": TensorPattern(((1, 2),), _PAIR, _ALONE),
+        "F3": TensorPattern(((0, 2),), _PAIR, _ALONE),
+        "Q3": TensorPattern(((0, 1), (1, 2)), _PAIR, _ALONE),
     }
 )
 
@@ -128,10 +144,11 @@ def group_trees(pattern: TensorPattern) -> tuple[tuple[Component, ...], ...]:
 
 
 def label_pairs(pattern: TensorPattern) -> tuple[int, ...]:
-    """Give for each vertex the number of its pair.
+    """Give for each vertex the number of its pair; those alone are numbered behind these.
 
-    >>> label_pairs(TENSORS["P"])
-    (0, 1, 1, 0)
+    >>> label_pairs(TENSORS["P"]), label_pairs(TENSORS["A3"])
+    ((0, 1, 1, 0), (1, 0, 0))
     """
-    numbers = {end: number for number, pair in enumerate(pattern.matching) for end in pair}
+    nodes = (*pattern.matching, *((vertex,) for vertex in pattern.alone))
+    numbers = {end: number for number, node in enumerate(nodes) for end in node}
     return tuple(numbers[vertex] for vertex in range(pattern.vertices))

@@ -284,10 +284,10 @@ def _room(parts: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
 
 
 def _refuse_kept_outputs(net: Network) -> None:
-    if net.depth > 1 and net.keeps(net.depth):
+    if net.reads_outputs:
         raise TrainingError(
-            f"The last layer of {net!r} keeps its neurons. The mean dNTK of such outputs does not "
-            "vanish, and is not in the prediction. End with a dense layer, as in "
+            f"The last layer of {net!r} keeps neurons that are read. The mean dNTK of such outputs "
+            "does not vanish, and is not in the prediction. End with a dense layer, as in "
             'layers=[…, "z\' = b + W s(z)"].'
         )
 

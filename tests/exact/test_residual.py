@@ -47,8 +47,8 @@ class ThreeLayers:
 
     def __init__(self, sigma, n):
         square, below = sigma**2, XI * z + h
-        functions = (z**2, square, z**2 * square, square**2)
-        self.size, self.read, both, fourth = (
+        functions = (z**2, square, z**2 * square, square**2, z, z * square)
+        self.size, self.read, both, fourth, leg, leg_read = (
             gaussian(one.compose(z, below), h, S) for one in functions
         )
         self.n = n
@@ -61,6 +61,9 @@ class ThreeLayers:
         squares = XI**4 * kept + 2 * XI**2 * C * met + C**2 * noise
         # of the squares of two neurons of z³
         self.covariance = squares - self.variance**2
+        # of one neuron of z³ and the square of another
+        met = (self.mean(leg_read) + (n - 1) * self.mean(leg, self.read)) / n
+        self.odd = XI * (XI**2 * self.mean(leg, self.size) + C * met)
 
     def mean(self, first, second=ONE):
         """Of functions of S¹ and of z¹ at two neurons."""
@@ -70,15 +73,16 @@ class ThreeLayers:
 
 
 @pytest.mark.parametrize("text", ["z + z**2/2", "z**2 - z/3"])
-def test_v_and_g_1_are_the_first_orders_of_exact_moments(text):
+def test_tensors_are_the_first_orders_of_exact_moments(text):
     sigma = {"z + z**2/2": z + z**2 / 2, "z**2 - z/3": z**2 - z / 3}[text]
     # polynomials in e = 1/n of a degree below 8, as two widths more confirm
     networks, e = [ThreeLayers(sigma, QQ(n)) for n in range(3, 13)], symbols("e")
     layers = ["z' = W z", *["z' = xi z + W s(z)"] * 2]
     values = {"xi": float(XI), "C_W": float(C)}
     network = Network(text, [30, 30], values, layers, n_L=30)
-    found = propagate(network, [[1.0]], ["G", "V", "G.1"])
-    for exact, names in (("variance", ["G", "G.1"]), ("covariance", ["", "V"])):
+    found = propagate(network, [[1.0]], ["G", "V", "G.1", "A3"])
+    orders = {"variance": ["G", "G.1"], "covariance": ["", "V"], "odd": ["", "A3"]}
+    for exact, names in orders.items():
         points = [(1 / one.n, getattr(one, exact)) for one in networks]
         coefficients = interpolate(points, e).as_poly(e).all_coeffs()[::-1]
         assert len(coefficients) <= 8

@@ -34,5 +34,12 @@ def test_a_skip_changes_what_is_learned():
 
 def test_outputs_that_keep_their_neurons_are_refused():
     network = Network("tanh", [1], {**VALUES, "xi": 0.8}, RESIDUAL)
-    with pytest.raises(TrainingError, match="keeps its neurons"):
+    with pytest.raises(TrainingError, match="keeps neurons that are read"):
+        predict(network, X, Y, X_TEST)
+
+
+def test_outputs_that_weights_read_are_refused():
+    values = {**VALUES, "C_U": 1.0, "lambda_U": 1.0}
+    network = Network("tanh", [9], values, [READOUT, "h = U s(z); z' = h + W s(h)"])
+    with pytest.raises(TrainingError, match="keeps neurons that are read"):
         predict(network, X, Y, X_TEST)

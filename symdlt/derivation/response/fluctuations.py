@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations_with_replacement
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import INPUT, LAYER_NORM, Correlator, ProgramBranch
+from symdlt.definitions import INPUT, LAYER_NORM, ProgramBranch
 from symdlt.derivation.response.heads import Heads
 from symdlt.derivation.response.moves import Moves, OfNoise, OfPair
 from symdlt.derivation.response.reasons import (
@@ -63,7 +62,7 @@ from symdlt.derivation.response.site_functions import (
     with_edges,
 )
 from symdlt.derivation.response.site_kernels import SiteKernels
-from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO, Array, Part
+from symdlt.derivation.response.site_means import ONE, ZERO, Array, Part
 
 
 class Fluctuations:
@@ -116,21 +115,19 @@ class Fluctuations:
         self.known = known
         self.means.settle()
 
-    def tensor(self, correlator: Correlator, field: int) -> Array:
-        r"""A tensor of two pairs, with its factor 1/n.
+    def alone(self, left: Pair, right: Pair, edges: Edges) -> Array:
+        r"""The covariance of z at one neuron, the same leg twice, with z z at another.
 
-        Of $E[z_iz_iz_kz_k]$, connected and $i ≠ k$, and alike with edges: the response of both
-        averages, and the noise of either that the other one has met.
+        Neurons are alike, so that z may be its mean over all of them, $δM(z)$: what the other
+        average has met of its noise.
         """
-        first, second = correlator.matching
-        left, right = (
-            ((field, Vertex(u, side)), (field, Vertex(v, side)))
-            for side, (u, v) in enumerate((first, second))
+        (field, vertex), _ = left
+        return self.change(
+            SiteAverage((field, MEAN), (vertex, vertex)),
+            edges,
+            lambda moved, rest: self.both(moved, right, rest),
+            lambda average, rest: self.noise(average, right, rest),
         )
-        covariance = self.observed(left, right, frozenset(correlator.forest.edges))
-        positions = prod(self.program.fields[field].grid)
-        whole = np.broadcast_to(covariance, (self.samples,) * LEGS + (positions,) * SIDES)
-        return whole.mean(axis=(LEGS, LEGS + 1)) if positions > 1 else whole[..., 0, 0]
 
     def observed(self, left: Pair, right: Pair, edges: Edges) -> Array:
         """The covariance of z z at two pairs of legs of one field, with other neurons."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import Correlator
+from symdlt.definitions import Correlator, OddTensor
 from symdlt.derivation.response.corrections import Corrections
 from symdlt.derivation.response.fluctuations import Fluctuations
+from symdlt.derivation.response.leading_tensors import leading_covariance
 from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_kernels import SiteKernels
@@ -27,6 +28,8 @@ from symdlt.networks.depths.states import (
     settled,
     state_of,
 )
+
+ONE_SIDE = (0, 0)  # of both nodes of a tensor: there are no positions
 
 
 class DepthResponse(Fluctuations):
@@ -152,13 +155,12 @@ class DepthResponse(Fluctuations):
         average = SiteAverage((start + field, branch), (Vertex(u), Vertex(v)), legs)
         return form_of(self.noise(average, pair, edges))
 
-    def tensor_form(self, correlator: Correlator) -> LinearForm:
-        """A tensor of two pairs, with its factor 1/n, or the correction of one of one pair."""
-        edges = frozenset(correlator.forest.edges)
-        if correlator.pairs == 1:
+    def tensor_form(self, tensor: Correlator | OddTensor) -> LinearForm:
+        """A tensor of order 1/n, with this factor, or the correction of one of one pair."""
+        if isinstance(tensor, Correlator) and tensor.pairs == 1:
+            edges = frozenset(tensor.forest.edges)
             return form_of(self.corrections.shift(_pair(self.stacked.top, (0, 1)), edges))
-        left, right = (_pair(self.stacked.top, pair) for pair in correlator.matching)
-        return form_of(self.observed(left, right, edges))
+        return form_of(leading_covariance(tensor, self.stacked.top, self, ONE_SIDE))
 
 
 class _DepthCorrections(Corrections):

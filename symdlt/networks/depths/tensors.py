@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.definitions import BOOK, Network, Program
+from symdlt.definitions import Network, Program
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import LEGS, ZERO, SiteMeans
 from symdlt.networks.depths.alike_layers import AlikeLayers, StackedProgram, families_of
@@ -24,7 +24,7 @@ from symdlt.networks.depths.linear_forms import LinearForm
 from symdlt.networks.depths.means import DepthMeans
 from symdlt.networks.depths.response import DepthResponse
 from symdlt.networks.depths.states import UNTURNED, Noise, State
-from symdlt.networks.requests import axes
+from symdlt.networks.requests import axes, named
 from symdlt.progress import track
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def depth_tensors(
         program: of it.
         overlap: of the inputs.
         site: means at one neuron, before any kernel is known.
-        names: of tensors in `BOOK`, and of corrections.
+        names: of tensors, and of corrections.
         progress: as that of `propagate`.
     """
     kernels = _LayerKernels(program, overlap, site)
@@ -176,7 +176,7 @@ class _Depths:
         )
 
     def _tensors(self, response: DepthResponse) -> dict[str, LinearForm]:
-        return {name: response.tensor_form(BOOK[name.partition(".")[0]]) for name in self.names}
+        return {name: response.tensor_form(named(name)) for name in self.names}
 
     def step(self, layer: int) -> dict[str, Array]:
         """The tensors of a layer, with their factors 1/n; the next one is asked for then."""
