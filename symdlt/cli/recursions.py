@@ -22,11 +22,14 @@ from symdlt.cli.options import (
 from symdlt.definitions import (
     DENSE,
     OBSERVABLES,
+    AnyTensor,
     Correlator,
     Layer,
+    OddTensor,
     correlator_from,
     correlators,
     is_chain,
+    named_tensor,
     parse_pairs,
     read_layer_definition,
     split_subleading,
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
     from symdlt.networks import LayerEquations
 
 LARGEST_NAMED = 4  # vertices of the ddNTKs, of which there are two
-READ_PAIRS = 2  # of tensors of order 1/n, which `layer_equations` derives
+BEYOND = 2  # the orders in 1/n from which on tensors are not those of `layer_equations`
 ONE_TENSOR = "for this layer a JSON document has the equations of one tensor"
 
 
@@ -121,7 +124,7 @@ def _add_at(command: argparse.ArgumentParser) -> None:
     command.add_argument("--at", type=int, help=what)
 
 
-Asked = list[tuple[Correlator, int]]
+Asked = list[tuple[AnyTensor, int]]
 Derived = Recursion | StackRecursion
 
 
@@ -136,6 +139,7 @@ def _recursions(options: argparse.Namespace, asked: Asked) -> list[Derived]:
             at=options.at,
         )
         for correlator, piece in asked
+        if isinstance(correlator, Correlator)  # all are: odd ones need the response
     ]
 
 
@@ -157,7 +161,7 @@ def _named_tensors(options: argparse.Namespace) -> Asked:
     """The tensors, each with the piece that its name says."""
     if options.tensors and not (options.edges or options.match):
         named = map(split_subleading, tensor_names(options.tensors))
-        return [(tensor(name), piece) for name, piece in named]
+        return [(named_tensor(name), piece) for name, piece in named]
     if options.tensors:
         options.complain(
             f"the tensor is given twice, as {options.tensors[0]} and by --edges or --match; "
@@ -200,11 +204,13 @@ def _needs_response(options: argparse.Namespace, asked: Asked) -> bool:
     Linear response has it, and the corrections of kernel and NTK also where fields are no chain.
     """
     layer = read_layer_definition(options.layer)
+    if any(isinstance(one, OddTensor) for one, _ in asked):
+        return True
     if isinstance(layer, Layer):
         return options.at is None and not layer.closes
     from symdlt.derivation.response.symbolic.readable import PIECES
 
-    later = any(piece or one.pairs > READ_PAIRS for one, piece in asked)
+    later = any(piece or one.order >= BEYOND for one, piece in asked)
     usual = (options.inputs, options.form, options.at) == ("many", "derivative", None)
     told = all(f"{one.name}.{piece}" in PIECES for one, piece in asked)
     return usual and (not later or (told and not is_chain(layer)))

@@ -30,6 +30,7 @@ from symdlt.definitions.masks import MASK as MASK
 from symdlt.definitions.masks import Mask as Mask
 from symdlt.definitions.names import canonical_name as canonical_name
 from symdlt.definitions.names import correlator_from as correlator_from
+from symdlt.definitions.names import named_tensor as named_tensor
 from symdlt.definitions.names import parse_pairs as parse_pairs
 from symdlt.definitions.names import split_subleading as split_subleading
 from symdlt.definitions.names import tensor as tensor
@@ -40,7 +41,9 @@ from symdlt.definitions.odd_tensors import ALONE as ALONE
 from symdlt.definitions.odd_tensors import NAMED as NAMED
 from symdlt.definitions.odd_tensors import ODD as ODD
 from symdlt.definitions.odd_tensors import PAIR as PAIR
+from symdlt.definitions.odd_tensors import AnyTensor as AnyTensor
 from symdlt.definitions.odd_tensors import OddTensor as OddTensor
+from symdlt.definitions.odd_tensors import place_odd as place_odd
 from symdlt.definitions.program_layers import program_of as program_of
 from symdlt.definitions.programs import INPUT as INPUT
 from symdlt.definitions.programs import NUMBER as NUMBER

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from reprlib import repr as short_repr
 
 from symdlt.definitions.forests import OBSERVABLES, Edge, Forest, sorted_pairs
-from symdlt.definitions.odd_tensors import NAMED, ODD
+from symdlt.definitions.odd_tensors import NAMED, ODD, AnyTensor
 from symdlt.definitions.tensors import BOOK, MOST_AXES, Correlator, identify
 from symdlt.errors import GraphError, UnknownTensorError, require
 
@@ -60,6 +60,19 @@ def tensor(name: str) -> Correlator:
     edges = tuple((int(e[0], 36), int(e[1], 36)) for e in match[2].split("_")[1:])
     size = int(match[1])
     return correlator_from(edges, [(2 * k, 2 * k + 1) for k in range(size // 2)])
+
+
+def named_tensor(name: str) -> AnyTensor:
+    """The tensor with that name, which may be an odd one.
+
+    Raises:
+        UnknownTensorError: if there is none.
+
+    >>> named_tensor("n3"), named_tensor("V").name
+    (OddTensor(N3), 'V')
+    """
+    odd = ODD.get(letter_of(name)) if isinstance(name, str) else None
+    return odd or tensor(name)
 
 
 def letter_of(name: str) -> str:

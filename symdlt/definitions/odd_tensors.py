@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import permutations
+from typing import TypeAlias
 
 from symdlt.definitions.forests import Edge, Forest
 from symdlt.definitions.tensors import BOOK, Correlator, identify
+
+Samples: TypeAlias = tuple[int, ...]
 
 ALONE = 0  # convention: the first vertex shares its neuron with none
 PAIR: Edge = (1, 2)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OddTensor:
     r"""A connected correlator of order 1/n of three vertices, the first of which stands alone.
 
@@ -37,6 +40,9 @@ class OddTensor:
     forest: Forest
     symbol: str
 
+    def __repr__(self) -> str:
+        return f"OddTensor({self.symbol})"
+
     @property
     def name(self) -> str:
         """Its name, that of a tensor of the book with a 3."""
@@ -46,6 +52,16 @@ class OddTensor:
     def axes(self) -> int:
         """The number of sample axes."""
         return self.forest.vertices
+
+    @property
+    def order(self) -> int:
+        """The power of 1/n at which it starts."""
+        return 1
+
+    @property
+    def matching(self) -> tuple[Edge, ...]:
+        """The vertices that share a neuron, those of one pair."""
+        return (PAIR,)
 
     @property
     def labels(self) -> tuple[int, ...]:
@@ -66,8 +82,11 @@ class OddTensor:
     @property
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
         """The axis permutations that leave the definition, and so the tensor, unchanged."""
-        ways = [(ALONE, *pair) for pair in permutations(PAIR)]
-        return tuple(way for way in ways if self.forest.edges == _moved(self.forest.edges, way))
+        return tuple(way for way in WAYS if self.forest.edges == _moved(self.forest.edges, way))
+
+
+WAYS = [(ALONE, *pair) for pair in permutations(PAIR)]
+"""How vertices may be numbered."""
 
 
 def _moved(edges: tuple[Edge, ...], way: tuple[int, ...]) -> tuple[Edge, ...]:
@@ -87,5 +106,24 @@ ODD = {
 """The odd tensors of order 1/n. The dNTK with both derivatives at the lone vertex is of the next
 order: z there is linear in the weights, given the neurons that its layer reads."""
 
-NAMED: dict[str, Correlator | OddTensor] = {**BOOK, **ODD}
+AnyTensor: TypeAlias = Correlator | OddTensor
+
+NAMED: dict[str, AnyTensor] = {**BOOK, **ODD}
 """The tensors that have a name: those of the book, and the odd ones."""
+
+
+def place_odd(
+    edges: tuple[Edge, ...], samples: tuple[int, ...]
+) -> tuple[OddTensor, Samples] | None:
+    """The odd tensor of a numbered forest, with its samples in axis order; None if it vanishes.
+
+    >>> place_odd(((0, 1),), (3, 1, 2))
+    (OddTensor(F3), (3, 2, 1))
+    """
+    for one in ODD.values():
+        ways = [way for way in WAYS if _moved(edges, way) == one.forest.edges]
+        if ways:
+            return one, min(
+                tuple(samples[way.index(axis)] for axis in range(one.axes)) for way in ways
+            )
+    return None

@@ -105,6 +105,11 @@ class Correlator:
         return len(self.matching)
 
     @property
+    def order(self) -> int:
+        """The power m - 1 of 1/n at which it starts."""
+        return self.pairs - 1
+
+    @property
     def axes(self) -> int:
         """The number of sample axes, twice the number of pairs."""
         return self.forest.vertices

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import factorial
 
-from symdlt.definitions import Averaged, Correlator, Way
+from symdlt.definitions import AnyTensor, Averaged, Way
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.plain_text import factor_texts
 
 
-def definition_text(correlator: Correlator) -> str:
+def definition_text(correlator: AnyTensor) -> str:
     """What a tensor is the expectation of, and which vertices share a neuron.
 
     >>> from symdlt.definitions import tensor

@@ -14,9 +14,8 @@ from symdlt.definitions import (
     BOOK,
     NAMED,
     ODD,
-    Correlator,
+    AnyTensor,
     Network,
-    OddTensor,
     canonical_name,
     functions_in,
     split_subleading,
@@ -39,7 +38,7 @@ KNOWN = (*TENSORS, *ODD)  # odd tensors are no part of "all": most networks have
 WITHOUT_LEARNING = ("G", "V", "G.1", "A3")
 
 
-def named(name: str) -> Correlator | OddTensor:
+def named(name: str) -> AnyTensor:
     """The tensor of a name in `KNOWN`, of which that may be a correction."""
     return NAMED[name.partition(".")[0]]
 
@@ -47,12 +46,6 @@ def named(name: str) -> Correlator | OddTensor:
 def axes(name: str) -> int:
     """The number of sample axes of a tensor of `KNOWN`."""
     return named(name).axes
-
-
-def has_two_nodes(name: str) -> bool:
-    """Whether a tensor starts at order 1/n: of two pairs, or of one and a vertex alone."""
-    one = named(name)
-    return isinstance(one, OddTensor) or one.pairs > 1
 
 
 def asked_tensors(tensors: str | Iterable[str]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ from symdlt.networks.layer_means import (
     orders_of,
 )
 from symdlt.networks.numbers import check_memory
-from symdlt.networks.requests import WITHOUT_LEARNING, axes, has_two_nodes, named
+from symdlt.networks.requests import WITHOUT_LEARNING, axes, named
 from symdlt.precision import TOLERANCE
 from symdlt.progress import track
 
@@ -250,13 +250,13 @@ def _stream_tensors(
             for base, later in bases:
                 if later:
                     corrections.correction(BOOK[base], field)
-                elif has_two_nodes(base):
+                elif named(base).order:
                     leading_tensor(named(base), field, fluctuations)
         scale = program.below[layer] if layer else 1.0
         for name, (base, later) in zip(names, bases, strict=True):
             if later:
                 tensors[name][layer] = scale * corrections.correction(BOOK[base], field)
-            elif has_two_nodes(base):
+            elif named(base).order:
                 tensors[name][layer] = scale * leading_tensor(named(base), field, fluctuations)
             else:
                 kernel = site.ntk if named(base).forest.edges else site.kernel
@@ -300,7 +300,7 @@ def _check_room(program: Program, samples: int, names: Sequence[str]) -> None:
         sites.count(site) * (samples * count) ** 2
         for site, count in zip(sites, positions, strict=True)
     )
-    larger = [name for name in names if "." in name or has_two_nodes(name)]
+    larger = [name for name in names if "." in name or named(name).order]
     if larger:
         offsets = offsets_of(program)
         pairs = [

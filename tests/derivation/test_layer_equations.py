@@ -307,7 +307,7 @@ def test_what_cannot_be_derived_is_refused():
             layer_equations(name, GATE)
     with pytest.raises(UnknownTensorError):
         layer_equations("nothing", GATE)
-    with pytest.raises(OrderError, match="3 pairs"):
+    with pytest.raises(OrderError, match="6 axes"):
         layer_equations("X6", GATE)
     with pytest.raises(LayerError, match="keeps s"):
         layer_equations("V", "z' = s(z) + W z")

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from symdlt.definitions import ALONE, PAIR, Correlator, OddTensor
+from symdlt.definitions import ALONE, PAIR, AnyTensor, Correlator, OddTensor
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.site_functions import Edge, Vertex
 from symdlt.derivation.response.site_means import LEGS, SIDES, Array
@@ -14,7 +14,7 @@ from symdlt.derivation.response.site_means import LEGS, SIDES, Array
 APART = (0, 1)  # sides of the two nodes of a tensor, each of which has positions of its own
 
 
-def leading_tensor(tensor: Correlator | OddTensor, field: int, fluctuations: Fluctuations) -> Array:
+def leading_tensor(tensor: AnyTensor, field: int, fluctuations: Fluctuations) -> Array:
     r"""A tensor of two pairs, or of a pair and a vertex alone, with its factor 1/n.
 
     Of $E[z_iz_iz_kz_k]$, or $E[z_iz_kz_k]$, connected and $i ≠ k$, and alike with edges.
@@ -27,7 +27,7 @@ def leading_tensor(tensor: Correlator | OddTensor, field: int, fluctuations: Flu
 
 
 def leading_covariance(
-    tensor: Correlator | OddTensor,
+    tensor: AnyTensor,
     field: int,
     fluctuations: Fluctuations,
     sides: tuple[int, int] = APART,

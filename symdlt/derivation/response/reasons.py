@@ -15,6 +15,13 @@ class KeptPair(NamedTuple):
     below: Pair
 
 
+class KeptMean(NamedTuple):
+    """A mean over neurons is that of the fields that are kept: what is fresh has no mean."""
+
+    above: SiteAverage
+    below: SiteAverage
+
+
 class ReadAverage(NamedTuple):
     """A conditional covariance moves with an average that weights read.
 
@@ -188,6 +195,7 @@ BIASES, KEPT = -1, -2
 
 Reason: TypeAlias = (
     KeptPair
+    | KeptMean
     | ReadAverage
     | OwnNoise
     | OwnMean

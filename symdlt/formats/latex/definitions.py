@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
 from symdlt.combinatorics import connected_components, perfect_matchings
-from symdlt.definitions import Correlator, place
+from symdlt.definitions import AnyTensor, Correlator, OddTensor, place, place_odd
 from symdlt.formats.latex.lines import Group, Product, equation_lines, product_text
 from symdlt.formats.latex.notation import Conventions, tensor_text
 from symdlt.formats.latex.trees import tree_text
@@ -51,7 +52,7 @@ _AXES = r"""The subscript of $X$ is the number of its axes. """
 class Defined(NamedTuple):
     """A tensor, up to which piece, and whether all axes carry the one input."""
 
-    correlator: Correlator
+    correlator: AnyTensor
     piece: int
     single_input: bool
 
@@ -63,24 +64,28 @@ def definition_latex(of: Defined, use: Conventions) -> str:
       + \text{other matchings} + O(1/n_{\ell-1})\Big]$$
     """
     correlator = of.correlator
+    labels = tuple(sorted(correlator.labels))
     count = prod(range(1, correlator.axes, 2))
-    if count <= _ALL_MATCHINGS:
-        matchings = tuple(perfect_matchings(tuple(sorted(correlator.labels))))
+    if isinstance(correlator, OddTensor):
+        found = (_odd_product(of, pair, use) for pair in combinations(labels, 2))
+        products = [one for one in found if one]
+    elif count <= _ALL_MATCHINGS:
+        matchings = tuple(perfect_matchings(labels))
         products = [_product(of, matching, use) for matching in matchings]
     else:
         own = tuple(_edge(correlator.labels, pair) for pair in correlator.matching)
         others = rf"\text{{({count - 1} other matchings)}}"
         products = [_product(of, own, use), Product(False, (others,))]
     rest = Product(False, (rf"O\bigl({_inline(of.piece + 1)}\bigr)",))
-    groups = [Group(False, _over_width(correlator.pairs - 1), (*products, rest))]
-    if correlator.pairs == 1:
+    groups = [Group(False, _over_width(correlator.order), (*products, rest))]
+    if not correlator.order:
         groups = [Group(False, (), (product,)) for product in (*products, rest)]
     return equation_lines(_expectation(of, use), groups, use.points)
 
 
 def definitions_told(
-    own: Sequence[Correlator],
-    tensors: Sequence[tuple[Correlator, int]],
+    own: Sequence[AnyTensor],
+    tensors: Sequence[tuple[AnyTensor, int]],
     use: Conventions,
     *,
     many: bool,
@@ -115,7 +120,7 @@ def _is_deviation(tree: tuple[int, ...], trees: Sequence[tuple[int, ...]]) -> bo
     return 1 < len(trees) <= _MOMENTS and len(tree) % 2 == 0
 
 
-def _differentials(own: Sequence[Correlator]) -> str:
+def _differentials(own: Sequence[AnyTensor]) -> str:
     """The differentials of the NTK that stand in definitions, and what they are."""
     trees = {
         (len(tree), max(one.forest.degrees[v] for v in tree))
@@ -141,6 +146,7 @@ def _edge(labels: tuple[int, ...], edge: Edge) -> Edge:
 def _product(of: Defined, matching: Matching, use: Conventions) -> Product:
     """The Kronecker deltas of a matching and the tensor that belongs to it."""
     correlator = of.correlator
+    assert isinstance(correlator, Correlator), correlator
     labels = tuple(sorted(correlator.labels))
     rank = {label: k for k, label in enumerate(labels)}
     edges = tuple(sorted(_edge(correlator.labels, edge) for edge in correlator.forest.edges))
@@ -160,6 +166,20 @@ def _product(of: Defined, matching: Matching, use: Conventions) -> Product:
     ]
     tensor = pieces[0] if len(pieces) == 1 else rf"\left({' + '.join(pieces)}\right)"
     return Product(False, (*(rf"\delta_{{i_{u}i_{v}}}" for u, v in matching), tensor))
+
+
+def _odd_product(of: Defined, pair: Edge, use: Conventions) -> Product | None:
+    """The Kronecker delta of a pair and the odd tensor that belongs to it, if there is one."""
+    u, v = pair
+    labels = sorted(of.correlator.labels, key=lambda label: label in (u, v))
+    edges = (_edge(of.correlator.labels, edge) for edge in of.correlator.forest.edges)
+    ends = (sorted(map(labels.index, edge)) for edge in edges)
+    placed = place_odd(tuple(sorted((a, b) for a, b in ends)), tuple(labels))
+    if placed is None:
+        return None
+    tensor, samples = placed
+    shown = None if of.single_input else samples
+    return Product(False, (rf"\delta_{{i_{u}i_{v}}}", tensor_text(tensor, 0, shown, r"\ell", use)))
 
 
 def _over_width(exponent: int) -> tuple[str, ...]:

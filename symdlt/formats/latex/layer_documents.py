@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from symdlt.definitions import BELOW, BOOK, Correlator, ascii_name, tensor
+from symdlt.definitions import BELOW, NAMED, AnyTensor, ascii_name
 from symdlt.derivation.response.symbolic.glossary import AVERAGES, Glossary, head_of, marked
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
@@ -81,16 +81,16 @@ def _is_single(result: LayerResult) -> bool:
     return isinstance(result, StackRecursion) and result.single_input
 
 
-def _read(result: LayerResult) -> Iterator[tuple[Correlator, int]]:
+def _read(result: LayerResult) -> Iterator[tuple[AnyTensor, int]]:
     """The tensors of layer ℓ that are read, with their pieces."""
     if isinstance(result, StackRecursion):
         yield from result.dependencies
         return
     for head in map(head_of, _symbols(result)):
         letter, correction, _ = head.partition(".1")
-        one = letter if letter in BOOK else letter.removeprefix("Q")
-        if one in BOOK:
-            yield tensor(one), int(bool(correction))
+        one = letter if letter in NAMED else letter.removeprefix("Q")
+        if one in NAMED:
+            yield NAMED[one], int(bool(correction))
 
 
 def _symbols(result: LayerEquations) -> list[str]:
@@ -104,7 +104,7 @@ def _symbols(result: LayerEquations) -> list[str]:
 
 def _items(results: Sequence[LayerResult], use: Conventions) -> Iterator[tuple[str, str]]:
     """What symbols are, in LaTeX, each once."""
-    known = {name for name in BOOK if name not in ("G", "H")} | {"G.1", "H.1"}
+    known = {name for name, one in NAMED.items() if one.order} | {"G.1", "H.1"}
     constants = {ascii_name(symbol) for symbol in results[0].layer.symbols}
     told_averages = False
     for result in results:
@@ -148,7 +148,7 @@ def _list(items: Sequence[tuple[str, str]]) -> str:
     return f"\\begin{{description}}\\sloppy\n{rows}\n\\end{{description}}\n"
 
 
-def _defined(correlator: Correlator, piece: int, use: Conventions, *, many: bool) -> str:
+def _defined(correlator: AnyTensor, piece: int, use: Conventions, *, many: bool) -> str:
     return definition_latex(Defined(correlator, piece, not many), use)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from symdlt.algebra.names import GREEK
-from symdlt.definitions import BELOW, BOOK, ascii_name, tensor
+from symdlt.definitions import BELOW, NAMED, ascii_name
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
 
 LAYER, ABOVE = r"\ell", r"\ell+1"
@@ -19,7 +19,7 @@ _FACTOR = re.compile(
 )
 _NOISE = re.compile(r"Y_(?P<legs>[^\[]+)\[(?P<function>[^;\]]+)(?:; (?P<edges>[^\]]+))?\]")
 _TENSOR = re.compile(
-    r"(?P<part>Q?)(?P<letter>[A-Z]H?)(?P<piece>\.1)?(?:\^(?P<other>.*)m)?_(?P<at>[\d+,a-z]+)"
+    r"(?P<part>Q?)(?P<letter>[A-Z][H3]?)(?P<piece>\.1)?(?:\^(?P<other>.*)m)?_(?P<at>[\d+,a-z]+)"
 )
 _SCALE = re.compile(r"(?P<letter>\w+?)(?:\((?P<of>\w+)\))?(?P<later>\^m)?_(?P<at>\w(?:\+\w)?)")
 # Blocks of fourth cumulants, without and with an edge.
@@ -33,6 +33,8 @@ def symbol_latex(name: str, layer: str, use: Conventions) -> str:
     'V_{(11)(34)}^{Q(\\ell)}'
     >>> symbol_latex("<s''_1 s_2>", r"\ell", Conventions(sample=""))
     "\\left\\langle \\sigma''_{1}\\sigma_{2}\\right\\rangle_{K^{(\\ell)}}"
+    >>> symbol_latex("F3_132", r"\ell", Conventions(sample=""))
+    '\\mathring{F}_{132}^{(\\ell)}'
     >>> symbol_latex("G^lm_31", r"\ell", Conventions(sample=""))
     'K_{31}^{(m\\ell)}'
     """
@@ -44,7 +46,7 @@ def symbol_latex(name: str, layer: str, use: Conventions) -> str:
         below, above = samples_latex(noise["legs"], use), _above(edges, layer, use)
         return f"Y_{{{below}}}{above}[{function_latex(noise['function'], use)}]"
     known = _TENSOR.fullmatch(name)
-    if known and (known["letter"] in BOOK or known["letter"] in _BLOCKS):
+    if known and (known["letter"] in NAMED or known["letter"] in _BLOCKS):
         return _tensor(known, layer, use)
     scale = _SCALE.fullmatch(name)
     if scale is None:
@@ -63,7 +65,7 @@ def _tensor(known: re.Match[str], layer: str, use: Conventions) -> str:
         return rf"{kernel_letter(letter, use)}_{{{below}}}{between_latex(other)}"
     if letter in _BLOCKS:
         return f"X_{{{below}}}{_above(_BLOCKS[letter], layer, use)}"
-    correlator, piece = tensor(letter), 1 if known["piece"] else 0
+    correlator, piece = NAMED[letter], 1 if known["piece"] else 0
     if at.isdigit():
         labels = tuple(map(int, at))
         return tensor_text(correlator, piece, labels, layer, use, known["part"])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from dataclasses import replace
 
-from symdlt.definitions import BOOK, tensor
+from symdlt.definitions import NAMED
 from symdlt.formats.latex.layer_symbols import (
     LAYER,
     between_latex,
@@ -22,14 +22,14 @@ from symdlt.formats.latex.notation import Conventions, power, sigma, tensor_text
 _MARKED = re.compile("`([^`]*)`")
 _TOKEN = re.compile(
     r"(?P<mean><[^>]*>)"
-    r"|(?P<symbol>(?:Y_\d+\[[^\]]*\]|Q?[A-Z]H?(?:\.1)?(?:\^\w*m)?_\d[\d,+a-z]*))(?:\^(?P<power>\d))?"
+    r"|(?P<symbol>(?:Y_\d+\[[^\]]*\]|Q?[A-Z][H3]?(?:\.1)?(?:\^\w*m)?_\d[\d,+a-z]*))(?:\^(?P<power>\d))?"
     r"|(?P<factor>[^\W\d_]\w*?'*(?:\(\w+(?:\(\w+\))?\))?(?:\^m)?_\d(?:\+\w)?(?:\^\d)?)"
     r"|(?P<above>\^\([^)]*\))"
     r"|(?P<word>[^\W\d]\w*(?:\.1)?(?:\^\w*m)?'*)"
     r"|(?P<number>\d+/\d+)"
     r"|(?P<other>>=|.)"
 )
-_HEAD = re.compile(r"(?P<part>Q?)(?P<letter>[A-Z])(?P<piece>\.1)?(?:\^(?P<other>\w*)m)?")
+_HEAD = re.compile(r"(?P<part>Q?)(?P<letter>[A-Z]3?)(?P<piece>\.1)?(?:\^(?P<other>\w*)m)?")
 _SIGNS = {">=": r"\ge ", "l": r"\ell"}
 
 
@@ -78,12 +78,12 @@ def _token(match: re.Match[str], constants: Container[str], use: Conventions) ->
 def _word(text: str, use: Conventions) -> str:
     """The letter of a tensor, a width, a field, or what is told of functions."""
     known = _HEAD.fullmatch(text)
-    if known and known["letter"] in BOOK and text != "Q":
+    if known and known["letter"] in NAMED and text != "Q":
         if known["other"] is not None:
             return kernel_letter(known["letter"], use) + between_latex(known["other"])
         piece = 1 if known["piece"] else 0
         alone = replace(use, layers=False)
-        return tensor_text(tensor(known["letter"]), piece, None, "", alone, known["part"])
+        return tensor_text(NAMED[known["letter"]], piece, None, "", alone, known["part"])
     if re.fullmatch(r"n'?|n_\w+", text):
         return width_latex(text)
     if text.startswith("sum_"):

@@ -15,7 +15,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 
 from symdlt.algebra.names import GREEK
-from symdlt.definitions import BOOK, FIELD, Correlator, ascii_name, primes
+from symdlt.definitions import BOOK, FIELD, AnyTensor, OddTensor, ascii_name, primes
 from symdlt.errors import NotationError, require
 
 _PAIRED = frozenset("VA")
@@ -266,7 +266,7 @@ def _is_symbol(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def tensor_text(
-    correlator: Correlator,
+    correlator: AnyTensor,
     piece: int,
     labels: tuple[int, ...] | None,
     layer: str,
@@ -275,9 +275,12 @@ def tensor_text(
 ) -> str:
     r"""A tensor with its samples; for one input, with the number of its axes if it has no letter.
 
-    The fields of its axes, where a layer has several, stand in front of the layer.
+    The fields of its axes, where a layer has several, stand in front of the layer. Odd tensors
+    have the letters of those with one more vertex, under a ring.
 
-    >>> from symdlt.definitions import tensor
+    >>> from symdlt.definitions import ODD, tensor
+    >>> tensor_text(ODD["A3"], 0, (1, 2, 3), r"\ell", Conventions(sample=""))
+    '\\mathring{A}_{1(23)}^{(\\ell)}'
     >>> tensor_text(tensor("V"), 1, (1, 2, 3, 4), r"\ell", Conventions(sample=""))
     'V_{(12)(34)}^{\\{1\\}(\\ell)}'
     """
@@ -289,19 +292,21 @@ def tensor_text(
     return _letter(correlator, piece, use) + below + above
 
 
-def tensor_name(correlator: Correlator, piece: int, use: Conventions) -> str:
+def tensor_name(correlator: AnyTensor, piece: int, use: Conventions) -> str:
     """A tensor without its samples, in the letters of the user."""
     return renamed(tensor_text(correlator, piece, None, "", use), use)
 
 
-def _letter(correlator: Correlator, piece: int, use: Conventions) -> str:
+def _letter(correlator: AnyTensor, piece: int, use: Conventions) -> str:
+    if isinstance(correlator, OddTensor):
+        return rf"\mathring{{{correlator.symbol[0]}}}"
     if piece == 0:
         return {"G": use.kernel, "H": use.frozen_ntk}.get(correlator.symbol, correlator.symbol)
     return correlator.symbol
 
 
 def _superscript(
-    correlator: Correlator, piece: int, layer: str, use: Conventions, fields: str
+    correlator: AnyTensor, piece: int, layer: str, use: Conventions, fields: str
 ) -> str:
     marks = fields
     if correlator.symbol == "X":
@@ -315,7 +320,10 @@ def _superscript(
     return f"^{{{marks}}}" if marks else ""
 
 
-def _subscript(correlator: Correlator, labels: tuple[int, ...], use: Conventions) -> str:
+def _subscript(correlator: AnyTensor, labels: tuple[int, ...], use: Conventions) -> str:
+    if isinstance(correlator, OddTensor) and not correlator.forest.edges:
+        alone, *pair = labels
+        return f"{use.samples([alone])}({use.samples(pair)})"
     if correlator.symbol in _PAIRED or (correlator.symbol == "X" and not correlator.forest.edges):
         pairs = zip(labels[::2], labels[1::2], strict=True)
         return "".join(f"({use.samples(pair)})" for pair in pairs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symdlt.definitions import Correlator, OddTensor
+from symdlt.definitions import AnyTensor
 from symdlt.derivation.response.corrections import Corrections
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.leading_tensors import leading_covariance
@@ -155,9 +155,9 @@ class DepthResponse(Fluctuations):
         average = SiteAverage((start + field, branch), (Vertex(u), Vertex(v)), legs)
         return form_of(self.noise(average, pair, edges))
 
-    def tensor_form(self, tensor: Correlator | OddTensor) -> LinearForm:
+    def tensor_form(self, tensor: AnyTensor) -> LinearForm:
         """A tensor of order 1/n, with this factor, or the correction of one of one pair."""
-        if isinstance(tensor, Correlator) and tensor.pairs == 1:
+        if not tensor.order:
             edges = frozenset(tensor.forest.edges)
             return form_of(self.corrections.shift(_pair(self.stacked.top, (0, 1)), edges))
         return form_of(leading_covariance(tensor, self.stacked.top, self, ONE_SIDE))

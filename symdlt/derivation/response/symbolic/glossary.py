@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from symdlt.definitions import BOOK, Correlator, Layer, Stack, ascii_name, names_in, tensor
+from symdlt.definitions import NAMED, AnyTensor, Layer, Stack, ascii_name, names_in
 from symdlt.definitions.streams import Drawn
 from symdlt.derivation import definition_text
 
 # The letter of a tensor, with Q before it or layers behind; a mean; a noise.
 # The scale of a normalised field is told from constants of the layer by its bracket or sample.
 _HEAD = re.compile(
-    r"(?P<mark><|Y_|sum_)|(?P<letter>Q?[A-Z]H?(\.1|\^\w+)?|(c|a|k|scale)(\(\w+\))?(\^m)?)_\d"
+    r"(?P<mark><|Y_|sum_)|(?P<letter>Q?[A-Z][H3]?(\.1|\^\w+)?|(c|a|k|scale)(\(\w+\))?(\^m)?)_\d"
 )
 
 # Heads that are printed in another way.
@@ -70,7 +70,7 @@ class Glossary:
         piece: 1 for a correction of order 1/n.
     """
 
-    correlator: Correlator
+    correlator: AnyTensor
     layer: Layer | Stack
     inside: tuple[tuple[str, str], ...] = ()
     covariances: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Glossary:
         """What every term needs."""
         one = self.correlator
         labels = "".join(map(str, one.labels or range(one.axes)))
-        named, scale = one.name, ", times the width of the layer below" * (one.pairs > 1)
+        named, scale = one.name, ", times the width of the layer below" * bool(one.order)
         told = f"{one.name}_{labels} is {definition_text(one)[:-1]}{scale}."
         if self.piece:
             named = f"{one.name}.1"
@@ -148,10 +148,9 @@ class Glossary:
                 f"{letter}^lm",
                 f"the {named} of `z` of layer `m`, the first index, and of layer `l`",
             )
-        for name in BOOK:
-            told = definition_text(tensor(name))[:-1]
-            if name not in ("G", "H"):
-                yield name, f"of layer `l`, `n'` times {told}"
+        for name, one in NAMED.items():
+            if one.order:
+                yield name, f"of layer `l`, `n'` times {definition_text(one)[:-1]}"
                 yield f"Q{name}", f"the part of `{name}` in which both `Q` fluctuate together"
         yield (
             "Y_",

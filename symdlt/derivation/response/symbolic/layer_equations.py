@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from symdlt.algebra import ORTHOGONAL, Polynomial, gaussian, orthogonal, signs, uniform
 from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import (
-    Correlator,
+    AnyTensor,
     Layer,
     Stack,
     ascii_name,
+    named_tensor,
     read_layer_definition,
     split_subleading,
-    tensor,
 )
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.glossary import Glossary
@@ -100,7 +100,7 @@ class LayerEquations:
         piece: 1 for the correction of order 1/n of the kernel or the NTK, else 0.
     """
 
-    correlator: Correlator
+    correlator: AnyTensor
     layer: Layer | Stack
     equations: tuple[LayerEquation, ...]
     glossary: Glossary | None = field(default=None, compare=False, repr=False)
@@ -112,7 +112,7 @@ class LayerEquations:
         return self.correlator.name + f".{self.piece}" * bool(self.piece)
 
     @property
-    def asked(self) -> str | Correlator:
+    def asked(self) -> str | AnyTensor:
         """What `layer_equations` derives them again from."""
         return self.name if self.piece else self.correlator
 
@@ -208,7 +208,7 @@ class LayerEquations:
             equations = tuple(map(_read_equation, document["equations"]))
             layer = layer_with(document["layer"], laws)
             name, piece = split_subleading(document["tensor"])
-            return cls(tensor(name), layer, equations, None, piece)
+            return cls(named_tensor(name), layer, equations, None, piece)
         except (
             LookupError,
             TypeError,

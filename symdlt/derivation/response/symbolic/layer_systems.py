@@ -9,12 +9,14 @@ from typing import Any
 
 from symdlt.definitions import (
     BELOW,
-    BOOK,
-    Correlator,
+    NAMED,
+    AnyTensor,
     Layer,
+    OddTensor,
     Stack,
     Window,
     is_chain,
+    named_tensor,
     split_subleading,
     tensor,
 )
@@ -38,13 +40,13 @@ from symdlt.errors import KernelError
 
 
 def layer_system(
-    tensors: Iterable[str | Correlator], layer: Layer | Stack | str, inputs: str = "many"
+    tensors: Iterable[str | AnyTensor], layer: Layer | Stack | str, inputs: str = "many"
 ) -> LayerSystem:
     """The equations of some tensors, and of all that they need.
 
     Args:
-        tensors: names or correlators, of the book, and G.1 and H.1; for one input of any order in
-            1/n where the layer is a chain of steps.
+        tensors: names or correlators, of the book, odd ones, and G.1 and H.1; for one input of any
+            order in 1/n where the layer is a chain of steps.
         layer: the layer; layer 1 has the biases and the weights of its last statement, which read
             the input.
         inputs: "one" or "many".
@@ -76,19 +78,20 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     left = [*names]
     while left:
         name, piece = split_subleading(left.pop())
-        correlator = tensor(name)
+        correlator = named_tensor(name)
         name = correlator.name + f".{piece}" * bool(piece)
         if name in equations:
             continue
-        if name not in (*BOOK, *PIECES):
+        if name not in (*NAMED, *PIECES):
             equations[name] = _of_steps(name, definition, inputs)
         else:
             derivation = LayerDerivation(correlator, definition, False)
-            if piece or (derivation.shared and correlator.pairs > 1):
+            if piece or (derivation.shared and correlator.order):
                 _check_without_inside(derivation, name)
             if piece:
                 _check_laws(derivation, name)
-            if not derivation.shared or (correlator.pairs == 1 and not piece):
+            closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
+            if not derivation.shared or closes:
                 equation = derivation.correction() if piece else derivation.recursion()
                 equations[name] = _of_tensor(derivation, equation, piece, inputs)
             elif inputs == "one" and is_chain(definition):
@@ -219,7 +222,7 @@ def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
 
 def _in_dependency_order(equations: dict[str, SystemEquation]) -> tuple[SystemEquation, ...]:
     """Each equation behind those of the tensors that it needs; else as the book has them."""
-    left = [name for name in BOOK if name in equations]
+    left = [name for name in NAMED if name in equations]
     left += sorted(equations.keys() - {*left}, key=_size)
     done: dict[str, SystemEquation] = {}
     while left:
@@ -234,7 +237,7 @@ def _in_dependency_order(equations: dict[str, SystemEquation]) -> tuple[SystemEq
 def _size(name: str) -> tuple[int, int, str]:
     """Few axes first, then leading pieces."""
     what, piece = split_subleading(name)
-    return tensor(what).axes, piece, name
+    return named_tensor(what).axes, piece, name
 
 
 def _of_tensor(
@@ -242,7 +245,7 @@ def _of_tensor(
 ) -> SystemEquation:
     correlator = derivation.correlator
     first = NOTHING
-    if correlator.pairs == 1 and not piece:
+    if not (correlator.order or piece):
         top = derivation.program.fields[derivation.top]
         windows = derivation.texts.labels.windows
         read = [*dict.fromkeys(windows.get(branch.tensor.name) for branch in top.branches)]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from symdlt.definitions import (
     LAYER_NORM,
-    Correlator,
+    AnyTensor,
     Layer,
     Stack,
     is_recurrent,
+    named_tensor,
     read_layer_definition,
     split_subleading,
-    tensor,
 )
 from symdlt.derivation.response.symbolic.labels import SHIFTS, windows_of
 from symdlt.errors import LayerError, OrderError, require
@@ -18,7 +18,7 @@ from symdlt.errors import LayerError, OrderError, require
 PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
 
 
-def readable_piece(name: str | Correlator) -> int:
+def readable_piece(name: str | AnyTensor) -> int:
     """The number of a piece: one for the corrections of the kernel and the NTK, else zero.
 
     Raises:
@@ -33,19 +33,18 @@ def readable_piece(name: str | Correlator) -> int:
     return piece
 
 
-def readable_tensor(name: str | Correlator) -> Correlator:
-    """A tensor of one pair or two.
+def readable_tensor(name: str | AnyTensor) -> AnyTensor:
+    """A tensor of one pair or two, or an odd one.
 
     Raises:
         UnknownTensorError: if there is no such tensor.
         OrderError: for a tensor of more than four axes.
     """
-    correlator = name if isinstance(name, Correlator) else tensor(name)
-    if correlator.pairs > 2:
+    correlator = name if isinstance(name, AnyTensor) else named_tensor(name)
+    if correlator.order > 1:
         raise OrderError(
-            f"{correlator.name} has {correlator.pairs} pairs of axes. The linear response gives "
-            "tensors of one pair or two. Ask for one of the book, or `derive` it for a layer of "
-            "one stream."
+            f"{correlator.name} has {correlator.axes} axes. The linear response gives tensors of "
+            "one pair or two. Ask for one of the book, or `derive` it for a layer of one stream."
         )
     return correlator
 

@@ -25,6 +25,7 @@ from symdlt.derivation.response.reasons import (
     EdgeBelow,
     FieldMeets,
     FourthCumulant,
+    KeptMean,
     KeptPair,
     KernelOf,
     LengthMoves,
@@ -147,6 +148,11 @@ class ReasonTexts:
     def _(self, reason: KeptPair) -> str:
         fields = dict.fromkeys(self.names[field] for field, _ in reason.below)
         return f"{self.pair(reason.above)} keeps {' and '.join(fields)}: {self.pair(reason.below)}"
+
+    @text.register
+    def _(self, reason: KeptMean) -> str:
+        above, below = (self.averaged(one) for one in (reason.above, reason.below))
+        return f"{above} keeps {below}, and what is fresh in it meets nothing: M({below})"
 
     @text.register
     def _(self, reason: ReadAverage) -> str:

@@ -14,8 +14,12 @@ from typing import Any
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import (
+    ALONE,
+    PAIR,
+    AnyTensor,
     Correlator,
     Layer,
+    OddTensor,
     Stack,
     ascii_name,
     split_subleading,
@@ -23,7 +27,6 @@ from symdlt.definitions import (
 from symdlt.definitions.programs import ProgramBranch
 from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_functions import Edge, Vertex
-from symdlt.derivation.response.site_means import LEGS
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.field_names import (
     mark_between,
@@ -52,7 +55,7 @@ from symdlt.derivation.response.symbolic.symbolic_response import is_read
 
 
 def layer_equations(
-    name: str | Correlator, layer: Layer | Stack | str, *, recorded: bool = False
+    name: str | AnyTensor, layer: Layer | Stack | str, *, recorded: bool = False
 ) -> LayerEquations:
     r"""Derive the recursion of a tensor for a layer of any kind.
 
@@ -71,7 +74,7 @@ def layer_equations(
     one neuron, and XH_1234, the same with an edge between the first two.
 
     Args:
-        name: a tensor of the book, or G.1 or H.1.
+        name: a tensor of the book, G.1 or H.1, or an odd tensor A3, N3, F3, Q3.
         layer: a layer, or its text.
         recorded: whether the equations shall keep how each term was made; `explain` derives them
             again so where they were not.
@@ -106,12 +109,11 @@ def layer_equations(
 class LayerDerivation:
     """The equations of one tensor for one layer."""
 
-    def __init__(self, correlator: Correlator, definition: Layer | Stack, recorded: bool) -> None:
+    def __init__(self, correlator: AnyTensor, definition: Layer | Stack, recorded: bool) -> None:
         self.correlator, self.layer = correlator, definition
-        labels = correlator.labels or tuple(range(correlator.axes))
-        samples = "".join(map(str, (*labels, *"34")[:LEGS]))
+        samples = "".join(map(str, (*correlator.labels, *"1234"[correlator.axes :])))
         self.samples = samples[: correlator.axes]
-        parts = symbolic_layer(definition, samples, recorded)
+        parts = symbolic_layer(definition, samples, recorded, isinstance(correlator, OddTensor))
         self.program, self.top, self.beyond = parts.program, parts.top, parts.beyond
         self.tables, self.texts, self.means = parts.tables, parts.texts, parts.means
         self.kernels, self.response = parts.kernels, parts.response
@@ -135,7 +137,7 @@ class LayerDerivation:
     def equations(self) -> Iterator[LayerEquation]:
         """The recursion; with a skip and two pairs, its system."""
         yield self.recursion()
-        if self.shared and self.correlator.pairs > 1:
+        if self.shared and isinstance(self.correlator, Correlator) and self.correlator.order:
             first, second = self.correlator.matching
             sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
             noises = [equation for side in sides for equation in self._noises(*side)]
@@ -145,13 +147,22 @@ class LayerDerivation:
     def recursion(self) -> LayerEquation:
         """Of a tensor, or with a skip and two pairs of the part that fluctuates together."""
         name = f"{self.correlator.name}_{self.samples}[l+1]"
-        if self.correlator.pairs == 1:
+        if not self.correlator.order:
             return self._equation(name, self.entry(self.known[self.top, self.top]))
+        if isinstance(self.correlator, OddTensor):
+            return self._odd_recursion(name)
         self._check_closed()
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
         both = self.response.followed(lambda: self.response.both(left, right, self.edges))
         return self._scaled(f"{self.response.prefix}{name}", both, told)
+
+    def _odd_recursion(self, name: str) -> LayerEquation:
+        """Of a tensor with a vertex alone, which closes: what is fresh at its neuron is apart."""
+        left, right = (self._pair(self.top, pair) for pair in ((ALONE, ALONE), PAIR))
+        told = f"the covariance of {self.texts.leg(left[0])} with {self.texts.pair(right)}"
+        met = self.response.followed(lambda: self.response.alone(left, right, self.edges))
+        return self._scaled(name, met, told)
 
     def correction(self) -> LayerEquation:
         """The recursion of the correction of order 1/n of a tensor of one pair."""

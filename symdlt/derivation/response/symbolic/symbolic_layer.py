@@ -22,9 +22,10 @@ class SymbolicLayer:
         definition: the layer.
         samples: the label of each leg.
         recorded: whether reasons are noted.
+        odd: whether the response is followed to odd tensors.
     """
 
-    def __init__(self, definition: Layer | Stack, samples: str, recorded: bool) -> None:
+    def __init__(self, definition: Layer | Stack, samples: str, recorded: bool, odd: bool) -> None:
         program = program_of(SymbolicNetwork(definition))  # type: ignore[arg-type]
         self.top = program.tops[1]
         self.shared = program.fields[self.top].site == program.fields[BASE].site
@@ -37,10 +38,12 @@ class SymbolicLayer:
         self.means = SymbolicMeans(self.texts, recorded)
         letters = letters_of(definition, self.beyond, names)
         self.kernels = SymbolicKernels(self.beyond, self.means, letters)
-        self.response = SymbolicResponse(self.kernels, "Q" * self.shared)
+        self.response = SymbolicResponse(self.kernels, "Q" * self.shared, odd)
 
 
 @lru_cache(maxsize=8)  # what one tensor of a layer has found, the others read
-def symbolic_layer(definition: Layer | Stack, samples: str, recorded: bool) -> SymbolicLayer:
+def symbolic_layer(
+    definition: Layer | Stack, samples: str, recorded: bool, odd: bool
+) -> SymbolicLayer:
     """A layer in symbols."""
-    return SymbolicLayer(definition, samples, recorded)
+    return SymbolicLayer(definition, samples, recorded, odd)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -17,15 +18,18 @@ from symdlt.definitions import (
     Correlator,
     ascii_name,
     place,
+    place_odd,
 )
 from symdlt.definitions.programs import ProgramBranch
 from symdlt.derivation.response.fluctuations import Fluctuations
 from symdlt.derivation.response.moves import OfNoise, OfPair
 from symdlt.derivation.response.reasons import (
     CovarianceBelow,
+    KeptMean,
     NoiseBelow,
 )
 from symdlt.derivation.response.site_averages import (
+    MEAN,
     Edges,
     Leg,
     Pair,
@@ -42,7 +46,7 @@ from symdlt.derivation.response.site_functions import (
 from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
 from symdlt.derivation.response.symbolic.labels import inside_name, joined
 from symdlt.derivation.response.symbolic.later_layers import BASE
-from symdlt.derivation.response.symbolic.noise_tables import MetNoise
+from symdlt.derivation.response.symbolic.noise_tables import Links, MetNoise
 from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
 from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
@@ -68,14 +72,20 @@ class InsideTensor(NamedTuple):
 
 
 class SymbolicResponse(Fluctuations):
-    """The linear response of one layer, down to the tensors of the layer below."""
+    """The linear response of one layer, down to the tensors of the layer below.
+
+    Args:
+        kernels: of its fields.
+        prefix: of the tensors of layer l, empty for a layer that closes.
+        odd: whether it is followed to odd tensors.
+    """
 
     means: SymbolicMeans
     half = Fraction(1, 2)
 
-    def __init__(self, kernels: SymbolicKernels, prefix: str) -> None:
+    def __init__(self, kernels: SymbolicKernels, prefix: str, odd: bool) -> None:
         super().__init__(kernels)
-        self.kernels = kernels
+        self.kernels, self.odd = kernels, odd
         self.inside: dict[str, InsideTensor] = {}
         self.origin: set[frozenset[Leg]] = set()
         self.labels, self.prefix = kernels.labels, prefix
@@ -114,6 +124,11 @@ class SymbolicResponse(Fluctuations):
     def longest(self, branch: ProgramBranch) -> Polynomial:
         """The larger one of the numbers of rows and columns of weights, a symbol."""
         return symbol_named(f"n_{ascii_name(branch.tensor.name)}")
+
+    def alone(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
+        """The covariance of z of the layer with a δQ of it."""
+        ((field, vertex), _) = left
+        return self._noise_of_kept(SiteAverage((field, MEAN), (vertex, vertex)), right, edges)
 
     def both(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ; of the layer below, its tensor."""
@@ -166,11 +181,8 @@ class SymbolicResponse(Fluctuations):
         legs = [vertex.leg for vertex in vertices]
         if any(end not in legs for edge in edges for end in edge):
             return ZERO
-        places = [[k for k, v in enumerate(legs) if v == end] for e in sorted(edges) for end in e]
         total = 0 * ONE
-        for chosen in product(*places):
-            ends = zip(chosen[::2], chosen[1::2], strict=True)
-            links = tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
+        for links in links_of(edges, legs):
             if inside:
                 fields = [field for field, _ in (*left, *right)]
                 total = total + filled(self._inside_symbol(links, fields, vertices))
@@ -204,6 +216,9 @@ class SymbolicResponse(Fluctuations):
         """The covariance of noise with a δQ; with that of the layer below, a symbol."""
         if any(field != BASE for field, _ in pair):
             return super().noise(average, pair, edges)
+        if self.odd:
+            find = self._odd_tensor if average.read[0] == BASE else self._noise_of_kept
+            return find(average, pair, edges)
         site = self.program.fields[BASE].site
         ends = {vertex.leg for vertex in (*average.vertices, *(vertex for _, vertex in pair))}
         reached = all({*edge} <= ends for edge in edges)
@@ -222,6 +237,32 @@ class SymbolicResponse(Fluctuations):
         known = self.means.told(1, known, NoiseBelow(average, pair))
         met: Symbols = known / symbol_named("n'")
         return met
+
+    def _noise_of_kept(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
+        """The covariance of the mean of a field with a δQ that does not read it.
+
+        It is that of the fields that it keeps, as what is fresh in it has met nothing.
+        """
+        (field, _), (vertex, _) = average.read, average.vertices
+        parts = [
+            (factor, self.noise(mean, pair, edges), KeptMean(average, mean))
+            for factor, below in self.kept_at(field, vertex)
+            for mean in [replace(average, read=(below, MEAN))]
+        ]
+        return self.means.total(parts)
+
+    def _odd_tensor(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
+        """The covariance of z with a δQ of the layer below, its odd tensor."""
+        vertices = [average.vertices[0], *(vertex for _, vertex in pair)]
+        legs, numbers = [v.leg for v in vertices], tuple(map(self.labels.number, vertices))
+        total = 0 * ONE
+        for links in links_of(edges, legs) if self.prefix else ():
+            if placed := place_odd(links, numbers):
+                tensor, samples = placed
+                known = filled(self.means.tensor(tensor.name, samples))
+                total = total + self.means.told(1, known, NoiseBelow(average, pair))
+        whole: Symbols = total / symbol_named("n'")
+        return whole
 
     def noise_name(self, average: SiteAverage, pair: Pair, edges: Edges) -> str:
         """Y of layer ℓ."""
@@ -260,6 +301,14 @@ class SymbolicResponse(Fluctuations):
         name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
         self.means.noises[name] = met
         return name
+
+
+def links_of(edges: Edges, legs: Sequence[int]) -> Iterator[Links]:
+    """Edges between the places of their ends among some legs; where a leg stands twice, several."""
+    places = [[k for k, leg in enumerate(legs) if leg == end] for e in sorted(edges) for end in e]
+    for chosen in product(*places):
+        ends = zip(chosen[::2], chosen[1::2], strict=True)
+        yield tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
 
 
 def is_read(terms: Terms) -> bool:
