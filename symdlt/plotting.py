@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from symdlt.definitions import BOOK, tensor
+from symdlt.definitions import NAMED, named_tensor
 from symdlt.errors import MissingLibraryError, NotationError, require
 from symdlt.formats.latex import Conventions, tensor_name
 
@@ -55,7 +55,7 @@ def mark_of(name: str, place: int = 0) -> dict[str, Any]:
     ('D', 'D', 'none')
     """
     base, _, piece = name.partition(".")
-    number = list(BOOK).index(base) if base in BOOK else place
+    number = list(NAMED).index(base) if base in NAMED else place
     mark = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
     return mark | ({"mfc": "none", "ls": ":"} if piece else {})
 
@@ -63,13 +63,13 @@ def mark_of(name: str, place: int = 0) -> dict[str, Any]:
 def symbol_of(name: str, conventions: Conventions | None) -> str:
     """A tensor in the letters of the user, without layers and samples; formulas go in dollars.
 
-    >>> symbol_of("G", None), symbol_of("H.1", None)
-    ('K', 'H^{\\\\{1\\\\}}')
+    >>> symbol_of("G", None), symbol_of("H.1", None), symbol_of("A3", None)
+    ('K', 'H^{\\\\{1\\\\}}', '\\\\mathring{A}')
     """
     use = Conventions() if conventions is None else conventions
     require(use, Conventions, "a choice of notation", "Give `Conventions(...)`.")
     base, _, piece = name.partition(".")
-    return readable(tensor_name(tensor(base), int(piece or 0), replace(use, layers=False)))
+    return readable(tensor_name(named_tensor(base), int(piece or 0), replace(use, layers=False)))
 
 
 def readable(formula: str) -> str:

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.asymptotics import AsymptoticSolution
-from symdlt.definitions import BOOK
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.formats.latex import Conventions, powers
 from symdlt.networks.comparison import Comparison
 from symdlt.networks.exponent_check import ExponentCheck
 from symdlt.networks.propagation import Propagation
-from symdlt.networks.requests import asked_tensors, axes
+from symdlt.networks.requests import asked_tensors, axes, named
 from symdlt.plotting import drawing_axes, finish, legend_beside, mark_of, symbol_of
 
 if TYPE_CHECKING:
@@ -327,7 +326,7 @@ def _along_depth(
 
 def _different_entries(name: str, count: int) -> list[tuple[int, ...]]:
     """One entry out of those that are equal by symmetry."""
-    symmetries = BOOK[name.partition(".")[0]].symmetries
+    symmetries = named(name).symmetries
     return [
         entry
         for entry in product(range(count), repeat=axes(name))

@@ -112,13 +112,15 @@ def layers_with_depths(
     states = needed_states(depths, [name for name in problem.recursions if name in depths.sums])
     refuse_unequal([float(layer.r) for layer in problem.layers])
     refuse_many_states(depths, states, len(problem.overlap), len(problem.layers))
-    leading = {name: problem.recursions[name] for name in LEADING if name in problem.recursions}
-    pairs = problem._replace(recursions=leading, tuples={})
-    named = partial(means_of_fields, pairs, *taken)
+    closed = {name: one for name, one in problem.recursions.items() if name not in depths.sums}
+    tuples = {name: rows for name, rows in problem.tuples.items() if name in closed}
+    chain = problem._replace(recursions=closed, tuples=tuples)
+    named = partial(means_of_fields, chain, *taken)
     told = None if states else after_layer
-    result = layers_of(pairs, means, first_layer, told, named)
+    result = layers_of(chain, means, first_layer, told, named)
     if states:
-        result |= DepthLayers(problem, depths, taken, states, result).run(after_layer)
+        leading = {name: result[name] for name in LEADING if name in result}
+        result |= DepthLayers(problem, depths, taken, states, leading).run(after_layer)
     return {name: result[name] for name in problem.recursions}
 
 

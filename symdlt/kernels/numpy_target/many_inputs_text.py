@@ -32,6 +32,8 @@ from symdlt.kernels.numpy_target.positions_text import (
     positions_tables,
 )
 
+PAIR = 2  # samples of a tensor that is written whole; others are at tuples
+
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
     """What the template asks for, apart from what all kernels have."""
@@ -182,17 +184,17 @@ def recursion_text(
         told: more that is said of it, behind where it is.
         part: of a part of it, with samples that have positions, its name.
     """
-    four = len(function.samples) == 4
-    read = _gathered if four else _whole
+    tuples = len(function.samples) > PAIR
+    read = _gathered if tuples else _whole
     names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
     zero = not symbols(function.value)
     return filled(
         template.RECURSION_MANY,
         name=part or f"advance_{function.variable.lower()}",
         tensor=function.tensor,
-        where=("at the tuples x" if four else "at all pairs") + told,
+        where=("at the tuples x" if tuples else "at all pairs") + told,
         equation=equation_lines(function.equation),
-        samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if four else "",
+        samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if tuples else "",
         entries=[
             f"{entry.name} = {read(entry, function, bool(part))}" for entry in function.entries
         ],

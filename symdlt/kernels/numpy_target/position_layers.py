@@ -25,7 +25,7 @@ from symdlt.kernels.numpy_target.positions import (
     mean_read,
     positions_read,
 )
-from symdlt.kernels.numpy_target.problem import Problem, Samples, Tables, checked_overlap
+from symdlt.kernels.numpy_target.problem import PAIR, Problem, Samples, Tables, checked_overlap
 from symdlt.kernels.numpy_target.tuples import fill, independent_tuples
 from symdlt.means import Array, Indices, KernelInputError
 
@@ -35,7 +35,6 @@ AxesOver = tuple[int, tuple[int, ...]]
 Symmetries = tuple[tuple[int, ...], ...]
 Rows = dict[tuple[Symmetries, int], Indices]
 Advance = Callable[[Any, Tables, Tables, Samples], Any]
-PAIR = 2  # axes of the kernel and the NTK
 READOUTS = {word: GridWindow((), whole=word) for word in ("all", "mean")}
 
 

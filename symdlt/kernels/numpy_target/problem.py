@@ -23,6 +23,7 @@ from symdlt.means import TINY, Array, Function, Indices, KernelInputError, Trian
 Tables = Mapping[str, Array]
 Samples = tuple[Indices, ...]
 
+PAIR = 2  # axes of tensors that are computed whole; of others there are tuples
 LARGEST_OVERLAP = 1.0 + 0.5e-10  # the root of 1 + 1e-10: overlaps rounded by others still pass
 ROUGH = 1e-9  # asymmetry, and negative eigenvalues, relative to the diagonal: the same allowance
 VAST = 10**300  # the largest number of bytes to be shown as a float
@@ -46,7 +47,7 @@ class TensorRecursion(NamedTuple):
 
     @property
     def axes(self) -> int:
-        """Two, or four."""
+        """Two, or four; three of an odd tensor."""
         return len(self.symmetries[0])
 
 
@@ -97,11 +98,11 @@ def checked_problem(
         layers[0]._asdict(),
         variances,
     )
-    four = {name: one for name, one in kept.items() if one.axes == 4}
+    tupled = {name: one for name, one in kept.items() if one.axes > PAIR}
     chosen = None if samples is None else closed_samples(samples, len(dots))
-    symmetries = dict.fromkeys(one.symmetries for one in four.values())
+    symmetries = dict.fromkeys(one.symmetries for one in tupled.values())
     rows = {ways: independent_tuples(ways, len(dots), chosen) for ways in symmetries}
-    tuples = {name: rows[one.symmetries] for name, one in four.items()}
+    tuples = {name: rows[one.symmetries] for name, one in tupled.items()}
     means = tuple(sorted({mean for one in kept.values() for mean in one.means}))
     tables = list(map(table_name, means))
     corner = triangle(len(dots)) if all(one.local for one in kept.values()) else None
@@ -178,8 +179,8 @@ def refuse_large(
     sizes = [count**one.axes for one in kept.values()]
     tables = {mean for one in kept.values() for mean in one.means}
     work = sum(count ** len(mean) for mean in tables)
-    four = max((one.axes for one in kept.values()), default=2) == 4
-    listed = (50 if samples is None else 8) * count**4 * four
+    most = max((one.axes for one in kept.values()), default=PAIR)
+    listed = (50 if samples is None else 8) * count**most * (most > PAIR)
     if all(one.local for one in kept.values()):
         listed = depth * sum(sizes) // 2 + 4 * count**2
     needed = 8 * (depth * sum(sizes) + work + listed)

@@ -10,11 +10,13 @@ from typing import Any
 from symdlt.definitions import (
     BELOW,
     NAMED,
+    ODD,
     AnyTensor,
     Layer,
     OddTensor,
     Stack,
     Window,
+    canonical_name,
     is_chain,
     named_tensor,
     split_subleading,
@@ -52,8 +54,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, for windows of one input, and
-            for other corrections.
+        KernelError: for a skip whose layers read other things each, for windows of one input or
+            of odd tensors, and for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -62,9 +64,15 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer, windows_inside=True)
-    names = ("G", *(one if isinstance(one, str) else one.name for one in tensors))
+    named = (one if isinstance(one, str) else one.name for one in tensors)
+    names = ("G", *map(canonical_name, named))
     if not windows_of(definition):
         return _derived(names, definition, inputs)
+    if odd := [name for name in names if name in ODD]:
+        raise KernelError(
+            f"{' '.join(odd)} of the layer {definition} has no kernel file: that of a window ends "
+            "with a readout, which keeps no neurons. Ask `layer_equations` or `propagate`."
+        )
     _check_positions(definition, inputs)
     return _with_readout(names, definition)
 
