@@ -1,9 +1,9 @@
-"""Results as tables of pandas and arrays of xarray, where these are installed."""
+"""Results as tables: text, and of pandas and arrays of xarray where these are installed."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -30,6 +30,28 @@ class Tabular(ABC):
             MissingLibraryError: if pandas is not installed.
         """
         return library("pandas").DataFrame(self.columns())
+
+
+def text_table(rows: Sequence[Sequence[str]], left: int = 0, least: int = 0) -> list[str]:
+    """Rows of texts as lines with columns.
+
+    Args:
+        rows: texts, as many in each.
+        left: so many columns begin at the left of their place; those of numbers end at its right.
+        least: how wide a column is at least.
+
+    >>> print("\\n".join(text_table([("name", "x"), ("a", "10")], left=1)))
+    name   x
+    a     10
+    """
+    widths = [max(least, *map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust] * left + [str.rjust] * (len(widths) - left)
+    return [
+        "  ".join(
+            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def library(name: str, extra: str = "tables") -> ModuleType:

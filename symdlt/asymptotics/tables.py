@@ -10,6 +10,7 @@ import sympy as sp
 from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.definitions import split_subleading, tensor
 from symdlt.formats.latex import Conventions, renamed, tensor_name
+from symdlt.tables import text_table
 
 # Digits of a table, a convention.
 SHOWN = 10
@@ -32,13 +33,7 @@ LATEX_NAMES = {
 def table(tensors: Sequence[Asymptote]) -> list[str]:
     """A line for each tensor, under the heads of the columns."""
     heads = ("tensor", "p", "coefficient of l^-p", "dimensionless ratio", "")
-    rows = [heads, *map(_row, tensors)]
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append("  ".join([*cells, row[4]]).rstrip())
-    return lines
+    return text_table([heads, *map(_row, tensors)], left=len(heads))
 
 
 def _row(a: Asymptote) -> tuple[str, str, str, str, str]:

@@ -48,6 +48,7 @@ from symdlt.derivation import (
 )
 from symdlt.errors import OrderError
 from symdlt.formats import draw, to_json
+from symdlt.tables import text_table
 
 if TYPE_CHECKING:
     from symdlt.formats.latex import Conventions
@@ -335,8 +336,7 @@ def _list(options: argparse.Namespace) -> str:
     if options.format == "json":
         return json.dumps(rows, indent=1)
     cells = [[*rows[0]], *([str(value) for value in row.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+    return "\n".join(text_table(cells, left=len(cells[0])))
 
 
 def _described(correlator: Correlator) -> dict[str, str | int]:

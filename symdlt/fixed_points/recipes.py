@@ -21,10 +21,11 @@ from symdlt.fixed_points.arguments import is_width, maps_of
 from symdlt.fixed_points.critical_points import Criticality, CriticalPoint
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers, kernel_map
 from symdlt.fixed_points.number_text import layer_entries, of_layers
-from symdlt.fixed_points.stack_recipes import StackRecipe, stack_recipe
+from symdlt.fixed_points.stack_recipes import WIDE, StackRecipe, stack_recipe
 from symdlt.fixed_points.universality import criticality
 from symdlt.means.precise import DOUBLE, GaussianMeans
 from symdlt.precision import NumberLike
+from symdlt.tables import text_table
 
 SCHEMA = {"schema": "symdlt.recipe", "version": 1}
 
@@ -99,12 +100,11 @@ class Recipe(ShownAsText):
                 f"{self._unit_slope}"
             )
         heads = ("layer", "fan_in", "weight std", "bias std", "weight rate", "bias rate")
-        lines += ["", "  ".join(head.rjust(11) for head in heads)]
+        rows: list[tuple[str, ...]] = [heads]
         for one in self.layers:
             numbers = (one.weight_std, one.bias_std, one.weight_rate, one.bias_rate)
-            cells = [str(one.layer), str(one.fan_in), *(f"{number:.5g}" for number in numbers)]
-            lines.append("  ".join(cell.rjust(11) for cell in cells))
-        return "\n".join(lines)
+            rows.append((str(one.layer), str(one.fan_in), *(f"{x:.5g}" for x in numbers)))
+        return "\n".join([*lines, "", *text_table(rows, least=WIDE)])
 
     @property
     def _unit_slope(self) -> str:

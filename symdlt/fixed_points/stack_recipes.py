@@ -23,10 +23,13 @@ from symdlt.fixed_points.stack_criticality import FEW, kernel_series, stack_crit
 from symdlt.fixed_points.stack_maps import OWN, StackMap, stack_map
 from symdlt.fixed_points.universality import criticality
 from symdlt.precision import NumberLike
+from symdlt.tables import text_table
 
 SCHEMA = {"schema": "symdlt.stack_recipe", "version": 1}
 # What floating point has, of a point that is not exact.
 DIGITS = 17
+# Of columns of recipes, as of the longest head; convention.
+WIDE = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,11 @@ class StackRecipe(ShownAsText):
         lines = [f"{self.activation}: {shown}{of_layers(self.layer)}"]
         if self.input_square is not None:
             lines.append(f"scale inputs so that x.x/n_0 = {self.input_square:.10g}")
-        lines.append("")
-        heads = ("layer", "tensor", "fan_in", "std", "rate")
-        lines.append("  ".join(head.rjust(11) for head in heads))
+        rows = [("layer", "tensor", "fan_in", "std", "rate")]
         for one in self.drawn:
             cells = (str(one.layer), one.tensor, str(one.fan_in), f"{one.std:.5g}")
-            lines.append("  ".join(cell.rjust(11) for cell in (*cells, f"{one.rate:.5g}")))
-        return "\n".join(lines)
+            rows.append((*cells, f"{one.rate:.5g}"))
+        return "\n".join([*lines, "", *text_table(rows, least=WIDE)])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as dictionaries, lists, numbers and strings."""

@@ -28,7 +28,7 @@ from symdlt.networks.streams import (
     compared_tolerance,
     known_tensors,
 )
-from symdlt.tables import Tabular
+from symdlt.tables import Tabular, text_table
 
 if TYPE_CHECKING:
     from symdlt.sampling import Measurement, TensorName
@@ -126,15 +126,7 @@ class Comparison(ShownAsText, Tabular, EqualByFields):
                     f"{np.sqrt(np.mean(scores**2)):.2f}",
                 )
             )
-        sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(size) if place < 2 else cell.rjust(size)
-                for place, (cell, size) in enumerate(zip(row, sizes, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, "", *self._remarks()])
+        return "\n".join([*text_table(rows, left=2), "", *self._remarks()])
 
     def _remarks(self) -> list[str]:
         widths = " ".join(map(str, self.mlp.widths)) or "none"

@@ -18,6 +18,7 @@ from symdlt.equality import EqualByFields
 from symdlt.errors import KernelError, SolutionError, require
 from symdlt.kernels import numpy_activation, single_input
 from symdlt.networks.stack_iteration import is_positive, iterated_stack, numbers_of, values_at
+from symdlt.tables import text_table
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -116,17 +117,12 @@ class ExponentCheck(ShownAsText):
                 tensor.limit,
             )
             rows.append((tensor.name, *(f"{x:.7g}" for x in numbers), f"{tensor.difference:.1e}"))
-        widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
-        lines = [
+        told = (
             f"{self.solution.activation}: asymptotes against iteration at layer {self.depth}, "
             f"lambda_b = {self.rates[0]:g}, lambda_W = {self.rates[1]:g}"
-            + "".join(f", {name} = {value:g}" for name, value in self.others),
-            "",
-        ]
-        for name, *cells in rows:
-            padded = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-            lines.append("  ".join([name.ljust(widths[0]), *padded]))
-        return "\n".join(lines)
+            + "".join(f", {name} = {value:g}" for name, value in self.others)
+        )
+        return "\n".join([told, "", *text_table(rows, left=1)])
 
     def to_dict(self) -> dict[str, object]:
         """All numbers by tensor."""

@@ -19,7 +19,7 @@ from symdlt.equality import EqualByFields
 from symdlt.errors import InputError, KernelError, UnknownTensorError, require
 from symdlt.networks.files import arrays_of, read, write
 from symdlt.networks.requests import KNOWN, Blocks, axes
-from symdlt.tables import Tabular, library
+from symdlt.tables import Tabular, library, text_table
 
 Array = NDArray[np.float64]
 
@@ -111,10 +111,10 @@ class Propagation(ShownAsText, Tabular, EqualByFields):
         for number, layer in enumerate(self.layers, 1):
             values = [float(layer[name].reshape(-1)[0]) for name in self.names]
             rows.append([str(number), *(f"{value:.6g}" for value in values)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         first = [block[0] for block in self.blocks]
-        return "\n".join([repr(self), f"at the samples {', '.join(map(str, first))}:", *lines])
+        return "\n".join(
+            [repr(self), f"at the samples {', '.join(map(str, first))}:", *text_table(rows)]
+        )
 
     def layer(self, number: int) -> LayerTensors:
         """The tensors of layer 1, …, L.

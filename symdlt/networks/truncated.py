@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +20,7 @@ from symdlt.networks.requests import (
     overlaps,
 )
 from symdlt.networks.streams import check_streams, stream_tensors
+from symdlt.tables import text_table
 
 
 class LastLayerAlone(Fluctuations):
@@ -158,7 +159,7 @@ def truncation_text(truncated: Propagation, full: Propagation) -> str:
     )
 
 
-def _ratios(truncated: Propagation, full: Propagation) -> Iterator[str]:
+def _ratios(truncated: Propagation, full: Propagation) -> list[str]:
     """The ratios at the first samples, layer by layer, as a table; layer 1 has nothing to read."""
     rows = [["layer", *truncated.names]]
     for number in range(2, truncated.depth + 1):
@@ -167,9 +168,7 @@ def _ratios(truncated: Propagation, full: Propagation) -> Iterator[str]:
             for name in truncated.names
         ]
         rows.append([str(number), *(_ratio(*pair) for pair in parts)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(map(str.rjust, row, widths))
+    return text_table(rows)
 
 
 def _ratio(part: float, whole: float) -> str:

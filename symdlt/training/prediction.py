@@ -9,7 +9,7 @@ import numpy as np
 
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
-from symdlt.tables import Tabular
+from symdlt.tables import Tabular, text_table
 from symdlt.training.chains import Array
 
 
@@ -137,8 +137,4 @@ def _table(columns: Mapping[str, Array]) -> str:
     rows = [[*columns]]
     for row in zip(*columns.values(), strict=True):
         rows.append([f"{number:.6g}" if number == number else "-" for number in row])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )
+    return "\n".join(text_table(rows))
