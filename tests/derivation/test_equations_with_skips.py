@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow
 from equations import Meaning
 
 from symdlt import Network, Stack, layer_equations, propagate
@@ -181,6 +182,118 @@ def test_corrections_are_those_of_networks_at_every_depth(family):
         value = [[depths.shift(depth, (a, b)) for b in range(2)] for a in range(2)]
         assert depth == 2 or np.abs(expected).max() > 1e-3
         np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-7)
+
+
+class Placed:
+    """The states of H.1, with edges: a leg that stands twice is told apart by its place."""
+
+    # Both legs of the pair may be exchanged, and those of the function.
+    ORDERS = ((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2))
+
+    def __init__(self, layer):
+        values = {name: v for name, v in VALUES.items() if name != "C_U" or "U" in layer}
+        values |= {name.replace("C", "lambda"): 0.7 for name in values if name[0] == "C"}
+        inner = {"h": WIDTH} if "h =" in layer else {}
+        layers = ["z' = b + W z", *[layer] * (DEPTH - 1)]
+        net = Network(ACTIVATION, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH, inner=inner)
+        self.found = propagate(net, X, ["G", "H", "G.1", "H.1"])
+        self.values = values
+        # Of each Q its equation and its labels; of each Y its words, places of edges, equation.
+        self.tops, self.noises, self.known = {}, {}, {}
+        for name in ("V", "D", "F", "H.1", "G.1"):
+            first, *others = layer_equations(name, layer).equations
+            self.tops[first.name.partition("_")[0]] = first
+            for one in others:
+                if one.name.endswith("[l+1]"):
+                    legs, words, edges = self.read(one.name.removesuffix("[l+1]"))
+                    places = [*legs, *(at for _, at in words)]
+                    links = {frozenset(map(places.index, edge)) for edge in edges}
+                    key = " ".join(word.replace("^m", "") for word, _ in words)
+                    self.noises.setdefault(key, []).append((links, places, one))
+
+    def read(self, name):
+        """The legs, the functions with their labels, and the edges of Y."""
+        inside = NOISE.match(name)
+        function, _, edges = inside["function"].partition("; ")
+        words = [word.rpartition("_")[::2] for word in function.split()]
+        return inside["legs"], words, edges.split(",") if edges else []
+
+    def meaning(self, below, m):
+        def kernel(letter):
+            known = self.found[letter]
+            return {
+                letter: lambda a, b: known[below - 1][a, b],
+                f"{letter}^m": lambda a, b: known[m - 1][a, b],
+                f"{letter}^lm": lambda a, b: VALUES["xi"] ** (m - below) * known[below - 1][a, b],
+            }
+
+        def covariance(f, a, g, b):
+            if "h" in f + g:  # fresh, of U, and of layer ℓ
+                joint = self.values["C_U"] * whole.mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
+                return joint if f == g else 0.0
+            depths = sorted(m if "^m" in field else below for field in (f, g))
+            return VALUES["xi"] ** (depths[1] - depths[0]) * self.found["G"][depths[0] - 1][a, b]
+
+        tensors = kernel("G") | kernel("H")
+        for name in ("G.1", "H.1", "QV", "QD", "QF"):
+            tensors[name] = lambda *at, n=name: self.state(below, n, at)
+        tensors["Y"] = lambda name, at: self.noise(below, name, at, m)
+        constants = self.values | {"n": 1.0, "n'": 1.0, "n_h": 1.0}
+        whole = Meaning(COEFFICIENTS, covariance, constants, tensors)
+        return whole
+
+    def state(self, depth, name, at):
+        if depth == 1:
+            return 0.0
+        key = depth, name, at
+        if key not in self.known:
+            equation = self.tops[name]
+            labels = equation.name.removesuffix("[l+1]").partition("_")[2]
+            at_labels = dict(zip(labels, at, strict=True)).get
+            self.known[key] = self.meaning(depth - 1, depth - 1).value(equation, at_labels)
+        return self.known[key]
+
+    def noise(self, depth, name, at, m):
+        if depth == 1:
+            return 0.0
+        legs, words, edges = self.read(name)
+        labels = [*legs, *(label for _, label in words)]
+        words = [word.replace("^m", "") for word, _ in words]
+        total = 0.0
+        ends = [[k for k, label in enumerate(labels) if label == end] for e in edges for end in e]
+        for chosen in product(*ends):
+            links = {*map(frozenset, zip(chosen[::2], chosen[1::2], strict=True))}
+            total += self.placed(depth, m, words, links, [*map(at, labels)])
+        return total
+
+    def placed(self, depth, m, words, links, at):
+        """Y with its functions, edges between places, and a sample at each place."""
+        for order in self.ORDERS:
+            there = [words[k - 2] for k in order[2:]]
+            moved = {frozenset(map(order.index, link)) for link in links}
+            for known, places, equation in self.noises.get(" ".join(there), []):
+                if known == moved:
+                    samples = [at[k] for k in order]
+                    key = depth, m, equation.name, tuple(samples)
+                    if key not in self.known:
+                        named = dict(zip(places, samples, strict=True)).get
+                        whole = self.meaning(depth - 1, m)
+                        self.known[key] = whole.value(equation, named)
+                    return self.known[key]
+        raise AssertionError((words, links))
+
+
+@pytest.mark.parametrize(
+    "layer", ["z' = xi z + b + W s(z)", slow("h = U s(z); z' = xi z + W s(h)")]
+)
+def test_the_correction_of_the_ntk_is_that_of_networks_at_every_depth(layer):
+    placed = Placed(layer)
+    for depth in range(2, DEPTH + 1):
+        for name in ("G.1", "H.1"):
+            expected = placed.found[name][depth - 1]
+            value = [[placed.state(depth, name, (a, b)) for b in range(2)] for a in range(2)]
+            assert depth == 2 or np.abs(expected).max() > 1e-3
+            np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-7)
 
 
 class Positions(Depths):

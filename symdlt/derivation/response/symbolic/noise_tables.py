@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
-from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, SiteAverage
+from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, Read, SiteAverage
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.symbolic.closed_systems import ReadNoise
 from symdlt.derivation.response.symbolic.labels import Labels
@@ -90,6 +90,11 @@ class MetNoise(NamedTuple):
     pair: Pair
     edges: Edges
 
+    @property
+    def ways(self) -> list[Vertex]:
+        """The vertices of its axes."""
+        return [*(vertex for _, vertex in self.pair), *self.average.vertices]
+
 
 class NoiseTables:
     """Tables of the covariance of a conditional covariance with noise.
@@ -103,7 +108,7 @@ class NoiseTables:
     """
 
     def __init__(self, beyond: LaterLayer, labels: Labels, names: Sequence[str]) -> None:
-        self.later, self.labels, self.names = beyond.later, labels, names
+        self.beyond, self.later, self.labels, self.names = beyond, beyond.later, labels, names
         self.fields = fields = beyond.program.fields
         self.functions = [fields[f].branches[number].function for f, number in beyond.sources]
         kinds = [self._kind(one, self.functions.index(one)) for one in self.functions]
@@ -149,24 +154,57 @@ class NoiseTables:
 
     def entries(self, met: MetNoise) -> Counter[ReadNoise]:
         """The entries whose sum a covariance with noise is; where a leg stands twice, several."""
-        average = met.average
-        kind = self.kinds[average.read]
-        ways = [vertex for _, vertex in met.pair] + [*average.vertices]
-        samples = [*map(self.labels.number, ways)]
-        legs = [way.leg for way in ways[: len(TURNS[0]) - (kind == OF_MEAN)]]
-        ends = [end for edge in sorted(met.edges) for end in edge]
-        places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
-        along = [[axis for axis in OF_FUNCTION if ways[axis] == v] for _, v in average.legs]
+        kind, samples = self.kinds[met.average.read], [*map(self.labels.number, met.ways)]
         found: Counter[ReadNoise] = Counter()
-        for chosen in product(*places, *along):
-            links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
-            first, second = (chosen[len(ends) :].count(axis) for axis in OF_FUNCTION)
+        for links, along in self._placed(met):
+            first, second = (sum(axis == end for _, axis in along) for end in OF_FUNCTION)
             table = NoiseTable(kind, links, (first, second))
             turns = ((table.turned(o), tuple(samples[axis] for axis in o)) for o in table.turns)
             turned, at = min(turns)  # one entry of those that are equal
             self.known[turned.name] = turned
-            found[ReadNoise(turned.name, at, average.read[0] == self.later)] += 1
+            found[ReadNoise(turned.name, at, met.average.read[0] == self.later)] += 1
         return found
+
+    def _placed(self, met: MetNoise) -> Iterator[tuple[Links, list[tuple[int, int]]]]:
+        """Edges between axes, and fields with the axes that there are derivatives along.
+
+        Where a leg stands twice, there are several.
+        """
+        average, ways = met.average, met.ways
+        kind = self.kinds[average.read]
+        legs = [way.leg for way in ways[: len(TURNS[0]) - (kind == OF_MEAN)]]
+        ends = [end for edge in sorted(met.edges) for end in edge]
+        places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
+        along = [[axis for axis in OF_FUNCTION if ways[axis] == v] for _, v in average.legs]
+        for chosen in product(*places, *along):
+            links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
+            fields = (field for field, _ in average.legs)
+            yield links, [*zip(fields, chosen[len(ends) :], strict=True)]
+
+    def later_noises(self, met: MetNoise) -> Iterator[tuple[SiteAverage, Links]]:
+        """What a later layer reads whose noise is met, with edges; legs are numbered as axes are.
+
+        A covariance may be a sum of several of these; one of those that are equal stands for all.
+        """
+        field, number = met.average.read
+        own = field != self.later
+        if number not in (MEAN, OUTPUT):
+            number = self.functions.index(self.functions[self._number(met.average.read)])
+        copies = self.beyond.copies if own else {}
+        read = copies.get(field, field) if number in (MEAN, OUTPUT) else self.later, number
+        table = NoiseTable(self.kinds[met.average.read])
+        first, second = map(Vertex, table.ends)
+        for links, along in self._placed(met):
+            turned = []
+            for order in table.turns:
+                fields = sorted((copies.get(of, of), Vertex(order.index(at))) for of, at in along)
+                turned.append((fields, table._replace(links=links).turned(order).links))
+            legs, edges = min(turned)
+            yield SiteAverage(read, (first, second), tuple(legs)), edges
+
+    def _number(self, read: Read) -> int:
+        """Which of the functions that later layers read it is."""
+        return read[1] if read[0] == self.later else self.beyond.sources.index(read)
 
     def later_average(self, table: NoiseTable) -> SiteAverage:
         """What a later layer reads, whose noise a table is of, at legs numbered as its axes."""

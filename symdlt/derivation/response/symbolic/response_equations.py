@@ -34,6 +34,7 @@ from symdlt.derivation.response.symbolic.field_names import (
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
+from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, Links
 from symdlt.derivation.response.symbolic.readable import (
     readable_layer,
     readable_piece,
@@ -51,7 +52,6 @@ from symdlt.derivation.response.symbolic.symbolic_means import (
     Symbols,
     symbol_named,
 )
-from symdlt.derivation.response.symbolic.symbolic_response import is_read
 
 
 def layer_equations(
@@ -68,8 +68,8 @@ def layer_equations(
       function F that a later layer m, or the layer itself, reads at the same neurons. Edges
       behind the semicolon join vertices; s^m is of layer m, G^lm and H^lm are of both.
 
-    G.1 and H.1, the corrections of the kernel and the NTK, are of layers that close, G.1 of layers
-    with a skip too, where it reads QV and Y of derivatives, Y_12[s'^m_3 s'^m_4]. Where weights
+    G.1 and H.1, the corrections of the kernel and the NTK, read QV, QD and QF of layers with a
+    skip, and Y of derivatives, Y_12[s'^m_3 s'^m_4]. Where weights
     have fourth cumulants they read X_1234 of layer ℓ, the part of these in the fourth cumulant of
     one neuron, and XH_1234, the same with an edge between the first two.
 
@@ -212,9 +212,10 @@ class LayerDerivation:
             LayerError: where the correction does not close, or laws do not tell fourth cumulants.
         """
         self._check_corrections()
-        yield self.correction()
+        correction = self.correction()
+        yield correction
         if self.shared:
-            yield from self._own_noises()
+            yield from self._noises_read(correction)
         found = self._beyond_limit
         for head in (BLOCK, EDGED)[: 1 + bool(self.edges)] if found.heavy else ():
             labels = "".join(self.texts.labels.samples)
@@ -228,16 +229,19 @@ class LayerDerivation:
         branches = self.program.fields[self.top].branches
         return SymbolicCorrections(self.response, any(one.entry_fourth for one in branches))
 
-    def _own_noises(self) -> Iterator[LayerEquation]:
-        """The equations of Y of second derivatives, along legs that are their own neuron's."""
-        for read in self.beyond.reads:
-            average = SiteAverage(read, _ends((2, 3)))
-            for legs, _ in self.response.pairs(average) if read[1] not in (OUTPUT, MEAN) else ():
-                slope = average.along(*legs)
-                # Along both legs at vertex 3 it is the same function as along both at the other.
-                again = {vertex.leg for _, vertex in legs} == {3}
-                if not again and is_read(self.response.function(slope)[0]):
-                    yield self.noise(slope, (0, 1), frozenset())
+    def _noises_read(self, equation: LayerEquation) -> Iterator[LayerEquation]:
+        """The equations of all Y that an equation reads, of those that they read, and so on."""
+        told: set[tuple[SiteAverage, Links]] = set()
+        left = [equation]
+        while left:
+            one = left.pop(0)
+            names = [n for product in one.products for m, _ in product.terms for n, _ in m]
+            met = (self.means.noises[name] for name in names if name in self.means.noises)
+            for noise in (noise for each in met for noise in self.tables.later_noises(each)):
+                if noise not in told:
+                    told.add(noise)
+                    left.append(self.noise(noise[0], OF_PAIR, frozenset(noise[1])))
+                    yield left[-1]
 
     @property
     def branches(self) -> list[ProgramBranch]:
@@ -263,11 +267,11 @@ class LayerDerivation:
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
         normed = any(field.norm for field in self.program.fields)
-        if self.shared and (self.edges or normed or heavy):
+        if self.shared and (normed or heavy):
             raise refused(
                 self.layer,
-                "keeps z, and of such layers G.1 is known, without norms and fourth cumulants. "
-                "Leave out the skip",
+                f"keeps z, and of such layers {self.correlator.name}.1 is known without norms and "
+                "fourth cumulants. Leave out the skip",
             )
         unknown = [b for b in branches if b.entry_fourth is None and not b.orthogonal]
         placed = self.texts.labels.windows and heavy
