@@ -189,19 +189,24 @@ class Placed:
 
     # Both legs of the pair may be exchanged, and those of the function.
     ORDERS = ((0, 1, 2, 3), (0, 1, 3, 2), (1, 0, 2, 3), (1, 0, 3, 2))
+    names = ("V", "D", "F", "H.1", "G.1")
+    widths = (WIDTH,) * DEPTH
 
     def __init__(self, layer):
         values = {name: v for name, v in VALUES.items() if name != "C_U" or "U" in layer}
+        values = {name: v for name, v in values.items() if name in layer or name[0] == "C"}
         values |= {name.replace("C", "lambda"): 0.7 for name in values if name[0] == "C"}
-        inner = {"h": WIDTH} if "h =" in layer else {}
+        inner = {"h": WIDTH} if "xi z + W s(h)" in layer else {}
         layers = ["z' = b + W z", *[layer] * (DEPTH - 1)]
-        net = Network(ACTIVATION, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH, inner=inner)
-        self.found = propagate(net, X, ["G", "H", "G.1", "H.1"])
+        *widths, outputs = self.widths
+        net = Network(ACTIVATION, widths, values, layers, n_L=outputs, inner=inner)
+        self.found = propagate(net, X, ["G", "H", *self.names], tolerance=1e-11)
         self.values = values
         # Of each Q its equation and its labels; of each Y its words, places of edges, equation.
-        self.tops, self.noises, self.known = {}, {}, {}
-        for name in ("V", "D", "F", "H.1", "G.1"):
+        self.tops, self.noises, self.wholes, self.known = {}, {}, {}, {}
+        for name in self.names:
             first, *others = layer_equations(name, layer).equations
+            self.wholes[name] = first if "." in name else others[-1]
             self.tops[first.name.partition("_")[0]] = first
             for one in others:
                 if one.name.endswith("[l+1]"):
@@ -294,6 +299,51 @@ def test_the_correction_of_the_ntk_is_that_of_networks_at_every_depth(layer):
             value = [[placed.state(depth, name, (a, b)) for b in range(2)] for a in range(2)]
             assert depth == 2 or np.abs(expected).max() > 1e-3
             np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-7)
+
+
+class ReadAgain(Placed):
+    """A layer of which W reads neurons of z', and the next layer those again."""
+
+    names = ("V", "D", "F")
+    widths = (5, 7, 4, 6)
+
+    def meaning(self, below, m):
+        G, H = (self.found[letter] for letter in "GH")
+
+        def covariance(f, a, g, b):
+            if (f, g) == ("z'", "z'"):
+                return G[below][a, b]
+            if f == g == "z":
+                return G[below - 1][a, b]
+            if "z" in (f, g):
+                return 0.0
+            return self.values["C_U"] * whole.mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
+
+        tensors = {
+            "G": lambda a, b: G[below - 1][a, b],
+            "H": lambda a, b: H[below - 1][a, b],
+            "Y": lambda name, at: self.noise(below, name, at, m),
+        }
+        for name in ("QV", "QD", "QF"):
+            tensors[name] = lambda *at, n=name: self.state(below, n, at)
+        older, own, above = (1, *self.widths)[below - 1 : below + 2] if below < DEPTH else (1,) * 3
+        constants = self.values | {"n'": older, "n": own, "n_h": above}
+        whole = Meaning(COEFFICIENTS, covariance, constants, tensors)
+        return whole
+
+
+@pytest.mark.parametrize("name", ["V", slow("D"), slow("F")])
+def test_layers_that_read_neurons_of_their_own_outputs(name):
+    again = ReadAgain("h = U s(z); z' = h + b + W s(h)")
+    labels = again.wholes[name].name.partition("_")[2]
+    for depth in range(2, DEPTH + 1):
+        expected = again.found[name][depth - 1]
+        value = np.zeros_like(expected)
+        for at in product(range(len(X)), repeat=4):
+            named = dict(zip(labels, at, strict=True)).get
+            value[at] = again.meaning(depth, depth).value(again.wholes[name], named)
+        assert np.abs(expected).max() > 1e-2
+        np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-9)
 
 
 class Positions(Depths):

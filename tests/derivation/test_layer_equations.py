@@ -296,7 +296,7 @@ def test_what_cannot_be_derived_is_refused():
         ("G.1", Stack("z' = W s(z)", laws={"W": short}), "without a fourth cumulant"),
         ("G.1", Stack(WINDOWED, laws={"W": uniform}), "windows and weights with a fourth"),
         ("V", "h = U[3] s(z); z' = W[3] s(h)", "has a window inside"),
-        ("V", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
+        ("V", "g = z + U s(z); h = V s(g); z' = h + W s(h)", "others than z of the neurons of z"),
         ("G.1", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
         ("V", "z' = A[1] z + B[2] z + C[3] z + D[4] z + E[5] z", "more than 4 windows"),
     ):

@@ -12,6 +12,7 @@ from symdlt.definitions import (
     NAMED,
     ODD,
     AnyTensor,
+    Correlator,
     Layer,
     OddTensor,
     Stack,
@@ -96,6 +97,12 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             derivation = LayerDerivation(correlator, definition, False)
             if piece or (derivation.shared and correlator.order):
                 _check_without_inside(derivation, name)
+            if isinstance(correlator, Correlator) and correlator.order and _is_met(derivation):
+                raise KernelError(
+                    f"{name} of the layer {definition} has no kernel file. It reads neurons that "
+                    "z' keeps, whose noise the next layer meets again. Ask `layer_equations` or "
+                    "`propagate`; G, H and odd tensors have kernel files."
+                )
             if piece:
                 _check_laws(derivation, name)
             closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
@@ -134,6 +141,11 @@ def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSys
     read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
     overlaps = tuple(None if one is None else windows.index(one) for one in read)
     return replace(system, windows=windows, overlaps=overlaps, readout=readout)
+
+
+def _is_met(derivation: LayerDerivation) -> bool:
+    """Whether noise that was met enters a layer that does not keep z."""
+    return bool(derivation.met) and not derivation.shared
 
 
 def _check_positions(layer: Layer | Stack, inputs: str) -> None:

@@ -117,7 +117,7 @@ class LayerDerivation:
         self.program, self.top, self.beyond = parts.program, parts.top, parts.beyond
         self.tables, self.texts, self.means = parts.tables, parts.texts, parts.means
         self.kernels, self.response = parts.kernels, parts.response
-        self.shared = parts.shared
+        self.shared, self.met, self.open = parts.shared, parts.noises, parts.open
 
     @property
     def edges(self) -> Edges:
@@ -137,7 +137,7 @@ class LayerDerivation:
     def equations(self) -> Iterator[LayerEquation]:
         """The recursion; with a skip and two pairs, its system."""
         yield self.recursion()
-        if self.shared and isinstance(self.correlator, Correlator) and self.correlator.order:
+        if self.met and isinstance(self.correlator, Correlator) and self.correlator.order:
             first, second = self.correlator.matching
             sides = [(first, second)] if self._alike() else [(first, second), (second, first)]
             noises = [equation for side in sides for equation in self._noises(*side)]
@@ -151,7 +151,8 @@ class LayerDerivation:
             return self._equation(name, self.entry(self.known[self.top, self.top]))
         if isinstance(self.correlator, OddTensor):
             return self._odd_recursion(name)
-        self._check_closed()
+        if self.open:
+            raise refused(self.layer, f"{self.open}. Let weights read others")
         left, right = (self._pair(self.top, pair) for pair in self.correlator.matching)
         told = f"the covariance of {self.texts.pair(left)} with {self.texts.pair(right)}"
         both = self.response.followed(lambda: self.response.both(left, right, self.edges))
@@ -178,9 +179,14 @@ class LayerDerivation:
         both = self.response.made(left, right, self.edges)
         return self._scaled(f"{name}_{self.samples}", both, name)
 
-    def noise(self, average: SiteAverage, here: Edge, edges: Edges) -> LayerEquation:
-        """The covariance of a pair of legs with the noise of what a later layer reads."""
-        known = self.response.noise_name(average, self._pair(BASE, here), edges)
+    def noise(
+        self, average: SiteAverage, here: Edge, edges: Edges, below: SiteAverage | None = None
+    ) -> LayerEquation:
+        """The covariance of a pair of legs with the noise of what a later layer reads.
+
+        Below, of layer l, it is that of the same average, or of another one.
+        """
+        known = self.response.noise_name(below or average, self._pair(BASE, here), edges)
         pair = self._pair(self.top, here)
         covariance = self.response.followed(lambda: self.response.noise(average, pair, edges))
         told = f"M({self.texts.averaged(average)}) with {self.texts.pair(pair)}"
@@ -254,16 +260,10 @@ class LayerDerivation:
         """Whether no weights have fourth cumulants of their own."""
         return all(one.orthogonal or one.entry_fourth == 0 for one in self.branches)
 
-    def _check_closed(self) -> None:
-        """Refuse a layer that reads neurons which z' keeps, whose noise later layers meet again."""
-        if (
-            not self.shared
-            and self.program.fields[self.top].site in self.response.reached[self.top]
-        ):
-            raise refused(self.layer, "reads neurons that z' keeps. Let weights read others")
-
     def _check_corrections(self) -> None:
-        self._check_closed()
+        if self.open or (self.met and not self.shared):
+            reason = self.open or "reads neurons that z' keeps"
+            raise refused(self.layer, f"{reason}. Let weights read others")
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
         normed = any(field.norm for field in self.program.fields)
@@ -285,10 +285,12 @@ class LayerDerivation:
 
     def _noises(self, here: Edge, there: Edge) -> Iterator[LayerEquation]:
         """The equations of Y, of all functions that a later layer reads, and of its z z."""
-        for read in self.beyond.reads:
-            ends = _ends(there)
-            average = SiteAverage(read, ends if read[1] != MEAN else (ends[0], ends[0]))
-            yield self.noise(average, here, self.edges)
+        for reads in self.met:
+            below, above = (
+                SiteAverage(read, _ends(there if read[1] != MEAN else (there[0], there[0])))
+                for read in reads
+            )
+            yield self.noise(above, here, self.edges, below)
 
     def _told(self, symbol: Any, reason: str) -> Any:
         """A symbol, with a reason where these are noted."""
@@ -361,7 +363,8 @@ class LayerDerivation:
         """The covariances of the fields inside the layer."""
         first, second = Vertex(0), Vertex(1)
         for (f, g), known in self.means.kernels.items():
-            if BASE < f < self.top and self.entry(known):
+            # What the next layer reads of z' is next to fields of this one.
+            if BASE < f < self.top + (not self.shared and bool(self.met)) and self.entry(known):
                 joint = self.entry(known)
                 joint = joint.value if self.means.recorded else joint
                 legs = map(self.texts.leg, ((f, first), (g, second)))

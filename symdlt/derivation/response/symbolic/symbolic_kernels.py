@@ -67,7 +67,7 @@ class SymbolicKernels(SiteKernels):
             if fields[field].site == fields[BASE].site and not fields[field].mask:
                 for name, known in self._both():
                     known[beyond, field] = self._with_later(field, beyond, name, known)
-        for field in range(beyond + 1, len(fields)):
+        for field in range(beyond + 1, beyond + len(later.copies)):
             self.add(field)
 
     def _name_inside(self, field: int) -> None:
