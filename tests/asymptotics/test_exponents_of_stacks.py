@@ -23,6 +23,10 @@ BLOCK = "h = U z; z' = xi z + b + W s(h)"
 # Neurons that are kept, of which the next block reads a function.
 READING = "h = U s(z); z' = xi z + b + W s(h)"
 GATE = "u = U z; v = V z; z' = b + W cos(u) v"
+PRUNED = "z' = b + W prune(1/3) s(z)"
+PRUNED_BLOCK = "h = U dropout(1/4) z; z' = xi z + b + W prune(1/3) s(h)"
+PRUNED_SKIP = "z' = xi z + b + W prune(1/3) s(z)"
+PRUNED_READING = "h = U s(z); z' = xi z + b + W prune(1/3) s(h)"
 # Of tanh and of a function with no slope at zero.
 FLAT = "u = U z; v = V z; z' = b + W (tanh(u) + s(v))"
 FINITE = ["G", "H", "V", "B", "D", "A", "F", "P", "Q"]
@@ -200,6 +204,40 @@ def test_tensors_come_to_their_asymptotes(activation, layer, values):
         assert more < min(1e-3, max(0.5 * less, 1e-5)), (name, less, more)
 
 
+@pytest.mark.parametrize("depth", [60, slow(120)])
+def test_tensors_behind_masks_come_to_their_asymptotes(depth):
+    """By linear response, which has the moments of masks from their draws."""
+    names = [*FINITE, "R", "S", "T", "U"] if depth > 60 else ["G", "H", "V", "B", "F"]
+    solution = exponents("tanh", names, layer=PRUNED)
+    found = propagated(solution, depth, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (depth // 2, depth)):
+        assert more < min(2e-2, max(0.4 * less, 5e-4)), (name, less, more)
+
+
+@pytest.mark.parametrize(("depth", "layer"), [(960, PRUNED_SKIP), slow(480, PRUNED_READING)])
+def test_masks_next_to_a_skip_come_to_their_asymptotes(depth, layer):
+    """By the equations of linear response over all pairs of depths."""
+    values = {"xi": "1/2"} | ({"C_U": "3/2"} if "U" in layer else {})
+    solution = exponents("tanh", layer=layer, values=values)
+    assert [name for name, _ in solution.unsolved] == ["U"]
+    found = iterated(solution, depth, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (depth // 2, depth)):
+        assert more < min(5e-4, max(0.4 * less, 1e-4)), (name, less, more)
+
+
+@pytest.mark.parametrize("rate", ["1/2", "1/4"])
+def test_what_masks_add_to_v(rate):
+    """By hand: at small K φ is m z, and C_W ⟨m²⟩ = 1; χ_∥ = 1 - 2/ℓ and K = 1/2ℓ.
+
+    V/K² is fed by C_W²(3⟨m⁴⟩ - ⟨m²⟩²) = 3/q - 1, and V = S/ℓ² with χ_∥² = 1 - 4/ℓ: V = S ℓ^-1/3.
+    """
+    kept = 1 - sp.Rational(rate)
+    for mask in ("prune", "dropout"):
+        solution = exponents("tanh", ["V"], layer=f"z' = b + W {mask}({rate}) s(z)")
+        assert dict(solution.hyperparameters)["C_W"] == kept
+        assert solution["V"].ratio_coefficient == (3 / kept - 1) / 3
+
+
 @pytest.mark.slow
 def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     """SELU, whose kernel falls as 1/ℓ², and whose slope jumps; by linear response."""
@@ -218,6 +256,8 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
         (BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         slow(TWO, {"C_U": "5/4"}),
         slow(BLOCK, {"C_U": 1, "xi": "1/9"}),
+        (PRUNED, {}),
+        slow(PRUNED_BLOCK, {"C_U": 1, "xi": "1/2"}),
     ],
 )
 def test_where_the_kernel_stays_every_layer_is_exact(activation, layer, values):

@@ -39,6 +39,14 @@ def layer_at(activation, layer, values, K):
         ("tanh", GATE, {"C_U": "1/2", "C_V": 3}, "C_W"),
         ("tanh", "z' = xi z + W (s(z) - 1/3 z)", {"xi": "1/2"}, "C_W"),
         ("tanh", "h = U s(z); g = V sin(h); z' = W (s(g) + 1/2 g)", {"C_U": 1, "C_V": 2}, "C_W"),
+        ("tanh", "z' = b + W prune(1/3) s(z)", {}, "C_W"),
+        (
+            "tanh",
+            "h = U dropout(1/4) s(z); z' = xi z + W prune(1/3) s(h)",
+            {"C_U": 1, "xi": "3/5"},
+            "C_W",
+        ),
+        ("selu", "m = prune(1/3); h = U z; z' = b + W m s(h)", {"C_U": 1}, "C_W"),
         ("elu", BLOCK, {"C_U": "3/2"}, "C_W"),
         ("elu", RESIDUAL, {"C_U": "1/2", "xi": "3/5"}, "C_W"),
         ("selu", BLOCK, {"C_U": 1}, "C_W"),
@@ -87,6 +95,7 @@ def test_every_kernel_is_kept_by_straight_functions():
         ("tanh", "u = U z; v = V z; z' = b + W u v", {"C_U": "1/2", "C_V": 3}),
         ("relu", GATE.replace("W cos", "b + W s"), {"C_U": "1/2", "C_V": 3}),
         ("z + sin(z)**2", "z' = xi z + b + W (s(z) + 1/3 z)", {"xi": "1/2"}),
+        ("gelu", "z' = b + W dropout(1/3) s(z)", {}),
         # with a kink at zero, which means of slopes do not mind
         ("max(0, z) + sin(z)**2", RESIDUAL, {"C_U": 2, "xi": "3/5"}),
     ],
