@@ -120,6 +120,25 @@ def test_kernels_near_a_positive_one_move_as_they_should(activation, layer, valu
         assert first @ slopes * K == pytest.approx(float(point.b_1) * K, abs=1e-8)
 
 
+def test_dropout_tells_two_inputs_apart():
+    """The covariance of two equal inputs, and of others, by many layers."""
+    layer = "h = U dropout(1/4) s(z); z' = xi z + W dropout(1/3) s(h)"
+    values = {"C_U": 2, "xi": "3/5"}
+    found = criticality("tanh", layer=layer, values=values)
+    # ξ² + C_W C_U, where C_W C_U/(3/4 · 2/3) is 1 - ξ²
+    assert "no point is critical for them" in found.reasons[0]
+    assert "is multiplied by 17/25 from layer to layer" in found.reasons[1]
+    known = {"C_U": 2.0, "xi": 0.6, "C_W": float(found.points[0].C_W)}
+    layers = ["z' = U z", *[layer] * 30]
+    known["C_U"] = [1e-8, *[2.0] * 30]
+    G = propagate(Network("tanh", [9] * 30, known, layers, n_L=9), [[1.0], [1.0]], "G")["G"]
+    assert G[2:, 0, 1] / G[1:-1, 0, 1] == pytest.approx([17 / 25] * 29, rel=1e-6)
+    assert G[2:, 0, 0] / G[1:-1, 0, 0] == pytest.approx([1] * 29, rel=1e-6)
+    assert not criticality("tanh", layer=layer.replace("dropout", "prune"), values=values).reasons
+    of_gelu = criticality("gelu", layer="z' = b + W dropout(1/2) s(z)", digits=6)
+    assert of_gelu.reasons[-1] == "`layer_phase` has the covariance that they come to."
+
+
 def test_points_beyond_a_stable_one_are_sought_on_request():
     found = criticality("tanh", layer=RESIDUAL, values={"C_U": 1, "xi": "1/2"}, search=(0.1, 10))
     assert [point.K for point in found.points] == [0]
