@@ -104,7 +104,7 @@ def told_apart(maps: StackMap, point: CriticalPoint) -> Iterator[str]:
         return
     yield (
         "Each input has a draw of dropout of its own: K, chi_parallel and chi_perp are those of "
-        "one input. Two that are the same part, and no point is critical for them; with prune, "
+        "one input. Two that are the same part from layer to layer; with prune, "
         "one draw for all, they stay together."
     )
     if point.K == 0 and maps.smooth:

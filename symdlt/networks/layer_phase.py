@@ -16,6 +16,7 @@ from symdlt.definitions import (
     Network,
     Stack,
     ascii_name,
+    at_uniform_input,
     is_recurrent,
     read_layer_definition,
 )
@@ -100,7 +101,8 @@ def layer_phase(
 
     The layer may be any that `propagate` takes: with skips, gates, blocks or norms. The slopes
     $\chi_\parallel$ and $\chi_\perp$ are its linear response to the kernel of one input, and to the
-    covariance of two inputs that are nearly the same. `phase` has more digits, and more to say, for
+    covariance of two inputs that are nearly the same. With circular windows an input is the same at
+    all positions. `phase` has more digits, and more to say, for
     dense layers.
 
     Args:
@@ -217,8 +219,8 @@ class _LayerResponse:
                 "one with weights."
             )
         self.definition = definition
-        below = f"z' = {weights[0]} z"
-        self.network = Network(activation, [1], values, [below, definition], n_0=1)
+        layers = [f"z' = {weights[0]} z", at_uniform_input(definition)]
+        self.network = Network(activation, [1], values, layers, n_0=1)
         check_streams(self.network, ["G"])
         if is_recurrent(definition.streams) or self.network.has_scores:
             raise LayerError(

@@ -126,7 +126,7 @@ def test_dropout_tells_two_inputs_apart():
     values = {"C_U": 2, "xi": "3/5"}
     found = criticality("tanh", layer=layer, values=values)
     # ξ² + C_W C_U, where C_W C_U/(3/4 · 2/3) is 1 - ξ²
-    assert "no point is critical for them" in found.reasons[0]
+    assert "Two that are the same part" in found.reasons[0]
     assert "is multiplied by 17/25 from layer to layer" in found.reasons[1]
     known = {"C_U": 2.0, "xi": 0.6, "C_W": float(found.points[0].C_W)}
     layers = ["z' = U z", *[layer] * 30]
