@@ -27,6 +27,7 @@ from symdlt.fixed_points.critical_points import (
     CriticalPoint,
 )
 from symdlt.fixed_points.laurent import Laurent
+from symdlt.fixed_points.norms import refuse_norms
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.one_sided_moments import OneSidedMoments
 from symdlt.fixed_points.origin import Origin
@@ -69,6 +70,7 @@ def stack_criticality(
         LayerError: for a layer whose kernel is not one number.
         SolutionError: if there is no such point, or values are missing.
     """
+    refuse_norms(own, layer, values)
     maps = stack_map(own, layer, values)
     origin = origin_of_stack(maps)
     at_zero = () if isinstance(origin, str) else (_point_at_zero(origin, maps),)
