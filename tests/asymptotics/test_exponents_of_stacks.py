@@ -126,14 +126,14 @@ def settings_of(solution, depth):
     return values
 
 
-def propagated(solution, depth, tensors):
+def propagated(solution, depth, tensors, **more):
     """Tensors of each layer, by linear response."""
     inside = {name: 60 for name in ("h", "u") if f"{name} =" in str(solution.layer)}
     layers = ["z' = b + W z" if "b + W" in str(solution.layer) else "z' = W z"]
     layers += [solution.layer] * (depth - 1)
     values, widths = settings_of(solution, depth), [30] * (depth - 1)
     net = Network(solution.activation, widths, values, layers, inner=inside, n_L=30)
-    found = propagate(net, [[1.0]], tensors)
+    found = propagate(net, [[1.0]], tensors, **more)
     return {name: found[name].reshape(depth) for name in tensors}
 
 
@@ -285,17 +285,17 @@ def test_a_mixture_with_a_skip_is_that_of_the_sum():
 
 
 @pytest.mark.parametrize(
-    ("activation", "values"),
+    ("activation", "values", "layer"),
     [
-        ("relu", {"C_U": "3/2", "xi": "3/5"}),
-        ("relu", {"C_U": 1, "xi": "-3/5"}),
-        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}),
-        ("linear", {"C_U": 1, "xi": "1/2"}),
+        ("relu", {"C_U": "3/2", "xi": "3/5"}, READING),
+        ("relu", {"C_U": 1, "xi": "-3/5"}, READING),
+        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}, READING),
+        ("linear", {"C_U": 1, "xi": "1/2"}, READING),
     ],
 )
-def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values):
+def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values, layer):
     """By linear response over all pairs of depths; far from the first layer it has settled."""
-    solution = exponents(activation, ["V"], layer=READING, values=values)
+    solution = exponents(activation, ["V"], layer=layer, values=values)
     V = propagated(solution, 70, ["V"])["V"]
     K = propagated(solution, 2, ["G"])["G"][1]
     assert (V[-1] - V[-2]) / K**2 == pytest.approx(
@@ -304,6 +304,26 @@ def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values):
     assert solution["V"].exact is None
     assert solution["V"].ratio_power == 1
     assert "V at large depth, with noise of all depths counted" in solution.assumptions
+
+
+@pytest.mark.parametrize("activation", ["relu", slow("linear")])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        PRUNED_SKIP,
+        slow("m = dropout(1/4); z' = xi z + b + W m s(z)"),
+        slow(PRUNED_READING),
+        slow("h = U prune(1/4) s(z); z' = xi z + b + W prune(1/3) s(h)"),
+    ],
+)
+def test_v_grows_by_masks_too_where_kernels_stay(activation, layer):
+    """By linear response over all pairs of depths, of which far ones have 2/5 to the 23."""
+    values = {"xi": "2/5"} | ({"C_U": "3/2"} if "U" in layer else {})
+    solution = exponents(activation, ["V"], layer=layer, values=values)
+    found = propagated(solution, 24, ["G", "V"], tolerance=1e-10)
+    assert (found["V"][-1] - found["V"][-2]) / found["G"][1] ** 2 == pytest.approx(
+        number(solution["V"].ratio_coefficient), rel=1e-8
+    )
 
 
 def test_where_kernels_stay_and_neurons_are_read_again_others_are_left_open():
