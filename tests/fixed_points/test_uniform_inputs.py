@@ -13,6 +13,7 @@ from symdlt import (
     criticality,
     exponents,
     layer_phase,
+    optimal_aspect_ratio,
     phase,
     propagate,
 )
@@ -120,6 +121,9 @@ def test_exponents_are_those_of_the_dense_network():
     found, dense = exponents("tanh", layer=CONVOLUTION), exponents("tanh")
     assert found.tensors == dense.tensors
     assert "the same at all positions" in str(found)
+    ratio = optimal_aspect_ratio("tanh", layer=CONVOLUTION)
+    assert ratio.ratio == optimal_aspect_ratio("tanh").ratio
+    assert "W[3] s(z), 2 outputs, at inputs that are the same at all positions" in str(ratio)
     skip = exponents("tanh", ["V"], layer="z' = xi z + b + W[3] s(z)", values={"xi": "1/2"})
     assert skip["V"].ratio_coefficient == sp.Rational(5, 8)
     pruned = exponents("tanh", ["V"], layer="z' = W[3] prune(1/2) s(z)")
