@@ -213,7 +213,7 @@ class SiteStep:
         coefficient, rate = (self._monomial(one)[0] for one in (drawn.coefficient, drawn.rate))
         if drawn.function is None:
             return SiteBranch(field, drawn.tensor, (), coefficient, rate)
-        masks = {name for name, _ in self._masks}
+        masks = dict(self._masks)
         places = {name: k for k, name in enumerate((*self.below, *masks))}
         products = tuple(
             (

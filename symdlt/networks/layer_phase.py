@@ -102,8 +102,7 @@ def layer_phase(
     The layer may be any that `propagate` takes: with skips, gates, blocks or norms. The slopes
     $\chi_\parallel$ and $\chi_\perp$ are its linear response to the kernel of one input, and to the
     covariance of two inputs that are nearly the same. With circular windows an input is the same at
-    all positions. `phase` has more digits, and more to say, for
-    dense layers.
+    all positions. `phase` has more digits, and more to say, for dense layers.
 
     Args:
         layer: a layer, or its text.
@@ -134,7 +133,7 @@ def layer_phase(
     K = _fixed_kernel(response.next_kernel, float(start))
     near = min(max(K, LOWEST), HIGHEST)
     covariance, there = K, near
-    if response.apart:
+    if response.apart and K < HIGHEST:
         covariance = _fixed_kernel(partial(response.next_covariance, near), near)
         there = min(max(covariance, LOWEST * near), near)
     parallel, perpendicular = response.susceptibilities(near, there)

@@ -35,6 +35,7 @@ MIXED = "u = U z; v = V z; z' = b + W (s(u) v + 1/2 tanh(v))"
 THREE = "h = U s(z); k = V tanh(h); z' = b + W s(k) + P k"
 RESIDUAL = "h = U z; z' = xi z + b + W s(h)"
 DROPPED = "h = a + U dropout(1/4) s(z); z' = b + W prune(1/3) s(h)"
+TWO_MASKS = "u = U z; v = V z; z' = W (dropout(1/4) s(u) v + 1/2 prune(1/3) tanh(v))"
 MASKED_GATE = "m = dropout(1/4); u = U z; v = V z; z' = b + W (m s(u) v + 1/2 m tanh(v))"
 LONG = [MIXED, THREE]
 EVERY = [BLOCK, GATE, *LONG]
@@ -106,18 +107,18 @@ def test_the_order_one_is_that_of_the_linear_response(name, layer):
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial
 
 
-@pytest.mark.parametrize("layer", [DROPPED, MASKED_GATE])
+@pytest.mark.parametrize("layer", [DROPPED, MASKED_GATE, TWO_MASKS])
 @pytest.mark.parametrize(
     "name", [*"GHVBF", *(pytest.param(x, marks=pytest.mark.slow) for x in "ADPQRSTU")]
 )
 def test_masks_at_order_one_are_those_of_the_linear_response(name, layer):
-    """Of one draw the moments of the factors are numbers, 1/(1 - p)^(k - 1) of k of them."""
+    """Of one draw, or at one sample, the moments of k factors are numbers, 1/(1 - p)^(k - 1)."""
     (equation,) = layer_equations(name, layer).equations
     numbers = {
         symbol: Fraction(3, 2) ** (len(symbol.split()) - 1)
         for monomial, _ in equation.polynomial.terms
         for symbol, _ in monomial
-        if symbol.startswith("<prune")
+        if re.match(r"<prune|<dropout_\d>", symbol)
     }
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial.substitute(numbers)
 

@@ -74,6 +74,13 @@ def test_inputs_with_masks_of_their_own_part():
     assert "masks" not in str(pruned)
 
 
+def test_inputs_with_masks_of_their_own_at_the_ends():
+    for C_W, K in ((0.1, 0.0), (3.0, np.inf)):
+        found = layer_phase("z' = W dropout(1/2) s(z)", "relu", {"C_W": C_W})
+        assert (found.K, found.covariance) == (K, K)
+        assert "masks" not in str(found)
+
+
 @pytest.mark.parametrize("bias", ["b + ", ""])
 def test_inputs_with_masks_part_as_two_samples_do(bias):
     """By many layers of two equal inputs."""
