@@ -55,7 +55,8 @@ def refuse_norms(own: Activation, layer: Stack, values: Mapping[str, NumberLike]
 def _told(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None) -> str:
     """What the kernel does where z alone is normalised, and nothing where that is not known."""
     plain = _without_norms(layer)
-    if plain is None:
+    masks = [stream.mask for stream in layer.streams if stream.mask]
+    if plain is None or not all(mask.shared for mask in masks):  # of dropout near inputs part
         return ""
     try:
         maps = stack_map(own, plain, values)
@@ -71,16 +72,17 @@ def _told(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None
 
 def _without_norms(layer: Stack) -> Stack | None:
     """The layer without its norms, if all that weights read of z is z over its length."""
-    read = [factor for one in layer.drawn if one.function for factor in one.function.fields]
-    kept = {
-        factor.field for stream in layer.streams if not stream.norm for _, factor in stream.kept
-    }
-    others = [stream.name for stream in layer.streams if stream.norm]
+    norms = [stream for stream in layer.streams if stream.norm]
+    others = [stream for stream in layer.streams if not stream.norm]
+    read = {name for one in layer.drawn if one.function for name in one.function.fields}
+    of_z = {factor.field for stream in norms for _, factor in stream.kept} == {BELOW}
+    stays = {factor.field for stream in others for _, factor in stream.kept} <= {BELOW}
+    if BELOW in read or not of_z or not stays:
+        return None
     plain = _OF_Z.sub(BELOW, layer.text)
-    if BELOW in read or not kept <= {BELOW} or any(norm in plain for norm in NORMS):
-        return None
-    if any(_OF_Z.fullmatch(name) is None for name in others):
-        return None
+    for name in (re.escape(stream.name) for stream in norms):
+        plain = re.sub(rf"\b{name}\s*=\s*{BELOW}\s*;", "", plain)
+        plain = re.sub(rf"\b{name}(?![\w'])", BELOW, plain)
     return Stack(plain, layer.rates, layer.laws)
 
 

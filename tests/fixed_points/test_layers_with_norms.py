@@ -49,6 +49,22 @@ def test_other_lines_of_biases():
     assert layer_phase(BEHIND.format("rmsnorm"), "sigmoid", {"C_b": 0, "C_W": 2}).chi_perp < 1
 
 
+def test_norms_with_masks_of_one_draw():
+    layer = "z' = b + W prune(1/2) s(rmsnorm(z))"
+    text = told("tanh", layer)
+    found = layer_phase(layer, "tanh", {"C_b": 0.2, "C_W": 1.7})
+    square = number_in(text, "K* = C_b + C_W ", ",")
+    slope = number_in(text, "chi_perp = C_W ", "/K*")
+    assert found.K == pytest.approx(0.2 + 1.7 * square, rel=1e-7)
+    assert found.chi_perp == pytest.approx(1.7 * slope / found.K, rel=1e-7)
+
+
+def test_norms_with_a_name():
+    named = told("tanh", "y = rmsnorm(z); h = U y; z' = z + W s(h)", {"C_U": 1})
+    other = told("tanh", BEFORE.format("", "rmsnorm"), {"C_U": 1})
+    assert named.partition("a norm. ")[2] == other.partition("a norm. ")[2]
+
+
 def two_near(layer, values, depth):
     """The kernel and the distance of two near inputs at each layer."""
     layers = ["z' = W z", *[layer] * (depth - 1)]
@@ -87,7 +103,9 @@ def test_a_norm_next_to_a_smaller_skip():
     ("layer", "values"),
     [
         ("h = U s(z); z' = W s(rmsnorm(h))", {"C_U": 1}),
-        ("y = rmsnorm(z); z' = b + W s(y)", {}),
+        ("y = rmsnorm(z); z' = 1/2 y + W s(y)", {}),
+        ("h = U rmsnorm(z); z' = W s(rmsnorm(h))", {"C_U": 1}),
+        ("z' = b + W dropout(1/2) s(rmsnorm(z))", {}),
         (BEFORE.format("", "rmsnorm"), {}),  # of which U has no value
         ("z' = W s(rmsnorm(z)) + U s(z)", {"C_U": 1}),
         ("z' = W sign(rmsnorm(z))", {}),
