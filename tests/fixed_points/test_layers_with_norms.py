@@ -53,10 +53,9 @@ def test_norms_with_masks_of_one_draw():
     layer = "z' = b + W prune(1/2) s(rmsnorm(z))"
     text = told("tanh", layer)
     found = layer_phase(layer, "tanh", {"C_b": 0.2, "C_W": 1.7})
-    square = number_in(text, "K* = C_b + C_W ", ",")
-    slope = number_in(text, "chi_perp = C_W ", "/K*")
-    assert found.K == pytest.approx(0.2 + 1.7 * square, rel=1e-7)
-    assert found.chi_perp == pytest.approx(1.7 * slope / found.K, rel=1e-7)
+    K = 0.2 + 1.7 * number_in(text, "K* = C_b + C_W ", ",")
+    slope = 1.7 * number_in(text, "chi_perp = C_W ", "/K*")
+    assert (found.K, found.chi_perp) == pytest.approx((K, slope / K), rel=1e-7)
 
 
 def test_norms_with_a_name():
