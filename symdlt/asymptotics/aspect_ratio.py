@@ -36,7 +36,7 @@ from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_skips import v_of_last_layer
 from symdlt.asymptotics.tables import short_text
-from symdlt.definitions import DENSE, Layer, Stack, is_chain
+from symdlt.definitions import DENSE, Layer, Stack, is_chain, read_layer_definition, windows_in
 from symdlt.display import ShownAsText
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
@@ -85,6 +85,8 @@ class AspectRatio(ShownAsText):
             f"  V/(n K^2) -> {_shown(self.growth)} L/n, and is to be {self.spread}",
             f"  r* = L/n = {_shown(self.ratio)}",
         ]
+        if windows_in(self.layer):
+            lines[0] += ", at inputs that are the same at all positions"
         if self.last_layer != self.growth:
             lines.append(f"  of the last layer alone {_shown(self.truncated_ratio)}")
         return "\n".join(lines)
@@ -159,11 +161,12 @@ def optimal_aspect_ratio(
         known = tuple((name, x) for name, x in solution.values if name in names)
         if solution["G"].exponent == 0 and not _forgets(solution.layer):
             last = _of_last_layer(activation, solution.layer, values)
+    written = read_layer_definition(layer)
     second, third = mutual_information(1, int(outputs) - 1)
     best = -2 * second / (3 * third)
     return AspectRatio(
         solution.activation,
-        solution.layer,
+        written if windows_in(written) else solution.layer,
         known,
         int(outputs),
         growth,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
 
@@ -18,11 +19,21 @@ from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.skips import inserted, keeps_nothing, skip_of, slowed
 from symdlt.asymptotics.solution import AsymptoticSolution
 from symdlt.asymptotics.stack_exponents import stack_exponents
-from symdlt.definitions import BOOK, DENSE, Correlator, Layer, Stack, read_layer_definition
+from symdlt.definitions import (
+    BOOK,
+    DENSE,
+    Correlator,
+    Layer,
+    Stack,
+    at_uniform_input,
+    read_layer_definition,
+    windows_in,
+)
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points import CriticalPoint, criticality
 from symdlt.fixed_points.critical_points import SCALE_INVARIANT
 from symdlt.fixed_points.kernel_map import KernelMap
+from symdlt.fixed_points.position_modes import UNIFORM
 from symdlt.fixed_points.stack_maps import rates_of
 from symdlt.precision import NumberLike
 from symdlt.symbols import lambda_b as LAMBDA_B
@@ -58,6 +69,7 @@ def exponents(
         layer: the dense one; one of one weight with a skip, such as "z' = xi z + b + W s(z)"; or
             a chain of steps, such as "h = U z; z' = xi z + W s(h)", with a width of its own
             inside. Noise of all depths is counted; what that leaves unsolved stands in `unsolved`.
+            Circular windows are those of an input that is the same at all positions.
         values: numbers for its other symbols, such as {"xi": 0.8}; with ξ = 0 it is the dense one.
             Of a chain of steps all but one variance of weights, that of z' itself if K* > 0; and
             learning rates, if they are known.
@@ -96,6 +108,20 @@ def exponents(
     require(tensors, Iterable | None, "a list of tensors", "Give names such as ['V', 'R'].")
     wanted = tuple(BOOK) if tensors is None else tuple(tensors)
     written = read_layer_definition(layer)
+    if isinstance(written, Stack) and windows_in(written):
+        plain = at_uniform_input(written)
+        solution = exponents(
+            activation,
+            wanted,
+            at_fixed_point=at_fixed_point,
+            layer=plain,
+            values=values,
+            lambda_b=lambda_b,
+            lambda_W=lambda_W,
+        )
+        others = "tensors of others are means over positions, which `propagate` has"
+        told = (*solution.assumptions, f"{UNIFORM.format(written)}; {others}")
+        return replace(solution, assumptions=told)
     if isinstance(written, Stack):
         of_stack = {symbol.name: rate for symbol, rate in rates.items() if rate is not None}
         return _of_steps(activation, wanted, written, values, of_stack, at_fixed_point)

@@ -249,4 +249,6 @@ def _readable(number: sp.Expr) -> sp.Expr:
 
 def _sentence(maps: StackMap) -> str:
     widths = "".join(f", n_{site} neurons of {site}" for site in maps.sites)
-    return f"layers {maps.layer}{widths}"
+    masks = [stream.mask for stream in maps.layer.streams if stream.mask]
+    draw = "" if all(mask.shared for mask in masks) else ", of one input with its draw of dropout"
+    return f"layers {maps.layer}{widths}{draw}"

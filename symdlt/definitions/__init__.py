@@ -81,5 +81,7 @@ from symdlt.definitions.tensors import Correlator as Correlator
 from symdlt.definitions.tensors import correlators as correlators
 from symdlt.definitions.tensors import identify as identify
 from symdlt.definitions.tensors import place as place
+from symdlt.definitions.uniform_inputs import at_uniform_input as at_uniform_input
+from symdlt.definitions.uniform_inputs import windows_in as windows_in
 from symdlt.definitions.windows import Grid as Grid
 from symdlt.definitions.windows import Window as Window

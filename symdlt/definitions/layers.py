@@ -349,9 +349,10 @@ def _of_several(text: object) -> LayerError:
     return LayerError(
         f"{text!r} is a layer of several streams, or with functions of several fields{_why(text)}. "
         "A Layer is a sum of branches that read z alone. Give it to symdlt.Stack(…), which "
-        "`derive`, `layer_equations`, `Network`, `propagate` and `check` take; `layer_phase` and "
-        "`critical_value`, which are the command `symdlt fixed-point`, tell where its kernel goes "
-        "and what makes it critical."
+        "`derive`, `layer_equations`, `Network`, `propagate` and `check` take, and `criticality`, "
+        "`exponents` and `recipe` if it is a chain of steps; `layer_phase` and `critical_value`, "
+        "which are the command `symdlt fixed-point`, tell where its kernel goes and what makes it "
+        "critical."
     )
 
 

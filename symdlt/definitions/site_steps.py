@@ -10,9 +10,18 @@ from functools import cached_property
 from symdlt.algebra import Head, Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
+from symdlt.definitions.masks import MASK, Mask
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.stacks import Stack
-from symdlt.definitions.streams import ABOVE, BELOW, Drawn, Factor, Stream, is_recurrent
+from symdlt.definitions.streams import (
+    ABOVE,
+    BELOW,
+    Drawn,
+    Factor,
+    Stream,
+    is_recurrent,
+    short_names,
+)
 from symdlt.errors import LayerError
 
 Monomial = tuple[Fraction, tuple[int, ...]]  # a number, and the powers of the symbols
@@ -23,8 +32,8 @@ class SiteFactor:
     """A function of one field at a neuron.
 
     Attributes:
-        field: the number of the field among those of its site.
-        function: the name of the activation; empty for the field itself.
+        field: the number of the field among those of its site; masks come behind them.
+        function: the name of the activation; empty for the field itself, `MASK` for a mask.
         order: which derivative of it.
     """
 
@@ -75,7 +84,8 @@ class SiteStep:
       \varphi^{a,q}(h^1_{j;\delta}, h^2_{j;\delta}, \ldots)$$
 
     It is a layer with labels: legs of one neuron are matched if they are of one field, as each
-    field has weights of its own. Where the layer keeps z, all of its steps carry z along.
+    field has weights of its own. Where the layer keeps z, all of its steps carry z along. Masks
+    are factors of what weights read, drawn for this step: nothing differentiates them.
 
     Attributes:
         stack: the layer.
@@ -94,9 +104,30 @@ class SiteStep:
         return levels_of(self.stack)[self.number]
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """Those of the site that is read, without a z that is carried along."""
+        return self.below if self.first else tuple(x for x in self.below if x != BELOW)
+
+    @property
     def above(self) -> tuple[str, ...]:
         """The names of the fields that are made."""
         return levels_of(self.stack)[self.number + 1]
+
+    @cached_property
+    def masks(self) -> tuple[tuple[str, Mask], ...]:
+        """The masks at the neurons that are read, by their short names.
+
+        >>> (step,) = steps_of(Stack("z' = W dropout(1/2) s(z)"))
+        >>> step.masks
+        (('dropout', Mask(rate=Fraction(1, 2), shared=False)),)
+        """
+        short = short_names(self.stack.streams)
+        return tuple((short[name], mask) for name, mask in self._masks)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The names of the fields that are read, and of masks behind them."""
+        return (*self.below, *(name for name, _ in self.masks))
 
     @property
     def first(self) -> bool:
@@ -171,17 +202,29 @@ class SiteStep:
         ]
         return tuple((self._branch(field, one), one) for field, one in made)
 
+    @cached_property
+    def _masks(self) -> tuple[tuple[str, Mask], ...]:
+        streams = self.stack.streams
+        masked = {one.name: one.mask for one in streams if one.mask}
+        found = {name for one in streams if one.name in self.above for name in one.read}
+        return tuple((name, mask) for name, mask in masked.items() if name in found)
+
     def _branch(self, field: int, drawn: Drawn) -> SiteBranch:
         coefficient, rate = (self._monomial(one)[0] for one in (drawn.coefficient, drawn.rate))
         if drawn.function is None:
             return SiteBranch(field, drawn.tensor, (), coefficient, rate)
-        places = {name: k for k, name in enumerate(self.below)}
+        masks = dict(self._masks)
+        places = {name: k for k, name in enumerate((*self.below, *masks))}
         products = tuple(
             (
                 self._monomial(constant)[0],
                 tuple(
                     sorted(
-                        SiteFactor(places[one.field], one.function or "", one.order)
+                        SiteFactor(
+                            places[one.field],
+                            MASK if one.field in masks else one.function or "",
+                            one.order,
+                        )
                         for one in factors
                     )
                 ),
@@ -223,7 +266,9 @@ def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
     >>> levels_of(Stack("h = U z; z' = xi z + W s(h)"))
     (('z',), ('h', 'z'), ("z'",))
     """
-    inner = [site for site in stack.sites if not {BELOW, ABOVE} & {*site}]
+    masks = masks_of(stack)
+    plain = [tuple(name for name in site if name not in masks) for site in stack.sites]
+    inner = [site for site in plain if not {BELOW, ABOVE} & {*site}]
     carried = (BELOW,) if _kept_by(stack) else ()
     return ((BELOW,), *((*site, *carried) for site in inner), (ABOVE,))
 
@@ -274,12 +319,14 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
         yield "uses its weights at several steps"
     levels = levels_of(stack)
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
-    with_below = {name for site in stack.sites if BELOW in site for name in site} - {BELOW, ABOVE}
+    masks = masks_of(stack)
+    with_below = {name for site in stack.sites if BELOW in site for name in site}
+    with_below -= {BELOW, ABOVE, *masks}
     for stream in stack.streams:
-        if stream.norm or stream.mask:
+        if stream.norm:
             yield (
-                f"has the field {stream.name}, a norm or a mask, whose neurons are not those "
-                "of a Gaussian field"
+                f"has the field {stream.name}, a norm, whose neurons are not those of a Gaussian "
+                "field"
             )
         if stream.name in with_below:
             yield (
@@ -298,8 +345,8 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
             letter = ascii_name(drawn.tensor.name)
             if drawn.orthogonal or drawn.window is not None:
                 yield f"has the weights {letter}, orthogonal or with a window"
-            read = () if drawn.function is None else sorted(drawn.function.fields)
-            for name in read:
+            read = set() if drawn.function is None else {*drawn.function.fields} - masks
+            for name in sorted(read):
                 # a field that has no level is kept on another's neuron, which is refused there
                 if stream.name in level_of and level_of[name] != level_of[stream.name] - 1:
                     yield (
@@ -310,10 +357,16 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
 
 def _hides_neurons(stack: Stack) -> bool:
     """Whether fields inside the layer read z itself and no function of it."""
+    masks = masks_of(stack)
     functions = [one.function for one in stack.drawn if one.function]
     read = [p for f in functions if BELOW in f.fields for _, p in f.terms]
-    linear = all(product == (Factor(BELOW),) for product in read)
-    return linear and len(stack.streams) > 1
+    linear = all([one for one in p if one.field not in masks] == [Factor(BELOW)] for p in read)
+    return linear and len(stack.streams) > len(masks) + 1
+
+
+def masks_of(stack: Stack) -> frozenset[str]:
+    """The names of its masks."""
+    return frozenset(stream.name for stream in stack.streams if stream.mask)
 
 
 def _keeps_below(stream: Stream) -> bool:

@@ -149,6 +149,19 @@ def is_recurrent(streams: Iterable[Stream]) -> bool:
     return any(earlier_step(name)[1] for stream in streams for name in stream.read)
 
 
+def short_names(streams: Iterable[Stream]) -> dict[str, str]:
+    """The names of the fields; masks without one are told by their kind, and numbered."""
+    names: dict[str, str] = {}
+    for stream in streams:
+        own = stream.name
+        if stream.mask and "(" in own:
+            kind = own.partition("(")[0]
+            taken = sum(name.rstrip("0123456789") == kind for name in names.values())
+            own = f"{kind}{taken + 1}" if taken else kind
+        names[stream.name] = own
+    return names
+
+
 def at_pairs(streams: Iterable[Stream]) -> frozenset[str]:
     """The fields at pairs of positions: scores, and what keeps them."""
     names: set[str] = set()
@@ -159,8 +172,12 @@ def at_pairs(streams: Iterable[Stream]) -> frozenset[str]:
 
 
 def sites_of(streams: Sequence[Stream]) -> tuple[tuple[str, ...], ...]:
-    """The fields that share their neurons, in the order of the first of each, z before all."""
-    names = (BELOW, *(stream.name for stream in streams))
+    """The fields that share their neurons, in the order of the first of each, z before all.
+
+    Masks stand behind the fields that they multiply, wherever they are drawn.
+    """
+    masks = [stream.name for stream in streams if stream.mask]
+    names = (BELOW, *(one.name for one in streams if not one.mask), *masks)
     links = [[names.index(name) for name in fields] for fields in _together(streams) if fields]
     sites = connected_components(range(len(names)), links)
     return tuple(tuple(names[k] for k in site) for site in sites)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from symdlt.definitions import ABOVE, BELOW, Forest, SiteFactor, SiteStep, ascii_name, primes
+from symdlt.definitions import (
+    ABOVE,
+    BELOW,
+    MASK,
+    Forest,
+    SiteFactor,
+    SiteStep,
+    ascii_name,
+    primes,
+)
 from symdlt.derivation.forward_steps import (
     Fields,
     FieldTree,
@@ -59,6 +68,7 @@ class StepForward:
             for one in self.written
             for product_read in one.read
             for factor in product_read
+            if factor.function != MASK
         }
         own = [tree for tree in needed if {below[field] for field in tree[1]} != {BELOW}]
         return tuple(sorted(own, key=tree_order))
@@ -125,7 +135,7 @@ def _term(equation: StepForward, one: ReadTerm) -> str:
         parts.append(f"sum_{{{names}}}")
     parts += [f"{letter}_{{i{v} j{v}}}" for v, letter in drawn.items() if v in summed]
     parts += [
-        f"{_function(factor, step.below)}_{{{place[v]};d{v}}}"
+        f"{_function(factor, step.read)}_{{{place[v]};d{v}}}"
         for v, read in enumerate(one.read)
         for factor in read
     ]
@@ -145,6 +155,8 @@ def _rates(equation: StepForward, one: ReadTerm) -> Iterator[str]:
 
 
 def _function(factor: SiteFactor, names: tuple[str, ...]) -> str:
-    """A function of a field, or the field itself."""
+    """A function of a field, the field itself, or a mask."""
     name = names[factor.field]
-    return f"{factor.function}{primes(factor.order)}({name})" if factor.function else name
+    if not factor.function or factor.function == MASK:
+        return name
+    return f"{factor.function}{primes(factor.order)}({name})"

@@ -7,7 +7,7 @@ leave K* = 0, points with K* > 0 are sought as those of one layer are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import factorial
 
@@ -17,7 +17,7 @@ from symdlt.activations import Activation
 from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import sides
 from symdlt.definitions import Stack
-from symdlt.derivation import derive_stack_system
+from symdlt.derivation import StackRecursion, derive, derive_stack_system
 from symdlt.errors import LayerError, SolutionError
 from symdlt.fixed_points.critical_points import (
     HALF_STABLE,
@@ -27,6 +27,7 @@ from symdlt.fixed_points.critical_points import (
     CriticalPoint,
 )
 from symdlt.fixed_points.laurent import Laurent
+from symdlt.fixed_points.norms import refuse_norms
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.one_sided_moments import OneSidedMoments
 from symdlt.fixed_points.origin import Origin
@@ -69,12 +70,14 @@ def stack_criticality(
         LayerError: for a layer whose kernel is not one number.
         SolutionError: if there is no such point, or values are missing.
     """
+    refuse_norms(own, layer, values)
     maps = stack_map(own, layer, values)
     origin = origin_of_stack(maps)
     at_zero = () if isinstance(origin, str) else (_point_at_zero(origin, maps),)
     if at_zero and (search is None or at_zero[0].K is None):
         kind = SCALE_INVARIANT if at_zero[0].K is None else ZERO
-        return Criticality(own.name, kind, at_zero, (), None, digits, layer)
+        told = tuple(told_apart(maps, at_zero[0]))
+        return Criticality(own.name, kind, at_zero, told, None, digits, layer)
     beyond = points_of_stack(maps, search, digits)
     reasons = [f"{origin}."] if isinstance(origin, str) else []
     if isinstance(beyond, str) and not reasons:
@@ -92,7 +95,29 @@ def stack_criticality(
         raise _nowhere(maps, *reasons)
     kind = ZERO if at_zero else HALF_STABLE
     points = (*at_zero, *found)
+    reasons += told_apart(maps, points[0])
     return Criticality(own.name, kind, points, tuple(reasons), beyond.scanned.range, digits, layer)
+
+
+def told_apart(maps: StackMap, point: CriticalPoint) -> Iterator[str]:
+    """What becomes of two inputs of which each has masks of its own, if there are such."""
+    masks = [stream.mask for stream in maps.layer.streams if stream.mask]
+    if all(mask.shared for mask in masks):
+        return
+    yield (
+        "Each input has a draw of dropout of its own: K, chi_parallel and chi_perp are those of "
+        "one input. Two that are the same part from layer to layer; with prune, "
+        "one draw for all, they stay together."
+    )
+    if point.K == 0 and maps.smooth:
+        (covariance,) = _small_kernels(maps, point.C_W, 1, [derive("G", layer=maps.layer)])
+        (series,) = covariance.parts.values()
+        yield (
+            "Where kernels are small the covariance of two inputs is multiplied by "
+            f"{short(series.coefficients[1])} from layer to layer."
+        )
+    else:
+        yield "`layer_phase` has the covariance that they come to."
 
 
 def _point_at_zero(origin: Origin, maps: StackMap) -> CriticalPoint:
@@ -180,6 +205,14 @@ def kernel_series(
         system = derive_stack_system(["G", "H"], maps.layer)
     except LayerError as reason:
         raise LayerError(f"{reason} {ELSEWHERE}") from reason
+    metric, ntk = _small_kernels(maps, weight, order, system)
+    return metric, ntk
+
+
+def _small_kernels(
+    maps: StackMap, weight: sp.Expr, order: int, system: Sequence[StackRecursion]
+) -> list[Graded[sp.Expr]]:
+    """The recursions of G and H in numbers, or that of G for inputs with masks of their own."""
     length = order + 1
     means: Means[sp.Expr]
     if maps.smooth:
@@ -202,8 +235,7 @@ def kernel_series(
     one = Laurent(0, (ONE, *[sp.Integer(0)] * (length - 1)))
     given = Laurent(0, tuple(map(sp.Integer, kernel)))
     reading = StepSeries(symbols, maps.rates, means, given, one)
-    metric, ntk = map(reading.composition, system)
-    return metric, ntk
+    return [*map(reading.composition, system)]
 
 
 def _nowhere(maps: StackMap, why: str, *others: str) -> SolutionError:

@@ -107,8 +107,13 @@ class StepSeries(Generic[E]):
         return Graded({(tuple(powers.values()), ()): self.one.scaled(value)})
 
     def mean(self, step: SiteStep, mean: FieldMean, kernel: Graded[E]) -> Graded[E]:
-        """A Gaussian mean as a series."""
-        del step
+        """A Gaussian mean as a series, or the number that one of a mask is."""
+        if mean.slots[0].masks:
+            _, mask = step.masks[mean.slots[0].field - len(step.below)]
+            number = mask.mean([slot.sample for slot in mean.slots])
+            unit = self.one.coefficients[0]
+            value = unit * number.numerator / number.denominator
+            return Graded({self.plain: self.one.scaled(value)})
         functions = tuple(sorted((slot.function, slot.order) for slot in mean.slots))
         return Graded({self.plain: self.means(functions, kernel.parts[self.plain])})
 

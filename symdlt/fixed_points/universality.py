@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from reprlib import repr as short_repr
 
@@ -10,7 +11,14 @@ from symdlt.activations import Activation
 from symdlt.activations import activation as read_activation
 from symdlt.activations.activation import ActivationLike
 from symdlt.activations.smooth_pieces import SmoothPiece, straight_slopes
-from symdlt.definitions import DENSE, Layer, Stack, read_layer_definition
+from symdlt.definitions import (
+    DENSE,
+    Layer,
+    Stack,
+    at_uniform_input,
+    read_layer_definition,
+    windows_in,
+)
 from symdlt.errors import SolutionError
 from symdlt.fixed_points.arguments import check_digits, finite_pieces, is_range, maps_of
 from symdlt.fixed_points.critical_points import (
@@ -25,6 +33,7 @@ from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, numbers_of
 from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
+from symdlt.fixed_points.position_modes import mode_sentences
 from symdlt.fixed_points.scan import Scan, points_beyond
 from symdlt.fixed_points.stack_criticality import stack_criticality
 from symdlt.precision import NumberLike
@@ -54,7 +63,8 @@ def criticality(
         layer: how a layer is made of the one below, as a `Layer`, a `Stack` that is a chain of
             steps, or in its short form. What is solved for are the symbol of the constant in its
             kernel map and that of the weights that read the activation; of a chain of steps one
-            variance of weights, and where K* > 0 that of the biases of z'.
+            variance of weights, and where K* > 0 that of the biases of z'. Circular windows, as in
+            "z' = b + W[3] s(z)", are those of an input that is the same at all positions.
         values: numbers for all its other symbols, such as {"C_U": 0.25}.
         digits: how many digits of what is not exact.
         search: the lowest and the highest K between which points with K* > 0 are sought; if it
@@ -86,6 +96,11 @@ def criticality(
     ends = None if search is None else (float(search[0]), float(search[1]))
     read = read_activation(activation)
     written = read_layer_definition(layer)
+    if isinstance(written, Stack) and windows_in(written):
+        plain = at_uniform_input(written)
+        answer = criticality(read, layer=plain, values=values, digits=digits, search=search)
+        told = tuple(mode_sentences(written, values)) if answer.critical else ()
+        return replace(answer, layer=written, reasons=(*answer.reasons, *told))
     if isinstance(written, Stack):
         return stack_criticality(read, written, values, digits, ends)
     maps = maps_of(written, values)

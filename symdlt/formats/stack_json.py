@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from symdlt.definitions import SiteStep, Stack, ascii_name, read_layer_definition, steps_of, tensor
+from symdlt.definitions import (
+    MASK,
+    SiteStep,
+    Stack,
+    ascii_name,
+    read_layer_definition,
+    steps_of,
+    tensor,
+)
 from symdlt.derivation import Diagram
 from symdlt.derivation.sizes import refuse_if_too_large
 from symdlt.derivation.stacks import (
@@ -55,14 +63,14 @@ def stack_dict(recursion: StackRecursion) -> dict[str, Any]:
 
 
 def _equation_dict(one: StepRecursion) -> dict[str, Any]:
-    above, below = one.step.above, one.step.below
+    above = one.step.above
     return {
         "step": one.step.number,
         "tensor": one.correlator.name,
         "piece": one.piece,
         "fields": [above[field] for field in one.fields],
         "samples": list(one.samples),
-        "terms": [_term_dict(term, below) for term in one.terms],
+        "terms": [_term_dict(term, one.step.read) for term in one.terms],
     }
 
 
@@ -159,11 +167,12 @@ def _read_term(entry: dict[str, Any], known: dict[str, Diagram], step: SiteStep)
 def _read_mean(entry: object, step: SiteStep) -> FieldMean:
     slots = []
     for field, function, order, sample in of_kind(list, entry):
-        (number,) = _fields([field], step.below)
+        (number,) = _fields([field], step.read)
         slots.append(FieldSlot(count(sample), number, of_kind(str, function), count(order)))
     if len({slot.field for slot in slots}) != 1:
         raise ValueError("a mean is of one field")
-    if not {slot.function for slot in slots} <= {"", *step.stack.functions}:
+    functions = {MASK} if slots[0].field >= len(step.below) else {"", *step.stack.functions}
+    if not {slot.function for slot in slots} <= functions:
         raise ValueError("a mean has a function that the layer does not have")
     return FieldMean(tuple(slots))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import exp, inf, log, nan
 from numbers import Real
 from reprlib import repr as short_repr
@@ -15,6 +16,7 @@ from symdlt.definitions import (
     Network,
     Stack,
     ascii_name,
+    at_uniform_input,
     is_recurrent,
     read_layer_definition,
 )
@@ -51,7 +53,11 @@ class LayerPhase(ShownAsText):
         values: of its symbols.
         K: the kernel that `start` goes to, 0 or infinity among them.
         chi_parallel: $\chi_\parallel$, what multiplies a small $K - K^*$ from layer to layer.
-        chi_perp: $\chi_\perp$, what multiplies the distance of near inputs, and the NTK.
+        chi_perp: $\chi_\perp$, what multiplies the distance of near inputs, and the NTK. Of inputs
+            with masks of their own the distance of their covariance from where it goes, and the
+            NTK of two of them.
+        covariance: where that of two inputs goes that set out as one; K unless each has a draw of
+            dropout.
     """
 
     layer: Layer | Stack
@@ -60,6 +66,7 @@ class LayerPhase(ShownAsText):
     K: float
     chi_parallel: float
     chi_perp: float
+    covariance: float
 
     @property
     def xi_parallel(self) -> float:
@@ -73,9 +80,11 @@ class LayerPhase(ShownAsText):
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name} = {value:.6g}" for name, value in self.values.items())
+        apart = f"  covariance   {self.covariance:.12g}   of two inputs, each with masks\n"
         return (
             f"{self.activation}, {self.layer}, {shown}\n"
             f"  K*           {self.K:.12g}\n"
+            f"{apart * (self.covariance != self.K)}"
             f"  chi_parallel {self.chi_parallel:.12g}   over {self.xi_parallel:.4g} layers\n"
             f"  chi_perp     {self.chi_perp:.12g}   over {self.xi_perp:.4g} layers"
         )
@@ -92,8 +101,8 @@ def layer_phase(
 
     The layer may be any that `propagate` takes: with skips, gates, blocks or norms. The slopes
     $\chi_\parallel$ and $\chi_\perp$ are its linear response to the kernel of one input, and to the
-    covariance of two inputs that are nearly the same. `phase` has more digits, and more to say, for
-    dense layers.
+    covariance of two inputs that are nearly the same. With circular windows an input is the same at
+    all positions. `phase` has more digits, and more to say, for dense layers.
 
     Args:
         layer: a layer, or its text.
@@ -105,6 +114,11 @@ def layer_phase(
         LayerError: for a layer that has no Gaussian preactivations, or missing values.
         SolutionError: if the kernel swings.
 
+    Of dropout each input has a draw, and two that are the same part:
+
+    >>> found = layer_phase("z' = b + W dropout(1/2) s(z)", "relu", {"C_b": 0.1, "C_W": 0.8})
+    >>> round(found.K, 6), round(found.covariance, 6), round(found.chi_perp, 6)
+    (0.5, 0.211832, 0.255703)
     >>> gate = "u = U z; v = V z; z' = b + W sigmoid(u) v"
     >>> found = layer_phase(gate, "tanh", {"C_U": 1, "C_V": 1, "C_W": 3, "C_b": 0.1})
     >>> round(found.K, 6), round(found.chi_parallel, 6), round(found.chi_perp, 6)
@@ -118,7 +132,11 @@ def layer_phase(
         )
     K = _fixed_kernel(response.next_kernel, float(start))
     near = min(max(K, LOWEST), HIGHEST)
-    parallel, perpendicular = response.susceptibilities(near)
+    covariance, there = K, near
+    if response.apart and K < HIGHEST:
+        covariance = _fixed_kernel(partial(response.next_covariance, near), near)
+        there = min(max(covariance, LOWEST * near), near)
+    parallel, perpendicular = response.susceptibilities(near, there)
     if parallel < -1:
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
@@ -126,7 +144,9 @@ def layer_phase(
         )
     known = {ascii_name(name): float(value) for name, value in values.items()}
     definition = response.definition
-    return LayerPhase(definition, response.activation, known, K, parallel, perpendicular)
+    return LayerPhase(
+        definition, response.activation, known, K, parallel, perpendicular, covariance
+    )
 
 
 def critical_value(
@@ -198,8 +218,8 @@ class _LayerResponse:
                 "one with weights."
             )
         self.definition = definition
-        below = f"z' = {weights[0]} z"
-        self.network = Network(activation, [1], values, [below, definition], n_0=1)
+        layers = [f"z' = {weights[0]} z", at_uniform_input(definition)]
+        self.network = Network(activation, [1], values, layers, n_0=1)
         check_streams(self.network, ["G"])
         if is_recurrent(definition.streams) or self.network.has_scores:
             raise LayerError(
@@ -208,41 +228,48 @@ class _LayerResponse:
                 "every layer."
             )
         masks = [stream.mask for stream in definition.streams if stream.mask]
-        if not all(mask.shared for mask in masks):
-            raise LayerError(
-                f"The layer {definition} has dropout. Inputs that are nearly the same have masks "
-                "of their own, and do not meet. Ask `propagate` for the kernel of two samples, or "
-                "take prune(…), one mask for all."
-            )
+        self.apart = not all(mask.shared for mask in masks)
         given = self.network.activation
         self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
         self.program = joined_program(self.network, learning=False)
 
     def next_kernel(self, K: float) -> float:
         """The kernel above."""
-        top = len(self.program.fields) - 1
-        return float(self._kernels(K).means.kernels[top, top][0, 0])
+        return float(self._above(np.array([[K]]))[0, 0])
 
-    def susceptibilities(self, K: float) -> tuple[float, float]:
-        """χ_∥ and χ_⊥."""
-        response = Fluctuations(self._kernels(K))
-        top = len(self.program.fields) - 1
+    def next_covariance(self, K: float, covariance: float) -> float:
+        """The covariance above of two inputs of one kernel."""
+        return float(self._above(_of_two(K, covariance))[0, 1])
+
+    def susceptibilities(self, K: float, covariance: float) -> tuple[float, float]:
+        """χ_∥, and χ_⊥ of two inputs with a covariance."""
+        one = np.array([[K]])
         u, v = Vertex(0), Vertex(1)
-        slopes = []
-        for ends, of_same in (((u, u), 1), ((u, v), 0)):
-            of_pair = self._following(response, of_same)
-            pair = (top, ends[0]), (top, ends[1])
-            with response.planned():
-                of_pair(pair, frozenset())
-            slope = float(np.max(of_pair(pair, frozenset())))
-            slopes.append(slope if abs(slope) > AT_REST else 0.0)
-        return slopes[0], slopes[1]
+        parallel = self._slope(one, (u, u), 1)
+        return parallel, self._slope(_of_two(K, covariance) if self.apart else one, (u, v), 0)
 
-    def _kernels(self, K: float) -> SiteKernels:
-        site = site_means(self.network, self.program, 1, 1e-7)
-        kernels = SiteKernels(self.program, np.array([[K]]), site)
-        site.kernels[BASE, BASE] = np.array([[K]])
-        site.ntks[BASE, BASE] = np.zeros((1, 1))
+    def _slope(self, kernel: Array, ends: tuple[Vertex, Vertex], of_same: int) -> float:
+        """The response of the last field at two ends, of the first input and of the last."""
+        response = Fluctuations(self._kernels(kernel))
+        top = len(self.program.fields) - 1
+        of_pair = self._following(response, of_same)
+        pair = (top, ends[0]), (top, ends[1])
+        with response.planned():
+            of_pair(pair, frozenset())
+        found = of_pair(pair, frozenset())
+        slope = float(found.flat[min(len(kernel), found.size) - 1])
+        return slope if abs(slope) > AT_REST else 0.0
+
+    def _above(self, kernel: Array) -> Array:
+        top = len(self.program.fields) - 1
+        return self._kernels(kernel).means.kernels[top, top]
+
+    def _kernels(self, kernel: Array) -> SiteKernels:
+        samples = len(kernel)
+        site = site_means(self.network, self.program, samples, 1e-7)
+        kernels = SiteKernels(self.program, kernel, site)
+        site.kernels[BASE, BASE] = kernel
+        site.ntks[BASE, BASE] = np.zeros((samples, samples))
         for field in range(1, len(self.program.fields)):
             kernels.add(field)
         return kernels
@@ -262,6 +289,11 @@ class _LayerResponse:
             return response.parts(pair, edges, of_pair, of_noise)
 
         return of_pair
+
+
+def _of_two(K: float, covariance: float) -> Array:
+    """The kernel of two inputs that are alike."""
+    return np.array([[K, covariance], [covariance, K]])
 
 
 def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:

@@ -23,6 +23,10 @@ BLOCK = "h = U z; z' = xi z + b + W s(h)"
 # Neurons that are kept, of which the next block reads a function.
 READING = "h = U s(z); z' = xi z + b + W s(h)"
 GATE = "u = U z; v = V z; z' = b + W cos(u) v"
+PRUNED = "z' = b + W prune(1/3) s(z)"
+PRUNED_BLOCK = "h = U dropout(1/4) z; z' = xi z + b + W prune(1/3) s(h)"
+PRUNED_SKIP = "z' = xi z + b + W prune(1/3) s(z)"
+PRUNED_READING = "h = U s(z); z' = xi z + b + W prune(1/3) s(h)"
 # Of tanh and of a function with no slope at zero.
 FLAT = "u = U z; v = V z; z' = b + W (tanh(u) + s(v))"
 FINITE = ["G", "H", "V", "B", "D", "A", "F", "P", "Q"]
@@ -122,14 +126,14 @@ def settings_of(solution, depth):
     return values
 
 
-def propagated(solution, depth, tensors):
+def propagated(solution, depth, tensors, **more):
     """Tensors of each layer, by linear response."""
     inside = {name: 60 for name in ("h", "u") if f"{name} =" in str(solution.layer)}
     layers = ["z' = b + W z" if "b + W" in str(solution.layer) else "z' = W z"]
     layers += [solution.layer] * (depth - 1)
     values, widths = settings_of(solution, depth), [30] * (depth - 1)
     net = Network(solution.activation, widths, values, layers, inner=inside, n_L=30)
-    found = propagate(net, [[1.0]], tensors)
+    found = propagate(net, [[1.0]], tensors, **more)
     return {name: found[name].reshape(depth) for name in tensors}
 
 
@@ -200,6 +204,40 @@ def test_tensors_come_to_their_asymptotes(activation, layer, values):
         assert more < min(1e-3, max(0.5 * less, 1e-5)), (name, less, more)
 
 
+@pytest.mark.parametrize("depth", [60, slow(120)])
+def test_tensors_behind_masks_come_to_their_asymptotes(depth):
+    """By linear response, which has the moments of masks from their draws."""
+    names = [*FINITE, "R", "S", "T", "U"] if depth > 60 else ["G", "H", "V", "B", "F"]
+    solution = exponents("tanh", names, layer=PRUNED)
+    found = propagated(solution, depth, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (depth // 2, depth)):
+        assert more < min(2e-2, max(0.4 * less, 5e-4)), (name, less, more)
+
+
+@pytest.mark.parametrize(("depth", "layer"), [(960, PRUNED_SKIP), slow(480, PRUNED_READING)])
+def test_masks_next_to_a_skip_come_to_their_asymptotes(depth, layer):
+    """By the equations of linear response over all pairs of depths."""
+    values = {"xi": "1/2"} | ({"C_U": "3/2"} if "U" in layer else {})
+    solution = exponents("tanh", layer=layer, values=values)
+    assert [name for name, _ in solution.unsolved] == ["U"]
+    found = iterated(solution, depth, [a.name for a in solution.tensors])
+    for name, (less, more) in errors_of(solution, found, (depth // 2, depth)):
+        assert more < min(5e-4, max(0.4 * less, 1e-4)), (name, less, more)
+
+
+@pytest.mark.parametrize("rate", ["1/2", "1/4"])
+def test_what_masks_add_to_v(rate):
+    """By hand: at small K φ is m z, and C_W ⟨m²⟩ = 1; χ_∥ = 1 - 2/ℓ and K = 1/2ℓ.
+
+    V/K² is fed by C_W²(3⟨m⁴⟩ - ⟨m²⟩²) = 3/q - 1, and V = S/ℓ² with χ_∥² = 1 - 4/ℓ: V = S ℓ^-1/3.
+    """
+    kept = 1 - sp.Rational(rate)
+    for mask in ("prune", "dropout"):
+        solution = exponents("tanh", ["V"], layer=f"z' = b + W {mask}({rate}) s(z)")
+        assert dict(solution.hyperparameters)["C_W"] == kept
+        assert solution["V"].ratio_coefficient == (3 / kept - 1) / 3
+
+
 @pytest.mark.slow
 def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     """SELU, whose kernel falls as 1/ℓ², and whose slope jumps; by linear response."""
@@ -218,6 +256,8 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
         (BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         slow(TWO, {"C_U": "5/4"}),
         slow(BLOCK, {"C_U": 1, "xi": "1/9"}),
+        (PRUNED, {}),
+        slow(PRUNED_BLOCK, {"C_U": 1, "xi": "1/2"}),
     ],
 )
 def test_where_the_kernel_stays_every_layer_is_exact(activation, layer, values):
@@ -245,17 +285,17 @@ def test_a_mixture_with_a_skip_is_that_of_the_sum():
 
 
 @pytest.mark.parametrize(
-    ("activation", "values"),
+    ("activation", "values", "layer"),
     [
-        ("relu", {"C_U": "3/2", "xi": "3/5"}),
-        ("relu", {"C_U": 1, "xi": "-3/5"}),
-        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}),
-        ("linear", {"C_U": 1, "xi": "1/2"}),
+        ("relu", {"C_U": "3/2", "xi": "3/5"}, READING),
+        ("relu", {"C_U": 1, "xi": "-3/5"}, READING),
+        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}, READING),
+        ("linear", {"C_U": 1, "xi": "1/2"}, READING),
     ],
 )
-def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values):
+def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values, layer):
     """By linear response over all pairs of depths; far from the first layer it has settled."""
-    solution = exponents(activation, ["V"], layer=READING, values=values)
+    solution = exponents(activation, ["V"], layer=layer, values=values)
     V = propagated(solution, 70, ["V"])["V"]
     K = propagated(solution, 2, ["G"])["G"][1]
     assert (V[-1] - V[-2]) / K**2 == pytest.approx(
@@ -264,6 +304,26 @@ def test_v_grows_by_noise_of_all_depths_where_kernels_stay(activation, values):
     assert solution["V"].exact is None
     assert solution["V"].ratio_power == 1
     assert "V at large depth, with noise of all depths counted" in solution.assumptions
+
+
+@pytest.mark.parametrize("activation", ["relu", slow("linear")])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        PRUNED_SKIP,
+        slow("m = dropout(1/4); z' = xi z + b + W m s(z)"),
+        slow(PRUNED_READING),
+        slow("h = U prune(1/4) s(z); z' = xi z + b + W prune(1/3) s(h)"),
+    ],
+)
+def test_v_grows_by_masks_too_where_kernels_stay(activation, layer):
+    """By linear response over all pairs of depths, of which far ones have 2/5 to the 23."""
+    values = {"xi": "2/5"} | ({"C_U": "3/2"} if "U" in layer else {})
+    solution = exponents(activation, ["V"], layer=layer, values=values)
+    found = propagated(solution, 24, ["G", "V"], tolerance=1e-10)
+    assert (found["V"][-1] - found["V"][-2]) / found["G"][1] ** 2 == pytest.approx(
+        number(solution["V"].ratio_coefficient), rel=1e-8
+    )
 
 
 def test_where_kernels_stay_and_neurons_are_read_again_others_are_left_open():

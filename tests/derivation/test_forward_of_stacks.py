@@ -257,7 +257,7 @@ def test_a_layer_of_one_field_has_the_equation_of_a_layer():
     ("text", "why"),
     [
         ("z' = b + U s(z) + W s(z'[-1])", "several steps"),
-        ("h = rmsnorm(z); z' = W s(h)", "a norm or a mask"),
+        ("h = rmsnorm(z); z' = W s(h)", "a norm, whose neurons"),
         ("h = U s(z); g = h + V s(h); z' = W s(g)", "reads h in g|keeps h"),
         ("h = U s(z) z; z' = z + W s(h) s(z)", "on the neurons of z"),
     ],

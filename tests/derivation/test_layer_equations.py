@@ -228,7 +228,7 @@ def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys)
     assert rf"\tfrac{{1}}{{24}} {fourth}" in latex
     normed = "z' = xi z + b + W s(layernorm(z))"
     for name, layer in (
-        ("G.1", MASKED),
+        ("V", MASKED),
         ("V", normed),
         ("F", WINDOWED),
         ("V", "z' = W[mean] s(z)"),
@@ -243,8 +243,8 @@ def test_families_read_their_names_in_latex_json_and_on_the_command_line(capsys)
     assert r"\mathrm{layernorm}(z_{3}^{(m)})" in latex
     assert r"c_{1}^{3}\,c_{2}" in latex
     assert r"\sum_{q} \sum_{r}" in layer_equations("F", WINDOWED).to_latex()
-    assert main(["explain", "G.1", "--layer", MASKED, "--term", "2"]) == 0
-    assert capsys.readouterr().out == f"{explain(layer_equations('G.1', MASKED), 2)}\n"
+    assert main(["explain", "V", "--layer", MASKED, "--term", "2"]) == 0
+    assert capsys.readouterr().out == f"{explain(layer_equations('V', MASKED), 2)}\n"
 
 
 def test_a_linear_layer_behind_a_norm_has_no_v():

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from direct.stacks import StackValues
@@ -21,7 +22,7 @@ from symdlt import (
 )
 from symdlt.algebra import orthogonal, uniform
 from symdlt.cli import main
-from symdlt.definitions import place, steps_of, tensor
+from symdlt.definitions import MASK, place, steps_of, tensor
 from symdlt.derivation.response.symbolic.symbolic_response import symbol_named
 from symdlt.derivation.stacks import FieldMean
 from symdlt.derivation.stacks.provenance import replay_step
@@ -33,6 +34,9 @@ GATE = "u = a + U z; v = V s(z); z' = b + W s(u) v"
 MIXED = "u = U z; v = V z; z' = b + W (s(u) v + 1/2 tanh(v))"
 THREE = "h = U s(z); k = V tanh(h); z' = b + W s(k) + P k"
 RESIDUAL = "h = U z; z' = xi z + b + W s(h)"
+DROPPED = "h = a + U dropout(1/4) s(z); z' = b + W prune(1/3) s(h)"
+TWO_MASKS = "u = U z; v = V z; z' = W (dropout(1/4) s(u) v + 1/2 prune(1/3) tanh(v))"
+MASKED_GATE = "m = dropout(1/4); u = U z; v = V z; z' = b + W (m s(u) v + 1/2 m tanh(v))"
 LONG = [MIXED, THREE]
 EVERY = [BLOCK, GATE, *LONG]
 SLOW = {GATE: "A", MIXED: "ADQT", THREE: "ADQT"}
@@ -53,6 +57,10 @@ def in_symbols(recursion):
         return entry
 
     def mean(field, factors, kernel):
+        if factors and factors[0][0][0] == MASK:
+            return symbol_named(
+                f"<{' '.join(f'{field}_{at}' for at in sorted(of_samples(factors)))}>"
+            )
         plain = [k for k, ((function, _), _) in enumerate(factors) if not function]
         if plain:  # Stein's lemma, which the linear response has applied
             (_, sample), rest = factors[plain[0]], [*factors]
@@ -71,6 +79,10 @@ def in_symbols(recursion):
 
     entries = {correlator.name: lower(correlator.name) for correlator, _ in recursion.dependencies}
     return StackValues(recursion, entries, mean, hyper, ratios).value(recursion.samples)
+
+
+def of_samples(factors):
+    return [at for _, at in factors]
 
 
 def mark(order):
@@ -95,8 +107,24 @@ def test_the_order_one_is_that_of_the_linear_response(name, layer):
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial
 
 
+@pytest.mark.parametrize("layer", [DROPPED, MASKED_GATE, TWO_MASKS])
+@pytest.mark.parametrize(
+    "name", [*"GHVBF", *(pytest.param(x, marks=pytest.mark.slow) for x in "ADPQRSTU")]
+)
+def test_masks_at_order_one_are_those_of_the_linear_response(name, layer):
+    """Of one draw, or at one sample, the moments of k factors are numbers, 1/(1 - p)^(k - 1)."""
+    (equation,) = layer_equations(name, layer).equations
+    numbers = {
+        symbol: Fraction(3, 2) ** (len(symbol.split()) - 1)
+        for monomial, _ in equation.polynomial.terms
+        for symbol, _ in monomial
+        if re.match(r"<prune|<dropout_\d>", symbol)
+    }
+    assert in_symbols(derive(name, layer=layer)) == equation.polynomial.substitute(numbers)
+
+
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, MIXED])
+@pytest.mark.parametrize("layer", [RESIDUAL, MIXED, DROPPED])
 def test_sympy_has_the_terms_that_are_printed(layer, inputs):
     for equation in derive("V", layer=layer, inputs=inputs).equations:
         right = equation.to_sympy().rhs
@@ -105,7 +133,7 @@ def test_sympy_has_the_terms_that_are_printed(layer, inputs):
         named[equation.ratio] = Rational(named.get("n", 1), named.get(equation.width_below, 1))
         total = Rational(0)
         for term in equation.terms:
-            factors = term.factors(equation.ratio, equation.step.below, equation.single_input)
+            factors = term.factors(equation.ratio, equation.step.read, equation.single_input)
             product = Rational(term.coefficient.numerator, term.coefficient.denominator)
             for name, power in factors:
                 product *= named[name if name in named else name.strip("()")] ** power
@@ -191,7 +219,7 @@ def test_without_the_skip_a_residual_block_is_the_block():
         assert sorted(map(whole.term_text, left)) == sorted(texts)
 
 
-@pytest.mark.parametrize("layer", [*EVERY, RESIDUAL])
+@pytest.mark.parametrize("layer", [*EVERY, RESIDUAL, DROPPED])
 @pytest.mark.parametrize("name", ["V", "G.1", "R", "X6_02_14"])
 def test_each_term_is_what_its_diagrams_give(name, layer):
     recursion = derive(name, layer=layer)
@@ -242,6 +270,10 @@ def test_explanations():
         "  6. Cumulant of tree(3-4), v_1(1,3), u_4(2,4) with neurons 3=v_1(1,3), 4=u_4(2,4): "
         "F^uuvv_4413, n^-1; each field in it differentiates the mean of its neuron."
     )
+    masked = explain(derive("V", layer="z' = W prune(1/2) s(z)", inputs="one"), 2)
+    assert masked.startswith("V[l+1], term 2 of 5: 8 C_W^2 <s(z) s(z) s(z) s(z)>")
+    assert "prune is a factor at each neuron, 2 with the probability 1/2" in masked
+    assert "the derivatives and the means of fields and masks 8: 8." in masked
     whole = explain(derive("G", layer=BLOCK))
     assert whole.count("Definition:") == len(derive("G", layer=BLOCK).terms)
     with pytest.raises(OrderError, match="terms 1 to 4"):
@@ -267,6 +299,10 @@ def test_documents_say_what_every_symbol_is():
     assert r"h_{i} &= a_{i} + \sum_j U_{ij}\,\sigma(z_{j}) \\" in source
     items = re.findall(r"\\item\[\$(.*?)\$\]", source)
     assert items == [r"n_{\ell}", r"n_{\ell-1}", "n_{h}", "C_W", "C_a", "C_U"]
+    masked = document([derive("V", layer=DROPPED)]).source
+    items = re.findall(r"\\item\[\$(.*?)\$\]", masked)
+    named = [r"\mathrm{dropout}", r"\mathrm{prune}"]
+    assert items == [r"n_{\ell}", r"n_{\ell-1}", "n_{h}", *named, "C_W", "C_a", "C_U"]
     with pytest.raises(LayerError, match="Results of the layers"):
         document([both[0], derive("V", layer="h = U s(z); z' = W s(h)")])
     with pytest.raises(InputError, match="a result of a layer"):
@@ -274,7 +310,7 @@ def test_documents_say_what_every_symbol_is():
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [*EVERY, RESIDUAL])
+@pytest.mark.parametrize("layer", [*EVERY, RESIDUAL, MASKED_GATE])
 @pytest.mark.parametrize("name", ["H", "V", "R", "G.1"])
 def test_json_is_read_back(name, layer, inputs):
     recursion = derive(name, layer=layer, inputs=inputs)
@@ -324,8 +360,8 @@ def test_laws_that_the_text_does_not_say():
         ("h = U z z; z' = z + W s(h)", "keeps z on its neuron"),
         ("u = U z; v = u + V z; z' = W s(v)", "keeps u on its neuron"),
         ("h = U s(z); z' = W s(h) + V s(z)", "reads z in z', past the fields between"),
-        ("h = U s(z); z' = W s(rmsnorm(h))", "a norm or a mask"),
-        ("z' = b + W dropout(0.1) s(z)", "a norm or a mask"),
+        ("h = U s(z); z' = W s(rmsnorm(h))", "a norm, whose neurons"),
+        ("z' = xi z + b + W dropout(0.1) s(z)", "keeps z on its neuron"),
         ("z' = b + W[3] s(z)", "orthogonal or with a window"),
         (Stack("z' = W tanh(z)", laws={"W": orthogonal}), "orthogonal or with a window"),
         ("h = w + W s(z); z' = V s(h)", "or its letter to another"),

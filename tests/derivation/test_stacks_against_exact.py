@@ -498,3 +498,55 @@ def test_residual_blocks_that_read_z_itself(name, power):
     order = tensor(what).pairs - 1 + int(piece or 0)
     expected = sum(c * ratio**b for (a, b), c in exact.items() if a + b == order)
     assert lower[name] == expected != 0
+
+
+@pytest.mark.parametrize(
+    ("layer", "kept"),
+    [
+        ("z' = W prune(1/3) z", [Fraction(2, 3)]),
+        ("m = dropout(1/4); h = U m z; z' = W prune(1/3) h", [Fraction(3, 4), Fraction(2, 3)]),
+    ],
+)
+def test_linear_layers_behind_masks(layer, kept):
+    """The square length of z is a product over layers of means of m²g², of independent neurons."""
+    depth, K = 3, Fraction(5, 4)
+    hyper = {"C_W": Fraction(2, 3), "C_U": Fraction(1, 2), "lambda_W": 0, "lambda_U": 0}
+    ratios = {"(n/n')": Fraction(1), "(n/n_h)": Fraction(1)}
+    stack, names = Stack(layer), ["G", "V", "V.1", "X6"]
+    known = {name: Fraction(0) for name in names} | {"G": K, "G.1": Fraction(0)}
+    for _ in range(depth):
+        known = next_linear_layer(stack, known, hyper, ratios)
+    domain, n = ring("n", QQ)  # of 1/n
+
+    def factor(part, k):
+        """E[(Σ m²g²/n)^k], over the partitions of the k neurons into equal ones."""
+        moments = [part ** (1 - 2 * p) * double_factorial(2 * p - 1) for p in range(4)]
+        m_1, m_2, m_3 = (QQ(x.numerator, x.denominator) for x in moments[1:])
+        squared = m_1**2 + (m_2 - m_1**2) * n
+        cubed = m_1**3 * (1 - n) * (1 - 2 * n) + 3 * m_1 * m_2 * n * (1 - n) + m_3 * n**2
+        return (domain(m_1), squared, cubed)[k - 1]
+
+    variances = hyper["C_W"] * (hyper["C_U"] if len(kept) > 1 else 1)
+    first, second, third = (
+        prod((factor(part, k) for part in kept for _ in range(depth)), start=domain(1))
+        * (K * variances**depth) ** k
+        for k in (1, 2, 3)
+    )
+    spread = second - first**2
+    skewed = third - 3 * second * first + 2 * first**3
+    expected = {"G": first.coeff(1), "V": spread.coeff(n), "V.1": spread.coeff(n**2)}
+    expected |= {"X6": skewed.coeff(n**2), "G.1": QQ(0)}
+    assert known == {
+        name: Fraction(int(x.numerator), int(x.denominator)) for name, x in expected.items()
+    }
+
+
+def next_linear_layer(layer, known, hyper, ratios):
+    """All tensors one layer above, of one input; there are no functions to average."""
+    lower = {name: lambda index, value=value: value for name, value in known.items()}
+    above = {}
+    for name in known:
+        recursion = derive(name, layer=layer, inputs="one")
+        values = StackValues(recursion, lower, None, hyper, ratios)
+        above[name] = values.value((0,) * len(recursion.samples))
+    return above

@@ -60,7 +60,7 @@ class StackValues:
                 own = self.name(one, names)
                 number *= self.entry(below, own, tuple(places[s] for s in one.samples))
             for mean in term.means:
-                field = names[mean.slots[0].field]
+                field = equation.step.read[mean.slots[0].field]
                 kernel = "G" if names == (BELOW,) else f"G^{field}"
                 number *= self.mean(
                     field,

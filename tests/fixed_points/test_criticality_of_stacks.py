@@ -39,6 +39,14 @@ def layer_at(activation, layer, values, K):
         ("tanh", GATE, {"C_U": "1/2", "C_V": 3}, "C_W"),
         ("tanh", "z' = xi z + W (s(z) - 1/3 z)", {"xi": "1/2"}, "C_W"),
         ("tanh", "h = U s(z); g = V sin(h); z' = W (s(g) + 1/2 g)", {"C_U": 1, "C_V": 2}, "C_W"),
+        ("tanh", "z' = b + W prune(1/3) s(z)", {}, "C_W"),
+        (
+            "tanh",
+            "h = U dropout(1/4) s(z); z' = xi z + W prune(1/3) s(h)",
+            {"C_U": 1, "xi": "3/5"},
+            "C_W",
+        ),
+        ("selu", "m = prune(1/3); h = U z; z' = b + W m s(h)", {"C_U": 1}, "C_W"),
         ("elu", BLOCK, {"C_U": "3/2"}, "C_W"),
         ("elu", RESIDUAL, {"C_U": "1/2", "xi": "3/5"}, "C_W"),
         ("selu", BLOCK, {"C_U": 1}, "C_W"),
@@ -87,6 +95,7 @@ def test_every_kernel_is_kept_by_straight_functions():
         ("tanh", "u = U z; v = V z; z' = b + W u v", {"C_U": "1/2", "C_V": 3}),
         ("relu", GATE.replace("W cos", "b + W s"), {"C_U": "1/2", "C_V": 3}),
         ("z + sin(z)**2", "z' = xi z + b + W (s(z) + 1/3 z)", {"xi": "1/2"}),
+        ("gelu", "z' = b + W dropout(1/3) s(z)", {}),
         # with a kink at zero, which means of slopes do not mind
         ("max(0, z) + sin(z)**2", RESIDUAL, {"C_U": 2, "xi": "3/5"}),
     ],
@@ -109,6 +118,25 @@ def test_kernels_near_a_positive_one_move_as_they_should(activation, layer, valu
         a_1 = second @ kernels / 2 * K
         assert a_1 == pytest.approx(float(point.a_1) * K, abs=1e-6)
         assert first @ slopes * K == pytest.approx(float(point.b_1) * K, abs=1e-8)
+
+
+def test_dropout_tells_two_inputs_apart():
+    """The covariance of two equal inputs, and of others, by many layers."""
+    layer = "h = U dropout(1/4) s(z); z' = xi z + W dropout(1/3) s(h)"
+    values = {"C_U": 2, "xi": "3/5"}
+    found = criticality("tanh", layer=layer, values=values)
+    # ξ² + C_W C_U, where C_W C_U/(3/4 · 2/3) is 1 - ξ²
+    assert "Two that are the same part" in found.reasons[0]
+    assert "is multiplied by 17/25 from layer to layer" in found.reasons[1]
+    known = {"C_U": 2.0, "xi": 0.6, "C_W": float(found.points[0].C_W)}
+    layers = ["z' = U z", *[layer] * 30]
+    known["C_U"] = [1e-8, *[2.0] * 30]
+    G = propagate(Network("tanh", [9] * 30, known, layers, n_L=9), [[1.0], [1.0]], "G")["G"]
+    assert G[2:, 0, 1] / G[1:-1, 0, 1] == pytest.approx([17 / 25] * 29, rel=1e-6)
+    assert G[2:, 0, 0] / G[1:-1, 0, 0] == pytest.approx([1] * 29, rel=1e-6)
+    assert not criticality("tanh", layer=layer.replace("dropout", "prune"), values=values).reasons
+    of_gelu = criticality("gelu", layer="z' = b + W dropout(1/2) s(z)", digits=6)
+    assert of_gelu.reasons[-1] == "`layer_phase` has the covariance that they come to."
 
 
 def test_points_beyond_a_stable_one_are_sought_on_request():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from symdlt import critical_value, criticality, layer_phase, phase
+from symdlt import Network, critical_value, criticality, layer_phase, phase, propagate
 from symdlt.errors import InputError, LayerError, SolutionError
 
 GATE = "u = U z; v = V z; z' = b + W sigmoid(u) v"
@@ -55,6 +55,44 @@ def test_a_gate():
     assert image(K) == pytest.approx(K, rel=1e-10)
     assert found.chi_parallel == pytest.approx(derivative(image, K), rel=1e-9)
     assert found.chi_perp == pytest.approx(C_W * C_V * (both + C_U * K * bent), rel=1e-10)
+
+
+def test_inputs_with_masks_of_their_own_part():
+    """Of ReLU the covariance is the arc-cosine kernel, whose slope is an angle."""
+    layer = "z' = b + W dropout(1/2) s(z)"
+    found = layer_phase(layer, "relu", {"C_b": 0.1, "C_W": 0.8})
+    rho = 1.0
+    for _ in range(200):
+        angle = np.pi - np.arccos(rho)
+        rho = (0.1 + 0.8 * 0.5 * (np.sqrt(1 - rho**2) + rho * angle) / (2 * np.pi)) / 0.5
+    assert (found.K, found.chi_parallel) == pytest.approx((0.5, 0.8), rel=1e-12)
+    assert found.covariance == pytest.approx(0.5 * rho, rel=1e-10)
+    assert found.chi_perp == pytest.approx(0.8 * angle / (2 * np.pi), rel=1e-10)
+    assert "of two inputs, each with masks" in str(found)
+    pruned = layer_phase(layer.replace("dropout", "prune"), "relu", {"C_b": 0.1, "C_W": 0.8})
+    assert (pruned.K, pruned.covariance, pruned.chi_perp) == pytest.approx((0.5, 0.5, 0.8))
+    assert "masks" not in str(pruned)
+
+
+def test_inputs_with_masks_of_their_own_at_the_ends():
+    for C_W, K in ((0.1, 0.0), (3.0, np.inf)):
+        found = layer_phase("z' = W dropout(1/2) s(z)", "relu", {"C_W": C_W})
+        assert (found.K, found.covariance) == (K, K)
+        assert "masks" not in str(found)
+
+
+@pytest.mark.parametrize("bias", ["b + ", ""])
+def test_inputs_with_masks_part_as_two_samples_do(bias):
+    """By many layers of two equal inputs."""
+    layer = f"h = U dropout(1/4) z; z' = xi z + {bias}W dropout(1/3) s(h)"
+    values = {"C_W": 0.8, "C_U": 1.5, "xi": 0.6} | ({"C_b": 0.1} if bias else {})
+    found = layer_phase(layer, "tanh", values)
+    layers = [f"z' = {bias}W z", *[layer] * 60]
+    G = propagate(Network("tanh", [9] * 60, values, layers, n_L=9), [[1.0], [1.0]], "G")["G"]
+    assert G[-1, 0, 0] == pytest.approx(found.K, rel=1e-9)
+    apart = G[:, 0, 1] - found.covariance
+    assert apart[-1] == pytest.approx(0, abs=1e-10)
+    assert apart[31] / apart[30] == pytest.approx(found.chi_perp, rel=2e-3)
 
 
 def test_a_block():

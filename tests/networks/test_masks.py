@@ -172,8 +172,6 @@ def test_masks_that_are_none_are_refused(text, reason):
 def test_what_is_not_known_of_masks_is_refused():
     layer = "z' = b + W dropout(0.1) s(z)"
     network = Network("tanh", [4], VALUES, [FIRST, layer], n_L=2)
-    with pytest.raises(LayerError, match="do not meet"):
-        layer_phase(layer, "tanh", {"C_b": 0.1, "C_W": 1.0})
     with pytest.raises(TrainingError, match="has dropout"):
         predict(network, X, [[1.0, 0.0]] * 2, X)
     with pytest.raises(LayerError, match="Layer 1 of"):

@@ -52,7 +52,10 @@ class Composition(Generic[T]):
         self._means: dict[tuple[int, FieldMean], T] = {}
 
     def __call__(self, recursion: StackRecursion) -> T:
-        """The value of a tensor, whose recursion is for one input."""
+        """The value of a tensor, whose recursion is for one input; or for several that are equal.
+
+        Masks of which each input has a draw tell these apart.
+        """
         for equation in reversed(recursion.equations):
             place = equation.step.number, equation.name
             if place not in self._known:
@@ -77,6 +80,8 @@ class Composition(Generic[T]):
     def _computed(self, step: SiteStep, mean: FieldMean) -> T:
         """A mean of functions; a factor that is the field itself differentiates the others."""
         field = mean.slots[0].field
+        if mean.slots[0].masks:
+            return self._reading.mean(step, mean, self._nothing)
         kernel = self._tensor(step, FieldTensor(BOOK["G"], 0, (field, field), (0, 0)))
         plain = next((slot for slot in mean.slots if not slot.function), None)
         if plain is None:

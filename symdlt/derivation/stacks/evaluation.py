@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 
 from symdlt.combinatorics import perfect_matchings
-from symdlt.definitions import BOOK, Correlator, SiteStep, identify
+from symdlt.definitions import BOOK, MASK, Correlator, SiteStep, identify
 from symdlt.derivation.evaluation import lower_forest
 from symdlt.derivation.expansion import Diagram, LowerCumulant
 from symdlt.derivation.forward_steps import Fields, Products, derived_products
@@ -64,9 +64,9 @@ def contributions(
             if labels not in known:
                 known[labels] = [one for _, one in lower_field_tensors(diagram, samples, labels)]
             tensors = known[labels]
-            for means, kernels in _means(outcome):
+            for means, kernels, drawn in _means(outcome, step):
                 factors = tuple(sorted((*tensors, *kernels), key=lambda one: one.sort_key))
-                yield (hyper, width, means, factors), coefficient * number, labels
+                yield (hyper, width, means, factors), coefficient * number * drawn, labels
 
 
 def _bases(diagram: Diagram, samples: tuple[int, ...], step: SiteStep) -> dict[Base, Fraction]:
@@ -148,7 +148,7 @@ def seat_of(diagram: Diagram, lower: int) -> tuple[int, int]:
 
 
 def _labels(base: Slots) -> list[Label]:
-    return sorted({slot.label for slot in base})
+    return sorted({slot.label for slot in base if not slot.masks})
 
 
 @lru_cache(maxsize=1 << 16)
@@ -178,15 +178,22 @@ def differentiate_slots(slots: Slots, labels: Labels) -> tuple[tuple[Slots, int]
 
 
 def _means(
-    outcome: list[Slots],
-) -> Iterator[tuple[tuple[FieldMean, ...], tuple[FieldTensor, ...]]]:
-    """The means over each field, which are independent; those of fields alone by Wick's theorem."""
+    outcome: list[Slots], step: SiteStep
+) -> Iterator[tuple[tuple[FieldMean, ...], tuple[FieldTensor, ...], Fraction]]:
+    """The means over each field, which are independent; those of fields alone by Wick's theorem.
+
+    Those of masks are numbers, unless they depend on which samples are the same.
+    """
     means: list[FieldMean] = []
     alone: list[Slots] = []
+    drawn = Fraction(1)
     for slots in outcome:
         for field in sorted({slot.field for slot in slots}):
             own = tuple(slot for slot in slots if slot.field == field)
-            if any(slot.function for slot in own):
+            mask = step.masks[field - len(step.below)][1] if own[0].function == MASK else None
+            if mask and (mask.shared or len({slot.sample for slot in own}) == 1):
+                drawn *= mask.mean([slot.sample for slot in own])
+            elif any(slot.function for slot in own):
                 means.append(FieldMean(own))
             else:
                 alone.append(own)
@@ -198,6 +205,7 @@ def _means(
                 for pairing in pairings
                 for a, b in pairing
             ),
+            drawn,
         )
 
 

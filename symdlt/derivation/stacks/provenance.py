@@ -61,7 +61,8 @@ def _term_lines(recursion: StepRecursion, term: StepTerm, place: str) -> Iterato
     for count, diagram in enumerate(term.origins, 1):
         contribution, labels = replay_step(diagram, term, recursion)
         yield f"Diagram {count} of {len(term.origins)}, contributing {contribution}:"
-        steps = [*_steps(recursion, diagram, labels), *_factor(diagram, contribution)]
+        of = "fields and masks" if recursion.step.masks else "fields"
+        steps = [*_steps(recursion, diagram, labels), *_factor(diagram, contribution, of)]
         yield from (f"  {step}. {text}" for step, text in enumerate(steps, 1))
     if len(term.origins) > 1:
         yield f"Sum of the contributions: {term.coefficient}"
@@ -94,6 +95,9 @@ def _steps(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> Iterat
             yield f"Chain rule at vertex {names[vertex]}: old edges in blocks {' '.join(blocks)}."
     yield from coincidences(diagram, width)
     yield from _cumulants(recursion, diagram, labels)
+    if contraction.neurons:
+        for name, mask in recursion.step.masks:
+            yield f"{name} is {mask.meaning.replace('`', '')}."
 
 
 def _width(recursion: StepRecursion) -> str:
@@ -127,11 +131,11 @@ def _cumulants(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> It
         yield f"{met}: {name}, {order}{each}."
 
 
-def _factor(diagram: Diagram, contribution: Fraction) -> Iterator[str]:
+def _factor(diagram: Diagram, contribution: Fraction, of: str) -> Iterator[str]:
     """The contribution as symmetry times the ways to take derivatives and means."""
     ways = contribution / diagram.coefficient
     if diagram.coefficient != 1 or ways != 1:
         yield (
             f"Symmetry and falling factorials give {diagram.coefficient}, and what weights read, "
-            f"the derivatives and the means of fields {ways}: {contribution}."
+            f"the derivatives and the means of {of} {ways}: {contribution}."
         )

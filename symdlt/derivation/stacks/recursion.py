@@ -82,12 +82,13 @@ class StepRecursion:
             for term in self.terms
             for mean in term.means
             for slot in mean.slots
+            if not slot.masks
         }
         return tuple(sorted(needed, key=need_order))
 
     def term_text(self, term: StepTerm) -> str:
         """One of its terms as it is printed."""
-        return term.text(self.ratio, self.step.below, self.single_input)
+        return term.text(self.ratio, self.step.read, self.single_input)
 
     def to_sympy(self) -> sp.Eq:
         """The equation in SymPy; see `Recursion.to_sympy`.
@@ -99,8 +100,8 @@ class StepRecursion:
         """
         import sympy as sp
 
-        below = self.step.below
-        terms = (term.to_sympy(self.width_below, below, self.single_input) for term in self.terms)
+        read = self.step.read
+        terms = (term.to_sympy(self.width_below, read, self.single_input) for term in self.terms)
         return sp.Eq(sp.Symbol(self.head, real=True), sp.Add(*terms), evaluate=False)
 
     def __repr__(self) -> str:

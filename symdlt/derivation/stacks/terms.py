@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from symdlt.definitions import BELOW, Correlator, primes
+from symdlt.definitions import BELOW, MASK, Correlator, primes
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.plain_text import fields_text, powers_text
 from symdlt.derivation.terms import (
@@ -34,7 +34,7 @@ class FieldSlot:
     Attributes:
         sample: the sample.
         field: the number of the field at its site.
-        function: the name of the activation; empty for the field itself.
+        function: the name of the activation; empty for the field itself, `MASK` for a mask.
         order: which derivative of it.
     """
 
@@ -48,10 +48,15 @@ class FieldSlot:
         """Its field and sample, which a z that falls on it has."""
         return self.field, self.sample
 
+    @property
+    def masks(self) -> bool:
+        """Whether it is a factor of a mask."""
+        return self.function == MASK
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class FieldMean:
-    """A Gaussian mean over one field, of a product of its functions.
+    """A Gaussian mean over one field, of a product of its functions; or that of a mask's factors.
 
     Attributes:
         slots: the factors, sorted.
@@ -186,7 +191,7 @@ class StepTerm:
 def slot_text(slot: FieldSlot, names: Names, single: bool) -> str:
     """A function of a field at a sample."""
     name, at = names[slot.field], "" if single else f"_{slot.sample}"
-    if not slot.function:
+    if not slot.function or slot.masks:
         return f"{name}{at}"
     return f"{slot.function}{primes(slot.order)}({name}){at}"
 
@@ -201,6 +206,6 @@ def field_tensor_name(
     'V.1^uuvv'
     """
     name = piece_name(correlator, piece)
-    if names == (BELOW,):
+    if names[0] == BELOW:  # z alone, if with masks
         return name
     return f"{name}^{fields_text([names[field] for field in fields])}"

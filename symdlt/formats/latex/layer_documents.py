@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from symdlt.definitions import BELOW, NAMED, AnyTensor, ascii_name
+from symdlt.definitions import NAMED, AnyTensor, ascii_name
 from symdlt.derivation.response.symbolic.glossary import AVERAGES, Glossary, head_of, marked
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
@@ -126,12 +126,16 @@ def _meanings(result: LayerResult, known: set[str]) -> Entries:
             glossary = layer_equations(result.asked, result.layer).glossary
         assert glossary is not None
         return glossary.of(_symbols(result), known)
-    widths = tuple(
-        (f"n_{ascii_name(site[0])}", f"the width of {' and '.join(map(marked, site))}")
-        for site in result.layer.sites
-        if site[0] not in (BELOW, result.layer.streams[-1].name)
+    steps = [equation.step for equation in result.equations]
+    widths = {
+        f"n_{ascii_name(step.below[0])}": f"the width of {' and '.join(map(marked, step.own))}"
+        for step in reversed(steps)
+        if not step.first
+    }
+    masks = {name: mask.meaning for step in reversed(steps) for name, mask in step.masks}
+    glossary = Glossary(
+        result.correlator, result.layer, (*widths.items(),), others=(*masks.items(),)
     )
-    glossary = Glossary(result.correlator, result.layer, widths)
     used = [
         ascii_name(symbol)
         for term in result.terms
@@ -140,7 +144,7 @@ def _meanings(result: LayerResult, known: set[str]) -> Entries:
         )
         if power
     ]
-    return glossary.of(["n", "n'", *(name for name, _ in widths), *used], known)
+    return glossary.of(["n", "n'", *widths, *masks, *used], known)
 
 
 def _list(items: Sequence[tuple[str, str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from symdlt.definitions import SiteFactor
+from symdlt.definitions import MASK, SiteFactor
 from symdlt.derivation import shared_neurons
 from symdlt.derivation.forward_steps import FieldTree, ReadTerm, lower_trees, placed_tree
 from symdlt.derivation.step_forward import StepForward, fields_of
@@ -72,7 +72,7 @@ def _summand(equation: StepForward, one: ReadTerm, use: Conventions) -> Summand:
         for v, branch in enumerate(term.branches)
     }
     functions = tuple(
-        _function(factor, place[v], v, step.below, use)
+        _function(factor, place[v], v, step.read, use)
         for v, read in enumerate(one.read)
         for factor in read
     )
@@ -134,8 +134,8 @@ def _rate(equation: StepForward, number: int, count: int, use: Conventions) -> s
 def _function(
     factor: SiteFactor, neuron: str, label: int, names: tuple[str, ...], use: Conventions
 ) -> str:
-    """A function of a field at a neuron and a sample, or the field itself."""
+    """A function of a field at a neuron and a sample, the field itself, or a mask."""
     at = indexed(field_latex(names[factor.field]), f"{neuron};{use.samples((label,))}")
-    if not factor.function:
+    if not factor.function or factor.function == MASK:
         return at
     return f"{letter_latex(factor.function, factor.order)}({at})"

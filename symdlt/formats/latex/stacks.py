@@ -75,8 +75,10 @@ def _tensor(one: FieldTensor, recursion: StepRecursion, use: Conventions) -> str
 
 
 def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
-    name = recursion.step.below[mean.slots[0].field]
+    name = recursion.step.read[mean.slots[0].field]
     inside = "".join(_slot(slot, name, recursion.single_input, use) for slot in mean.slots)
+    if mean.slots[0].masks:
+        return rf"\left\langle {inside}\right\rangle"
     layer = BELOW_LAYER if recursion.step.first else ABOVE_LAYER
     marks = "" if name == BELOW else field_latex(name)
     kernel = use.kernel + use.layer(layer)
@@ -86,9 +88,9 @@ def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
 
 
 def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
-    """A function of a field."""
+    """A function of a field, the field itself, or a mask."""
     at = indexed(field_latex(name), "" if single else use.samples((slot.sample,)))
-    if not slot.function:
+    if not slot.function or slot.masks:
         return at
     return f"{letter_latex(slot.function, slot.order)}({at})"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from symdlt.definitions import BELOW, Layer, Stack, ascii_name
-from symdlt.definitions.streams import Factor
+from symdlt.definitions.streams import Factor, short_names
 from symdlt.derivation.response.symbolic.later_layers import LaterLayer
 
 SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that is free
@@ -13,14 +13,7 @@ SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that 
 
 def names_of(definition: Layer | Stack, later: LaterLayer) -> list[str]:
     """The names of all fields; ^m marks those of a later layer."""
-    names = [BELOW]
-    for stream in definition.streams:
-        own = stream.name
-        if stream.mask and "(" in own:  # one without a name of its own
-            kind = own.partition("(")[0]
-            taken = sum(name.rstrip("0123456789") == kind for name in names)
-            own = f"{kind}{taken + 1}" if taken else kind
-        names.append(own)
+    names = [BELOW, *short_names(definition.streams).values()]
     fields = later.program.fields
     for field, copy in later.copies.items():
         assert copy == len(names)

@@ -321,15 +321,7 @@ class LayerDerivation:
         """The masks inside the layer."""
         for field in self.inside:
             if mask := self.program.fields[field].mask:
-                draws = "one draw for all samples" if mask.shared else "a draw for each sample"
-                power = (
-                    "(1-k)`" if mask.shared else "(d-k)` of `k` factors at `d` different samples"
-                )
-                yield (
-                    f"`{self.texts.names[field]}` is a factor at each neuron, `{1 / mask.kept}` "
-                    f"with the probability `{mask.kept}` and else zero, {draws}: means of `k` "
-                    f"factors are `({mask.kept})^{power}"
-                )
+                yield f"`{self.texts.names[field]}` is {mask.meaning}"
 
     def _others(self) -> Iterator[tuple[str, str]]:
         """Scales of norms, sums over windows, and what only some layers have."""
