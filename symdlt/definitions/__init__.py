@@ -57,8 +57,9 @@ from symdlt.definitions.scores import (
     scores_without_fluctuations as scores_without_fluctuations,
 )
 from symdlt.definitions.short_form import WIDTH as WIDTH
-from symdlt.definitions.site_steps import SiteFactor as SiteFactor
-from symdlt.definitions.site_steps import SiteProduct as SiteProduct
+from symdlt.definitions.site_branches import SiteBranch as SiteBranch
+from symdlt.definitions.site_branches import SiteFactor as SiteFactor
+from symdlt.definitions.site_branches import SiteProduct as SiteProduct
 from symdlt.definitions.site_steps import SiteStep as SiteStep
 from symdlt.definitions.site_steps import is_chain as is_chain
 from symdlt.definitions.site_steps import steps_of as steps_of

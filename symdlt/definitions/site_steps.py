@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from symdlt.algebra import Head, Polynomial
+from symdlt.algebra import Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.masks import MASK, Mask
 from symdlt.definitions.short_form import WIDTH
+from symdlt.definitions.site_branches import Monomial, SiteBranch, SiteFactor
 from symdlt.definitions.stacks import Stack
 from symdlt.definitions.streams import (
     ABOVE,
@@ -23,57 +24,6 @@ from symdlt.definitions.streams import (
     short_names,
 )
 from symdlt.errors import LayerError
-
-Monomial = tuple[Fraction, tuple[int, ...]]  # a number, and the powers of the symbols
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class SiteFactor:
-    """A function of one field at a neuron.
-
-    Attributes:
-        field: the number of the field among those of its site; masks come behind them.
-        function: the name of the activation; empty for the field itself, `MASK` for a mask.
-        order: which derivative of it.
-    """
-
-    field: int
-    function: str
-    order: int = 0
-
-    @property
-    def slope(self) -> tuple[SiteFactor, ...]:
-        """Its derivative along its field: none for the field itself, whose slope is 1."""
-        return (replace(self, order=self.order + 1),) if self.function else ()
-
-
-SiteProduct = tuple[SiteFactor, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SiteBranch:
-    """Fresh biases of a field, weights and the function that they read, or a field that is kept.
-
-    Attributes:
-        field: the number of the field that it is a summand of.
-        tensor: the random tensor; None for a field that stays on its neuron.
-        products: of weights, the products that their function is a sum of, with what multiplies
-            each; the field that is kept; none for biases.
-        coefficient: what multiplies biases, or the field that is kept.
-        rate: the learning rate of its parameters, for weights without the width under it; None for
-            a field that is kept.
-    """
-
-    field: int
-    tensor: Head | None
-    products: tuple[tuple[Monomial, SiteProduct], ...]
-    coefficient: Monomial
-    rate: Monomial | None = None
-
-    @property
-    def summed(self) -> bool:
-        """Whether it is a sum over neurons."""
-        return bool(self.products) and self.tensor is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +181,7 @@ class SiteStep:
             )
             for constant, factors in drawn.function.terms
         )
-        return SiteBranch(field, drawn.tensor, products, coefficient, rate)
+        return SiteBranch(field, drawn.tensor, products, coefficient, rate, drawn.window)
 
     def _monomial(self, factor: Polynomial) -> tuple[Monomial, int]:
         """A constant as a number and powers of the symbols, and its power of the width."""
@@ -290,7 +240,9 @@ def is_chain(layer: Layer | Stack) -> bool:
         return False
 
 
-def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
+def steps_of(
+    stack: Stack, *, truncated: bool = False, written: bool = False
+) -> tuple[SiteStep, ...]:
     """The steps from the fields of the layer below to those of the layer above.
 
     A layer may keep z, once, if weights read nothing but z itself of these neurons: then all that
@@ -301,11 +253,13 @@ def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
         truncated: whether weights may read any function of a z that is kept. The steps then read
             the last layer alone, which is all of it for kernel and NTK at infinite width, where
             neurons are independent, and not for fluctuations.
+        written: whether steps are written out alone, and nothing is averaged: then weights may have
+            any law, and windows.
 
     Raises:
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
-    for why in _obstacles(stack, truncated):
+    for why in _obstacles(stack, truncated, written):
         raise _refused(stack, why)
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
@@ -313,7 +267,7 @@ def steps_of(stack: Stack, *, truncated: bool = False) -> tuple[SiteStep, ...]:
     return steps
 
 
-def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
+def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
     """Why a layer is no chain of steps."""
     if is_recurrent(stack.streams):
         yield "uses its weights at several steps"
@@ -343,8 +297,10 @@ def _obstacles(stack: Stack, truncated: bool) -> Iterator[str]:
             )
         for drawn in stream.drawn:
             letter = ascii_name(drawn.tensor.name)
-            if drawn.orthogonal or drawn.window is not None:
+            if not written and (drawn.orthogonal or drawn.window is not None):
                 yield f"has the weights {letter}, orthogonal or with a window"
+            if drawn.window is not None and drawn.window.pools:
+                yield f"has the weights {letter}, which read means over positions"
             read = set() if drawn.function is None else {*drawn.function.fields} - masks
             for name in sorted(read):
                 # a field that has no level is kept on another's neuron, which is refused there

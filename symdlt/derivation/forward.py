@@ -129,7 +129,8 @@ def forward_equation(
     Args:
         forest: any observable.
         layer: the definition of the layer, or its short form. Of a `Stack` a chain of steps; it
-            may keep z, since the equation holds before any average.
+            may keep z, since the equation holds before any average, and have weights of any law
+            and windows: d0+q0 is then the position that the weights of the offset q0 read.
 
     Raises:
         LayerError: for a layer that cannot be read, or a stack that is no chain of steps.
@@ -149,6 +150,10 @@ def forward_equation(
       + b_{i0}
     h_{i0; d0} =
       + sum_{j0} U_{i0 j0} s(z)_{j0;d0}
+    >>> print(forward_equation(PREACTIVATION, "z' = b + W[3] s(z)"))
+    z_{i0; d0}[l+1] =
+      + sum_{j0 q0} W_{i0 j0 q0} s(z)_{j0;d0+q0}
+      + b_{i0}
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
     definition = read_layer_definition(layer)
@@ -190,7 +195,7 @@ def _old_terms(forest: Forest, fields: int) -> float:
 def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
     waiting: list[FieldTree] = [(forest, (0,) * forest.vertices)]
     equations: list[StepForward] = []
-    for step in reversed(steps_of(layer, truncated=True)):
+    for step in reversed(steps_of(layer, truncated=True, written=True)):
         made = [_of_step(*tree, step) for tree in waiting]
         equations += made
         waiting = sorted({tree for one in made for tree in one.needs}, key=tree_order)

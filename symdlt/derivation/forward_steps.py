@@ -10,7 +10,7 @@ from itertools import product
 
 from symdlt.combinatorics import connected_components, set_partitions
 from symdlt.definitions import Forest, SiteProduct, SiteStep
-from symdlt.definitions.site_steps import Monomial
+from symdlt.definitions.site_branches import Monomial
 from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, standard_order
 
 Fields = tuple[int, ...]

@@ -10,6 +10,7 @@ from symdlt.definitions import (
     BELOW,
     MASK,
     Forest,
+    SiteBranch,
     SiteFactor,
     SiteStep,
     ascii_name,
@@ -99,19 +100,18 @@ def _head(equation: StepForward) -> str:
     for tree in forest.components:
         placed, order = placed_tree(forest.edges, tree, equation.fields)
         places = [f"i{v}" for v in order]
-        heads.append(_tree(placed, order, places, equation.step.above) + layer)
+        samples = [f"d{v}" for v in order]
+        heads.append(_tree(placed, samples, places, equation.step.above) + layer)
     return " ".join(heads)
 
 
-def _tree(
-    tree: FieldTree, labels: tuple[int, ...], neurons: list[str], names: tuple[str, ...]
-) -> str:
+def _tree(tree: FieldTree, samples: list[str], neurons: list[str], names: tuple[str, ...]) -> str:
     """A tree by the name of its shape and its fields, at neurons and samples."""
     forest, fields = tree
     _, head = standard_order(forest.edges, tuple(range(forest.vertices)), fields)
     own = fields_text(fields_of(fields, names))
     name = (own or head) if forest.vertices == 1 else f"{head}^{own}" if own else head
-    return f"{name}_{{{' '.join(neurons)}; {' '.join(f'd{v}' for v in labels)}}}"
+    return f"{name}_{{{' '.join(neurons)}; {' '.join(samples)}}}"
 
 
 def _term(equation: StepForward, one: ReadTerm) -> str:
@@ -130,28 +130,51 @@ def _term(equation: StepForward, one: ReadTerm) -> str:
         if branch.tensor is not None and not term.is_new(v)
     }
     parts += [f"{letter}_{{i{v}}}" for v, letter in drawn.items() if v not in summed]
+    offsets = {v: f"q{neuron[v]}" for v in summed if taken[v].window}
+    sample = {v: f"d{v}+{offsets[v]}" if v in offsets else f"d{v}" for v in neuron}
     if summed:
-        names = " ".join(f"j{v}" for v in sorted({neuron[v] for v in summed}))
-        parts.append(f"sum_{{{names}}}")
-    parts += [f"{letter}_{{i{v} j{v}}}" for v, letter in drawn.items() if v in summed]
+        names = [f"j{v}" for v in sorted({neuron[v] for v in summed})]
+        parts.append(f"sum_{{{' '.join([*names, *sorted({*offsets.values()})])}}}")
     parts += [
-        f"{_function(factor, step.read)}_{{{place[v]};d{v}}}"
+        f"{letter}_{{i{v} j{v}{f' {offsets[v]}' if v in offsets else ''}}}"
+        for v, letter in drawn.items()
+        if v in summed
+    ]
+    parts += [
+        f"{_function(factor, step.read)}_{{{place[v]};{sample[v]}}}"
         for v, read in enumerate(one.read)
         for factor in read
     ]
     for tree, above in lower_trees(term):
-        parts.append(_tree(tree, above, [place[v] for v in above], step.below))
+        samples, places = ([found[v] for v in above] for found in (sample, place))
+        parts.append(_tree(tree, samples, places, step.below))
     return ("-" if one.number < 0 else "") + (" ".join(parts) or "1")
 
 
 def _rates(equation: StepForward, one: ReadTerm) -> Iterator[str]:
-    """The learning rates of new parameters, those of weights over the width that they read."""
+    """The learning rates of new parameters, those of weights over the neurons that they read.
+
+    Of weights with a window these are as many at each position that is read.
+    """
     for _, number in one.term.new:
         branch = equation.step.branches[number]
         assert branch.rate is not None
         count, powers = branch.rate
         constant = " ".join(factor_texts(count, equation.step.symbols, powers)) or "1"
-        yield f"{constant}/{equation.width_below}" if branch.summed else constant
+        if branch.summed:
+            width = equation.width_below
+            if positions := positions_read(branch):
+                width = f"({positions} {width})"
+            constant = f"{constant}/{width}"
+        yield constant
+
+
+def positions_read(branch: SiteBranch) -> str:
+    """How many positions weights read, P where that are all, nothing without a window."""
+    window = branch.window
+    if window is None:
+        return ""
+    return "P" if window.whole else str(window.count)
 
 
 def _function(factor: SiteFactor, names: tuple[str, ...]) -> str:

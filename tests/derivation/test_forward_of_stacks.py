@@ -31,6 +31,9 @@ HYPER = {
 }
 GATE = "u = a + U z; v = V s(z); z' = b + 1/2 c + W (s(u) v - 1/2 v)"
 BLOCK = "h = U s(z); z' = xi z + 2 b + W s(h)"
+CONV = "z' = xi z + b + W[2] s(z)"
+CONV_BLOCK = "h = U[2] z; z' = W s(h)"
+OFFSETS = {2: (0, 1)}  # of windows, by their size
 DEEP = "h = U z; g = a + V s(h); z' = xi z + W s(g)"
 
 
@@ -84,6 +87,24 @@ class Written:
         if name not in self.point:
             self.point[name] = Fraction(5 * len(self.point) % 7 - 3, 4) or Fraction(1, 5)
         return Jet({(): self.point[name], (name,): Fraction(1)})
+
+    def windowed(self, letter, read, rows, offsets):
+        """Weights of each offset; samples are positions of a circle."""
+        count, here = len(INPUTS), range(len(read))
+        return [
+            [
+                sum(
+                    (
+                        self.parameter(letter, i, j, f"q{q}") * read[j][(d + q) % count]
+                        for j in here
+                        for q in offsets
+                    ),
+                    Jet(),
+                )
+                for d in SAMPLES
+            ]
+            for i in range(rows)
+        ]
 
     def weighted(self, letter, read, rows):
         """Weights times what they read of each neuron and sample."""
@@ -166,9 +187,25 @@ def deep():
     return net
 
 
+def conv():
+    net = Written({"W": 2 * 2})  # neurons, and positions that are read
+    z = net.fields["z"]
+    kept = applied(lambda p, b: p * HYPER["xi"] + b, z, net.bias("b", 2))
+    net.fields["z'"] = added(kept, net.windowed("W", applied(sigma, z), 2, OFFSETS[2]))
+    return net
+
+
+def conv_block():
+    net = Written({"U": 2 * 2, "W": 2})
+    z = net.fields["z"]
+    h = net.fields["h"] = net.windowed("U", z, 2, OFFSETS[2])
+    net.fields["z'"] = net.weighted("W", applied(sigma, h), 2)
+    return net
+
+
 @pytest.fixture(scope="module")
 def networks():
-    return {GATE: gate(), BLOCK: block(), DEEP: deep()}
+    return {CONV: conv(), CONV_BLOCK: conv_block(), GATE: gate(), BLOCK: block(), DEEP: deep()}
 
 
 def evaluated(equation, network, i, d):
@@ -184,19 +221,28 @@ def term_value(equation, one, network, i, d):
     width = {"n": 2, "n_u": 3, "n_g": 3}.get(equation.width_below)
     width = width or len(network.fields["h"])
     for _, k in term.new:
-        number, exponents = step.branches[k].rate
-        front *= number * powers(step, exponents) / (width if step.branches[k].summed else 1)
+        branch = step.branches[k]
+        number, exponents = branch.rate
+        read = width * (branch.window.count if branch.window else 1)
+        front *= number * powers(step, exponents) / (read if branch.summed else 1)
     neuron = shared_neurons(term)
     taken = [step.branches[k] for k in term.branches]
     sums = sorted({neuron[v] for v, branch in enumerate(taken) if branch.summed})
-    total = Fraction(0)
-    for choice in product(range(width), repeat=len(sums)):
-        j = dict(zip(sums, choice, strict=True))
+    # Offsets of windows go with the neurons that are read: both ends of a new edge have one.
+    offsets = {neuron[v]: OFFSETS[b.window.count] for v, b in enumerate(taken) if b.window}
+    total, own = Fraction(0), d
+    ranges = [range(width)] * len(sums)
+    for choice in product(*ranges, *offsets.values()):
+        j = dict(zip(sums, choice[: len(sums)], strict=True))
+        q = dict(zip(offsets, choice[len(sums) :], strict=True))
         at = [j[neuron[v]] if branch.summed else i[v] for v, branch in enumerate(taken)]
+        moved = [q[neuron[v]] if branch.window else 0 for v, branch in enumerate(taken)]
+        d = [(sample + move) % len(INPUTS) for sample, move in zip(own, moved, strict=True)]
         number = front
         for v, branch in enumerate(taken):
             if branch.tensor is not None and not term.is_new(v):
                 where = (i[v], at[v]) if branch.summed else (i[v],)
+                where += (f"q{moved[v]}",) if branch.window else ()
                 number *= network.parameter(branch.tensor.name, *where)[()]
             for factor in one.read[v]:
                 value = network.value(step.below[factor.field], at[v], d[v])
@@ -226,8 +272,17 @@ FORESTS = {
 )
 @pytest.mark.parametrize("i", [(0, 0, 0, 0), (0, 1, 1, 0)])
 def test_every_equation_holds_for_a_single_network(text, name, i, networks):
-    forest = FORESTS.get(name) or OBSERVABLES[name]
-    network, d = networks[text], (0, 1, 2, 3)
+    every_equation_holds(text, FORESTS.get(name) or OBSERVABLES[name], i, networks[text])
+
+
+@pytest.mark.parametrize("text", [CONV, CONV_BLOCK])
+@pytest.mark.parametrize("name", ["preactivation", "NTK", "z NTK", slow("dNTK")])
+def test_equations_of_windows_hold_at_positions_of_a_single_network(text, name, networks):
+    every_equation_holds(text, FORESTS[name], (0, 0, 0), networks[text])
+
+
+def every_equation_holds(text, forest, i, network):
+    d = (0, 1, 2, 3)
     for equation in forward_equation(forest, text).equations:
         size = equation.forest.vertices
         places = [(equation.step.above[f], i[v], d[v]) for v, f in enumerate(equation.fields)]

@@ -173,6 +173,20 @@ class Conventions:
             return layer
         return {r"\ell+1": str(self.at), r"\ell": str(self.at - 1)}.get(layer, layer)
 
+    def places(self, labels: Iterable[int], shifts: Mapping[int, str]) -> str:
+        r"""Samples, of which some are at shifted positions.
+
+        >>> Conventions().places((1, 2), {1: "q_1"})
+        '\\delta_{1}+q_1,\\delta_{2}'
+        """
+        listed = list(labels)
+        if not any(label in shifts for label in listed):
+            return self.samples(listed)
+        return ",".join(
+            self.samples([label]) + (f"+{shifts[label]}" if label in shifts else "")
+            for label in listed
+        )
+
     def samples(self, labels: Iterable[int]) -> str:
         """Samples one after another; those below zero are summed and need a letter."""
         listed = list(labels)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from symdlt.definitions import MASK, SiteFactor
 from symdlt.derivation import shared_neurons
 from symdlt.derivation.forward_steps import FieldTree, ReadTerm, lower_trees, placed_tree
-from symdlt.derivation.step_forward import StepForward, fields_of
+from symdlt.derivation.step_forward import StepForward, fields_of, positions_read
 from symdlt.formats.latex.grouping import Summand, grouped
 from symdlt.formats.latex.layer_symbols import (
     ABOVE,
@@ -51,17 +52,18 @@ def _tree(
     names: tuple[str, ...],
     layer: str,
     use: Conventions,
+    shifts: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """A tree with its neurons, samples, fields and layer; of a vertex alone, its field."""
     forest, fields = tree
     own = [field_latex(name) for name in fields_of(fields, names)]
     if own and forest.vertices == 1:
-        return indexed(own[0], f"{neurons[0]};{use.samples(labels)}")
+        return indexed(own[0], f"{neurons[0]};{use.places(labels, shifts)}")
     above = "".join(own) + (f"({use.number(layer)})" if use.layers else "")
     prime = r"\prime" if layer == ABOVE and not own and not use.layers else ""
     places = tuple(range(forest.vertices))
     mark = f"^{{{above}{prime}}}" if above or prime else ""
-    return tree_text(forest.edges, places, neurons, labels, mark, use)
+    return tree_text(forest.edges, places, neurons, labels, mark, use, shifts=shifts)
 
 
 def _summand(equation: StepForward, one: ReadTerm, use: Conventions) -> Summand:
@@ -71,14 +73,16 @@ def _summand(equation: StepForward, one: ReadTerm, use: Conventions) -> Summand:
         v: f"j_{neuron[v]}" if step.branches[branch].summed else f"i_{v}"
         for v, branch in enumerate(term.branches)
     }
+    shifts = _shifts(equation, one)
     functions = tuple(
-        _function(factor, place[v], v, step.read, use)
+        _function(factor, f"{place[v]};{use.places((v,), shifts)}", step.read)
         for v, read in enumerate(one.read)
         for factor in read
     )
     trees = tuple(
-        _tree(tree, above, [place[v] for v in above], step.below, _layer_of(tree, equation), use)
+        _tree(tree, above, [place[v] for v in above], step.below, layer, use, shifts)
         for tree, above in lower_trees(term)
+        for layer in [_layer_of(tree, equation)]
     )
     family = (term.new, term.branches, one.powers)
     prefix = tuple(_prefix(equation, one, place, use))
@@ -108,9 +112,12 @@ def _prefix(
         if branch.tensor is not None and not term.is_new(v)
     }
     yield from (indexed(w, f"i_{v}") + upper for v, w in drawn.items() if not taken[v].summed)
+    shifts = _shifts(equation, one)
     if sums := sorted({place[v] for v, branch in enumerate(taken) if branch.summed}):
-        yield rf"\sum_{{{','.join(sums)}}}"
-    yield from (indexed(w, f"i_{v}j_{v}") + upper for v, w in drawn.items() if taken[v].summed)
+        yield rf"\sum_{{{','.join([*sums, *sorted({*shifts.values()})])}}}"
+    for v, w in drawn.items():
+        if taken[v].summed:
+            yield indexed(w, f"i_{v}j_{v}{shifts.get(v, '')}") + upper
 
 
 def _rate(equation: StepForward, number: int, count: int, use: Conventions) -> str:
@@ -127,15 +134,20 @@ def _rate(equation: StepForward, number: int, count: int, use: Conventions) -> s
     if not branch.summed:
         return power(text, count)
     width = f"n_{{{use.number(LAYER)}}}" if step.first else width_latex(equation.width_below)
-    rate = rf"\frac{{{text}}}{{{width}}}"
+    rate = rf"\frac{{{text}}}{{{positions_read(branch)}{width}}}"
     return rate if count == 1 else rf"\left({rate}\right)^{{{count}}}"
 
 
-def _function(
-    factor: SiteFactor, neuron: str, label: int, names: tuple[str, ...], use: Conventions
-) -> str:
+def _shifts(equation: StepForward, one: ReadTerm) -> dict[int, str]:
+    """How far what vertices read is from their positions: ends of new edges read one offset."""
+    neuron = shared_neurons(one.term)
+    branches = (equation.step.branches[k] for k in one.term.branches)
+    return {v: f"q_{neuron[v]}" for v, branch in enumerate(branches) if branch.window}
+
+
+def _function(factor: SiteFactor, place: str, names: tuple[str, ...]) -> str:
     """A function of a field at a neuron and a sample, the field itself, or a mask."""
-    at = indexed(field_latex(names[factor.field]), f"{neuron};{use.samples((label,))}")
+    at = indexed(field_latex(names[factor.field]), place)
     if not factor.function or factor.function == MASK:
         return at
     return f"{letter_latex(factor.function, factor.order)}({at})"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 from symdlt.formats.latex.notation import Conventions
 
@@ -26,6 +27,7 @@ def tree_text(
     layer: str,
     use: Conventions,
     deviation: bool = False,
+    shifts: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     r"""A tree observable with its neuron and sample indices.
 
@@ -37,6 +39,7 @@ def tree_text(
         layer: the superscript of the layer.
         use: choices of notation.
         deviation: whether it is the deviation from the mean, with a $\Delta$.
+        shifts: how far positions are from those of samples.
 
     >>> edges, names = [(0, 1), (0, 2)], ["i_0", "i_1", "i_2"]
     >>> tree_text(edges, (0, 1, 2), names, (0, 1, 2), "", Conventions(sample=""))
@@ -47,7 +50,7 @@ def tree_text(
     name, order = _named(inside, len(tree))
     index = "".join([neurons[k] for k in order])
     if labels is not None:
-        index += ";" + use.samples([labels[k] for k in order])
+        index += ";" + use.places([labels[k] for k in order], shifts)
     if name == "z":
         return f"z_{{{index}}}{layer}"
     if name is None:
