@@ -42,7 +42,7 @@ def halves_of(activation):
     ("name", "at_fixed_point"),
     [
         ("gelu", False),
-        slow("swish", False),
+        swept("swish", False),
         swept("gelu", True),
         slow(BENT, True),
     ],
@@ -86,7 +86,7 @@ def test_higher_orders_of_two_equal_halves(at_fixed_point):
     ("layer", "values", "tensors", "error"),
     [
         slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
-        slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
+        swept(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
         swept(HALVES, {"C_U": 1}, None, 2e-5),
     ],
 )
@@ -113,7 +113,7 @@ def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
     [
         ("gelu", BLOCK, {"C_U": "3/2", "xi": "4/5"}, ["V", "A", "F"]),
         slow(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, ["D", "F"]),
-        slow("gelu", HALVES, {"C_U": 1}, None),
+        swept("gelu", HALVES, {"C_U": 1}, None),
         swept(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, None),
         swept("gelu", GATE, {"C_U": 1, "C_V": 2}, None),
     ],

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import sympy as sp
-from cases import slow
+from cases import slow, swept
 
 from symdlt import Network, exponents, propagate
 from symdlt.cli import main
@@ -50,13 +50,13 @@ def of_names(formula, known):
     "activation",
     [
         "tanh",
-        slow("erf"),
+        swept("erf"),
         slow("linear"),
         "relu",
         "z + z**2/4 - z**3",
         # its Taylor series is of numbers that are no multiples of one another
         "tanh(z) + sin(sqrt(2)*z)",
-        slow("elu"),
+        swept("elu"),
         slow("selu"),
     ],
 )
@@ -200,7 +200,7 @@ def test_tensors_come_to_their_asymptotes(activation, layer, values):
         assert more < min(1e-3, max(0.5 * less, 1e-5)), (name, less, more)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     """SELU, whose kernel falls as 1/ℓ², and whose slope jumps; by linear response."""
     solution = exponents("selu", FINITE, layer=BLOCK, values={"C_U": "3/2", "xi": "3/5"})

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 from windows_reference import OUTPUTS, ROUNDING, WIDTHS, check, inputs, overlaps
 
@@ -25,7 +25,7 @@ GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
 DEPTH = len(WIDTHS) + 1
 
 
-@pytest.mark.parametrize("readout", [None, "all", slow("mean")])
+@pytest.mark.parametrize("readout", [None, "all", swept("mean")])
 def test_all_thirteen_tensors_are_those_of_propagate(readout):
     check(CIRCULAR, (2, 3, 4), readout)
 
@@ -67,20 +67,20 @@ POOLED = "z' = b + W[2, pool 2] s(z)"
     ("layer", "shape", "readout"),
     [
         (SEVERAL, (2, 3, 3), "mean"),
-        slow(SEVERAL, (2, 3, 4), None),
+        swept(SEVERAL, (2, 3, 4), None),
         slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
-        slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
+        swept("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
         slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
-        slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
+        swept("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
         slow("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
-        slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
+        swept("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
         slow("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
         (POOLED, (1, 3, 8), None),
         slow("z' = b + W[3, pool 2, zero] s(z)", (1, 3, 8), "mean"),
         slow("z' = b + W[2x1, pool 2, zero] s(z)", (1, 3, 4, 4), "all"),
-        slow("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
-        slow("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
-        slow("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
+        swept("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
+        swept("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
+        swept("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
         slow("z' = b + W[3, pool 2] dropout(0.1) s(z)", (2, 3, 4), "mean"),
     ],
 )

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import slow, swept, thinned
+from cases import slow, swept
 
 from symdlt import BOOK, Network, Stack, check, propagate
 from symdlt.algebra import orthogonal
@@ -243,7 +243,8 @@ def test_theory_and_sampled_networks_agree():
     assert precision(comparison, "V") < 0.5
 
 
-@pytest.mark.parametrize("case", thinned(ATTENTION, 4))
+@pytest.mark.sweep
+@pytest.mark.parametrize("case", ATTENTION)
 def test_theory_and_many_sampled_networks_agree(case):
     comparison = check(between(case), X, ["G", "V"], networks=4000)
     print(case, comparison, sep="\n")

@@ -34,7 +34,7 @@ def test_the_limit_of_smooth_activations(kinked, smooth):
     assert left_beyond[1] < 0.05 * left[2]
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_the_limit_for_two_inputs():
     x = [[1.0, 0.5], [0.3, -0.7]]
     found = corrected("relu", x)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow, swept
 from sampling.complex_steps import SINE, check_derivatives
 
 from symdlt import Network, check
@@ -62,8 +63,9 @@ CASES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [(slow if case in ("gated", "block", "layernorm") else swept)(case) for case in CASES]
+)
 def test_all_tensors_of_four_layers(case):
     name, layers, width, inner = CASES[case]
     count = 1000 if width == 32 else 500  # wider ones are slower, and need fewer
