@@ -41,7 +41,7 @@ def halves_of(activation):
 @pytest.mark.parametrize(
     ("name", "at_fixed_point"),
     [
-        ("gelu", False),
+        slow("gelu", False),
         swept("swish", False),
         swept("gelu", True),
         slow(BENT, True),
@@ -150,6 +150,7 @@ def kernels_of(found, layer, xi):
     return propagate(net, [[np.sqrt(found.input_square)]], "G")["G"].ravel()
 
 
+@pytest.mark.slow
 def test_recipes_and_the_best_depth_start_at_the_fixed_point():
     block = {"layer": BLOCK, "values": {"C_U": "3/2", "xi": "4/5"}}
     found = recipe("gelu", [20, 16, 16, 16], **block)

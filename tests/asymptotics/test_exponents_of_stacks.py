@@ -51,7 +51,7 @@ def of_names(formula, known):
     [
         "tanh",
         swept("erf"),
-        slow("linear"),
+        swept("linear"),
         "relu",
         "z + z**2/4 - z**3",
         # its Taylor series is of numbers that are no multiples of one another
@@ -165,7 +165,7 @@ def test_corrections_of_residual_blocks_come_to_their_asymptotes():
         assert more < min(2e-3, 0.1 * less), (name, less, more)
 
 
-@pytest.mark.parametrize(("layer", "error"), [(BLOCK, 4e-3), slow(READING, 5e-4)])
+@pytest.mark.parametrize(("layer", "error"), [slow(BLOCK, 4e-3), slow(READING, 5e-4)])
 def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
     """By linear response, which knows no steps; the errors fall with the depth.
 
@@ -186,7 +186,7 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
     ("activation", "layer", "values"),
     [
         ("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
-        slow("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
+        swept("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
         # what the rate of V multiplies is of K^4, which the first orders in K do not have
         slow("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
@@ -211,7 +211,7 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
         assert more < min(2e-3, 0.4 * less), (name, less, more)
 
 
-@pytest.mark.parametrize("activation", ["relu", slow("linear")])
+@pytest.mark.parametrize("activation", ["relu", swept("linear")])
 @pytest.mark.parametrize(
     ("layer", "values"),
     [

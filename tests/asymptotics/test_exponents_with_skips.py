@@ -235,6 +235,7 @@ def test_a_line_gathers_what_the_last_layer_alone_has():
         assert float(solution[name].ratio_coefficient) == pytest.approx(ratio)
 
 
+@pytest.mark.slow
 def test_growth_of_gelu_at_its_critical_point():
     xi = 0.6
     found = skip_growth("gelu", values={"xi": xi})
@@ -283,6 +284,7 @@ def test_a_skip_of_nothing_is_the_dense_layer(activation):
         assert skip[name].coefficient == dense[name].coefficient
 
 
+@pytest.mark.slow
 def test_what_is_left_open_says_why():
     skip = {"layer": SKIP, "values": {"xi": 0.5}}
     with pytest.raises(SolutionError, match="by the sources of each layer"):

@@ -41,9 +41,10 @@ def is_long(name, layer):
 
 
 QUICK = ("G", "H", "V", "B", "F", "P")
+LONG = {GATE: pytest.mark.slow, BLOCK: pytest.mark.sweep, MIXTURE: pytest.mark.sweep}
 CASES = (
     [
-        pytest.param(name, layer, marks=() if quick or name in QUICK else pytest.mark.slow)
+        pytest.param(name, layer, marks=() if quick or name in QUICK else LONG[layer])
         for layers, quick in (((DENSE, RESIDUAL), True), ((GATE, BLOCK, MIXTURE), False))
         for layer in layers
         for name in BOOK
@@ -208,6 +209,7 @@ def test_command(capsys):
     assert "for many inputs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_account_does_not_depend_on_the_order_of_sets():
     code = f"from symdlt import *; print(explain(layer_equations('F', {BLOCK!r})))"
     texts = {

@@ -11,6 +11,7 @@ from math import comb, prod
 from random import Random
 
 import pytest
+from cases import slow
 from direct.stacks import StackValues
 from exact import Network, cumulant, matrix, metric_cumulant, moment, random_network
 from exact.gaussian import isserlis, powers
@@ -243,7 +244,7 @@ def test_exact_sites_of_one_field_are_exact_layers(correlator):
     assert found == cumulant(network, index, edges, matching, order=2)
 
 
-@pytest.mark.parametrize("edges", [(), ((0, 1),), ((0, 1), (0, 2)), ((0, 1), (0, 2), (0, 3))])
+@pytest.mark.parametrize("edges", [(), ((0, 1),), ((0, 1), (0, 2)), slow(((0, 1), (0, 2), (0, 3)))])
 def test_exact_sites_are_gates_that_are_written_out(edges):
     """z of width 2 from one input, u and v of width 1, z' of width 1, in all their parameters."""
     network, hyper, rows = gate_network(44, 1, 1, (1, 0))

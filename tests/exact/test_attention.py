@@ -58,7 +58,7 @@ def compare(name, layer, inputs, rtol, activation="tanh", **more):
 
 @pytest.mark.parametrize(
     ("name", "skip"),
-    [("V", True), ("S", False)] + [(slow if one in SLOW else swept)(*one) for one in OTHERS],
+    [("V", True), slow("S", False)] + [(slow if one in SLOW else swept)(*one) for one in OTHERS],
 )
 def test_linear_attention(name, skip):
     """Two positions, heads of three values."""

@@ -221,9 +221,9 @@ def test_the_command_line_takes_fractions_and_both_spellings(capsys):
     ("steepness", "C_W", "C_b"),
     [
         (1.0, 1.0, 0.0),
-        (100.0, 1.0, 0.0),
+        slow(100.0, 1.0, 0.0),
         (100.0, 1.5, 0.05),
-        (100.0, 30.0, 1e-4),
+        slow(100.0, 30.0, 1e-4),
         slow(1e5, 1.5, 1e-4),
     ],
 )

@@ -162,6 +162,7 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
             assert np.abs(ours - theirs).max() <= 1e-11 * np.abs(theirs).max(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_block_of_two_weights_is_two_dense_layers(inputs):
     """The committed kernels, derived by Wick contraction, know of no fields inside a layer."""

@@ -21,9 +21,9 @@ SOME = ("V", "F", "S")
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (CHAIN, (1, 3, 3), None),
+        slow(CHAIN, (1, 3, 3), None),
         swept(GATE, (2, 3, 3), "mean"),
-        slow(BEHIND, (2, 3, 3), "all"),
+        swept(BEHIND, (2, 3, 3), "all"),
     ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):

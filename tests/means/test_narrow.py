@@ -72,7 +72,7 @@ def test_means_of_one_sample(text, width, K):
     [
         *((*one, rho) for one in (NARROW[2], NARROW[3], NARROW[5]) for rho in (0.4, 0.93)),
         (*NARROW[1], 0.4),
-        pytest.param(*NARROW[1], 0.93, marks=pytest.mark.slow),
+        pytest.param(*NARROW[1], 0.93, marks=pytest.mark.sweep),
     ],
 )
 def test_means_of_two_samples(text, width, rho):

@@ -190,6 +190,7 @@ def test_names_of_scores_are_one_field():
             np.testing.assert_allclose(other[name], found[0][name], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_factors_of_scores_and_of_queries_are_the_same():
     """A field that keeps scores is copied to another neuron with all that is in it."""
     texts = [

@@ -82,7 +82,7 @@ def test_a_kink_away_from_zero(monkeypatch):
     compare(residual("relu(z - 1/2)", 4), X[:1], ["V", "F"], monkeypatch)
 
 
-@pytest.mark.parametrize(("activation", "names"), [("swish", "all"), ("relu", [*"VF"])])
+@pytest.mark.parametrize(("activation", "names"), [slow("swish", "all"), ("relu", [*"VF"])])
 def test_two_inputs(activation, names, monkeypatch):
     compare(residual(activation, 4), X, names, monkeypatch)
 
@@ -124,7 +124,7 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
         slow([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
         slow([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
         # Layers that close, and hand nothing on but what is known of z.
-        (
+        slow(
             [DENSE, *["u = U z; v = V z; z' = b + W (s(u) v)"] * 3],
             {"xi": None, "C_V": 0.8, "lambda_V": 0.5, **WITH_U},
             {"u": [9, 5, 7, 9]},

@@ -162,6 +162,7 @@ def test_kernels_at_one_position_are_those_of_all_pairs(activation, middle):
         np.testing.assert_allclose(alone[name], whole[name], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_kernels_of_images():
     """(N P)² numbers would be 10 GB."""
     layers = ["z' = b + W[3x3] z", "z' = b + W[3x3] s(z)", "z' = b + W[all] s(z)"]
