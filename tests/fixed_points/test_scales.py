@@ -241,7 +241,7 @@ def test_phase_against_direct_iteration(case):
     _agrees(*case)
 
 
-@pytest.mark.parametrize("case", thinned(SWEEP, 7))
+@pytest.mark.parametrize("case", thinned(SWEEP, 12))
 def test_phase_of_all_against_direct_iteration(case):
     _agrees(*case)
 

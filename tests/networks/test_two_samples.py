@@ -84,7 +84,7 @@ def test_groups_and_processes_give_what_one_task_gives(monkeypatch):
         np.testing.assert_allclose(whole[name][cut], alone[name], rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.montecarlo
 def test_theory_and_networks_agree():
     compared = check(MLP3, X, networks=10_000, seed=3)

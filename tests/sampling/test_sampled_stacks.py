@@ -64,7 +64,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    "case", [(slow if case in ("gated", "block", "layernorm") else swept)(case) for case in CASES]
+    "case", [(slow if case in ("gated", "block") else swept)(case) for case in CASES]
 )
 def test_all_tensors_of_four_layers(case):
     name, layers, width, inner = CASES[case]
@@ -82,7 +82,7 @@ def test_residual_relu_at_depth_six():
     assert comparison.agrees
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_the_recursion_of_the_last_layer_is_not_that_of_residual_networks():
     """V' = χ²V + C_W²(⟨σ⁴⟩ - ⟨σσ⟩²) + 2ξ²C_W(⟨z²σσ⟩ - K⟨σσ⟩) of ReLU with χ = 1, K = 1."""
     xi, C, depth, n = 0.5**0.5, 1.0, 6, 48
