@@ -53,9 +53,9 @@ def of_names(formula, known):
         swept("erf"),
         swept("linear"),
         "relu",
-        "z + z**2/4 - z**3",
+        slow("z + z**2/4 - z**3"),
         # its Taylor series is of numbers that are no multiples of one another
-        "tanh(z) + sin(sqrt(2)*z)",
+        slow("tanh(z) + sin(sqrt(2)*z)"),
         swept("elu"),
         slow("selu"),
     ],
@@ -155,6 +155,7 @@ def errors_of(solution, found, depths):
         yield a.name, [abs(end / expected - 1) for end in ends]
 
 
+@pytest.mark.slow
 def test_corrections_of_residual_blocks_come_to_their_asymptotes():
     """G.1 and H.1 of neurons that are kept, and read by functions in the next block."""
     values = {"C_U": "3/2", "xi": "4/5"}
@@ -215,7 +216,7 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
 @pytest.mark.parametrize(
     ("layer", "values"),
     [
-        (BLOCK, {"C_U": "3/2", "xi": "4/5"}),
+        slow(BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         slow(TWO, {"C_U": "5/4"}),
         slow(BLOCK, {"C_U": 1, "xi": "1/9"}),
     ],
@@ -248,8 +249,8 @@ def test_a_mixture_with_a_skip_is_that_of_the_sum():
     ("activation", "values"),
     [
         ("relu", {"C_U": "3/2", "xi": "3/5"}),
-        ("relu", {"C_U": 1, "xi": "-3/5"}),
-        ("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}),
+        slow("relu", {"C_U": 1, "xi": "-3/5"}),
+        slow("leaky_relu(z, 0.3)", {"C_U": 1, "xi": "1/2"}),
         ("linear", {"C_U": 1, "xi": "1/2"}),
     ],
 )

@@ -257,6 +257,7 @@ def test_growth_of_gelu_at_its_critical_point():
     assert solution["V"].ratio_coefficient == found.growth
 
 
+@pytest.mark.slow
 def test_a_skip_that_turns_the_sign():
     """Of odd functions nothing changes; pairs of slopes meet the noise of every other layer."""
     both = [exponents("tanh", layer=SKIP, values={"xi": xi}) for xi in (0.6, -0.6)]
@@ -273,7 +274,7 @@ def test_a_skip_that_turns_the_sign():
         assert tensors[name].ravel()[-1] / layers**power == pytest.approx(expected, rel=5e-3)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", slow("gelu")])
 def test_a_skip_of_nothing_is_the_dense_layer(activation):
     skip, dense = (
         exponents(activation, ["V", "F"], **given)

@@ -50,12 +50,14 @@ CASES = (
         for name in BOOK
     ]
     + [
-        pytest.param(name, layer, marks=pytest.mark.slow if is_long(name, layer) else ())
+        pytest.param(
+            name, layer, marks=pytest.mark.slow if is_long(name, layer) or layer == SCALED else ()
+        )
         for layer in FAMILIES
         for name in (*QUICK[:3], "B", "F")
     ]
     + [
-        pytest.param(name, layer, marks=pytest.mark.slow if layer == GATE else ())
+        pytest.param(name, layer, marks=pytest.mark.slow if layer in (GATE, NORMED) else ())
         for name in ("G.1", "H.1")
         for layer in (DENSE, UNIFORM, ORTHOGONAL, AVERAGED, NORMED, GATE)
     ]

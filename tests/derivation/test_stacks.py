@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from cases import slow
 from direct.stacks import StackValues
 from sympy import Rational
 
@@ -97,8 +98,10 @@ def test_the_order_one_is_that_of_the_linear_response(name, layer):
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial
 
 
-@pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, MIXED])
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [(RESIDUAL, "one"), (RESIDUAL, "many"), (MIXED, "one"), slow(MIXED, "many")],
+)
 def test_sympy_has_the_terms_that_are_printed(layer, inputs):
     for equation in derive("V", layer=layer, inputs=inputs).equations:
         right = equation.to_sympy().rhs
@@ -203,6 +206,9 @@ def test_each_term_is_what_its_diagrams_give(name, layer):
             assert sum(parts) == term.coefficient
 
 
+LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE)]
+
+
 def at_one_sample(term):
     """The term with all samples equal."""
     means = [FieldMean(tuple(sorted(replace(s, sample=0) for s in m.slots))) for m in term.means]
@@ -214,7 +220,7 @@ def at_one_sample(term):
 @pytest.mark.parametrize(
     ("name", "layer"),
     [
-        pytest.param(name, layer, marks=pytest.mark.slow if (name, layer) == ("V.1", MIXED) else ())
+        pytest.param(name, layer, marks=pytest.mark.slow if (name, layer) in LONG else ())
         for name in ("V", "D", "R", "V.1", "X6_02_14")
         for layer in (GATE, MIXED, RESIDUAL)
     ],

@@ -128,7 +128,7 @@ def test_a_block_at_order_one(correlator):
     assert block.check(correlator, 0, index, ratios=(1, Fraction(2, 3)))
 
 
-@pytest.mark.parametrize("correlator", two_pairs("G", "H", "V", "B", swept="A"))
+@pytest.mark.parametrize("correlator", two_pairs("G", "H", "B", swept="A"))
 def test_corrections_of_a_block(correlator):
     degrees = ((2, 1), (1, 2)) if correlator.pairs == 2 else ((2, 2), (2, 2))
     block = Block(32, *degrees)

@@ -6,6 +6,7 @@ import subprocess
 from functools import cache
 
 import pytest
+from cases import slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,7 +98,7 @@ def long(name):
     return LONG[name]()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", ["usual", slow("narrow")])
 def test_pdflatex_compiles_without_an_overfull_box(width, tmp_path):
     """All documents in one, as they begin alike; the log says where each of them ends."""
     begin, parts = set(), []

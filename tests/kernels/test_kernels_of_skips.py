@@ -101,6 +101,7 @@ def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inp
     check_corrections(layer, inputs, ["G.1", "H.1"])
 
 
+@pytest.mark.slow
 def test_the_correction_of_the_kernel_where_a_function_has_a_linear_part():
     """H.1, whose states have some ten thousand terms here, takes minutes."""
     check_corrections(MIXED, "one", ["G.1"])

@@ -81,8 +81,7 @@ def run(
 @pytest.mark.parametrize(
     "layer",
     [
-        GATE,
-        *map(slow, [BLOCK, MIXTURE, JOINED, BARE, BILINEAR]),
+        *map(slow, [GATE, BLOCK, MIXTURE, JOINED, BARE, BILINEAR]),
         swept(SWIGLU),
         "z' = b + W s'(z)",
     ],
@@ -340,7 +339,7 @@ def test_a_kink():
         kernel_for(["V"], layer=MIXTURE, activation="relu")
 
 
-@pytest.mark.parametrize("layer", [SWIGLU, JOINED, "z' = b + W dropout(0.1) s(layernorm(z))"])
+@pytest.mark.parametrize("layer", [SWIGLU, slow(JOINED), "z' = b + W dropout(0.1) s(layernorm(z))"])
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_file_stands_alone(tmp_path, inputs, layer):
     text = kernel_for(["V"], layer=layer, inputs=inputs, name="mine").text

@@ -25,7 +25,7 @@ GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
 DEPTH = len(WIDTHS) + 1
 
 
-@pytest.mark.parametrize("readout", [None, slow("all"), swept("mean")])
+@pytest.mark.parametrize("readout", [slow(None), slow("all"), swept("mean")])
 def test_all_thirteen_tensors_are_those_of_propagate(readout):
     check(CIRCULAR, (2, 3, 4), readout)
 
@@ -238,7 +238,7 @@ def test_windows_of_one_layer_make_the_same_positions():
         (CIRCULAR, "[3x2, zero]"),
         (CIRCULAR, "[all]"),
         slow(GATE, "[mean]"),
-        ("z' = b + W[3] dropout(0.1) s(layernorm(z))", "[3, valid]"),
+        slow("z' = b + W[3] dropout(0.1) s(layernorm(z))", "[3, valid]"),
     ],
 )
 def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):

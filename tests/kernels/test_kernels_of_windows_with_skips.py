@@ -39,7 +39,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
     ("layer", "shape", "readout"),
     [
         slow(BLOCK, (1, 3, 3), "all"),
-        ("z' = z + b + P z + W[2] s(z)", (1, 3, 3), "mean"),
+        slow("z' = z + b + P z + W[2] s(z)", (1, 3, 3), "mean"),
         slow(MASKED, (2, 3, 2), "mean"),
         slow(NORMED, (1, 3, 3), None),
         slow("y = layernorm(z); z' = z + b + W[2] s(y)", (1, 3, 3), "all"),

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import slow, swept
+from cases import swept
 
 from symdlt import BOOK, Network, Stack, check, propagate
 from symdlt.algebra import orthogonal
@@ -255,7 +255,7 @@ def test_theory_and_many_sampled_networks_agree(case):
 
 @pytest.mark.parametrize(
     ("names", "one", "networks"),
-    [swept(["V"], False, 12_000), slow(["B", "P"], True, 1500)],
+    [swept(["V"], False, 12_000), swept(["B", "P"], True, 3000)],
 )
 def test_sampled_networks_tell_the_noise_of_heads(names, one, networks):
     """All are linear in 1/H where n_v stays; without that part the same sample rejects them."""

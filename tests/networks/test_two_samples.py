@@ -52,6 +52,7 @@ def one_more(lower, activation, hyper, ratio):
     }
 
 
+@pytest.mark.slow
 def test_every_tensor_against_its_recursion():
     found = MLP(activation="sin", widths=[12, 18], **HYPER).propagate(X)
     assert found.names == TENSORS
