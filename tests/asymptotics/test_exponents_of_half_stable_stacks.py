@@ -44,7 +44,7 @@ def halves_of(activation):
         slow("gelu", False),
         swept("swish", False),
         swept("gelu", True),
-        slow(BENT, True),
+        swept(BENT, True),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):

@@ -57,7 +57,7 @@ def of_names(formula, known):
         # its Taylor series is of numbers that are no multiples of one another
         slow("tanh(z) + sin(sqrt(2)*z)"),
         swept("elu"),
-        slow("selu"),
+        swept("selu"),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
@@ -190,7 +190,7 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
         swept("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
         # what the rate of V multiplies is of K^4, which the first orders in K do not have
-        slow("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
+        swept("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
     ],
 )
 def test_tensors_come_to_their_asymptotes(activation, layer, values):

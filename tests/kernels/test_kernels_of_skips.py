@@ -142,8 +142,7 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
             assert np.abs(ours - expected).max() <= 1e-11 * np.abs(expected).max(), name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("inputs", [slow("one"), swept("many")])
 def test_each_tensor_alone_has_all_that_it_needs(inputs):
     whole = kernel_of(RESIDUAL, inputs, [*BOOK, "G.1", "H.1"])
     values = values_for(whole.HYPERPARAMETERS)

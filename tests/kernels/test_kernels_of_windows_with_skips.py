@@ -23,7 +23,7 @@ EQUAL = [OUTPUTS] * 4  # neurons are kept: layers are as wide as each other
     [
         slow(RESIDUAL, (1, 3, 3), "mean"),
         swept(RESIDUAL, (2, 3, 2), "all"),
-        slow("z' = xi z + b + W[2] s(z)", (1, 3, 4), None),
+        swept("z' = xi z + b + W[2] s(z)", (1, 3, 4), None),
         swept("z' = xi z + b + W[2x1] s(z)", (1, 3, 2, 2), "mean"),
         swept("z' = xi z + b + P z + W[2, zero] s(z)", (1, 3, 3), "all"),
         swept("z' = xi z + b + P[2] z + W[3, zero] s(z)", (1, 3, 3), None),
