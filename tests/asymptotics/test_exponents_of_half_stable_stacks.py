@@ -192,7 +192,7 @@ def test_points_of_blocks_follow_from_those_of_dense_layers():
         ("gelu", HALVES, {"C_W": 1}, "C_U is that of a field inside; give it a value"),
         ("gelu", "h = U s(z); z' = W s(h)", {"C_U": 1}, "it lacks a constant of 0.50621"),
         ("gelu", "h = U s(z); z' = b + W (s(h) + tanh(h))", {"C_U": 1}, "of one function"),
-        ("gelu(z) + max(0, z)", HALVES, {"C_U": 1}, "delta functions at its kinks"),
+        slow("gelu(z) + max(0, z)", HALVES, {"C_U": 1}, "delta functions at its kinks"),
         ("relu", GATE, {"C_U": 1, "C_V": 1}, "delta functions at its kinks"),
         ("gelu", HALVES, {"C_U": 1, "C_b": 1}, "where K. > 0 it is what is solved for"),
         ("tanh", "h = a + U s(z); z' = b + W s(h)", {"C_U": 1, "C_a": 1},

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import astuple
+from functools import cache
 from math import prod
 
 import numpy as np
@@ -335,6 +336,12 @@ def test_corrections_of_other_laws_are_refused():
         kernel_for(["G.1"], layer=Stack(CIRCULAR, laws={"W": uniform}))
 
 
+@cache
+def kernel_of_v(layer):
+    """Most refusals are of one kernel."""
+    return loaded(kernel_for(["V"], layer=layer, name="own"))
+
+
 @pytest.mark.parametrize(
     ("layer", "overlap", "options", "reason"),
     [
@@ -368,7 +375,7 @@ def test_corrections_of_other_laws_are_refused():
     ],
 )
 def test_bad_input_is_refused(layer, overlap, options, reason):
-    module = loaded(kernel_for(["V"], layer=layer, name="own"))
+    module = kernel_of_v(layer)
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     given = {"C_b": 0.1, "C_W": 1.2, "depth": 3, **options}
     with pytest.raises(module.KernelInputError, match=reason):
