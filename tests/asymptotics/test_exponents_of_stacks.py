@@ -57,7 +57,7 @@ def of_names(formula, known):
         # its Taylor series is of numbers that are no multiples of one another
         slow("tanh(z) + sin(sqrt(2)*z)"),
         swept("elu"),
-        swept("selu"),
+        slow("selu"),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):

@@ -432,7 +432,7 @@ def test_a_file_runs_without_symdlt(tmp_path):
     ("layer", "tensors"),
     [
         swept("z' = xi z + b + W s(z)", (*THIRTEEN, "G.1")),
-        swept("h = U s(z); z' = xi z + W s(h)", ("V", "D", "F")),
+        ("h = U s(z); z' = xi z + W s(h)", ("V", "D", "F")),
         ("u = U z; v = V z; z' = xi z + W sigmoid(u) s(v)", ("V", "G.1")),
         swept("z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)", ("V", "B", "F")),
         ("z' = xi z + b + W z", ("V", "P")),

@@ -45,6 +45,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
         slow("y = layernorm(z); z' = z + b + W[2] s(y)", (1, 3, 3), "all"),
         slow("u = U z; v = V z; z' = 1/2 z + W[3, zero] s(u) v", (1, 3, 2), "mean"),
         slow("z' = xi z + W[3, zero] z", (1, 3, 4), "mean"),
+        slow("z' = xi z + b + W[2x1] s(z)", (1, 3, 2, 2), "mean"),
         ("z' = xi z + b + W[2] relu(z)", (1, 3, 3), "all"),
     ],
 )
