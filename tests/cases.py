@@ -4,7 +4,7 @@ import pytest
 
 
 def slow(*values):
-    """One that takes long, while others of its sweep show the same in little time."""
+    """One that takes a second or more, while others of its sweep show the same in less."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 SCRIPTS = sorted((Path(__file__).parents[1] / "derivations").glob("*.py"))
 MARKED = [
-    pytest.param(script, marks=[pytest.mark.slow] if script.stem == "next_order" else [])
+    pytest.param(script, marks=[pytest.mark.sweep] if script.stem == "next_order" else [])
     for script in SCRIPTS
 ]
 

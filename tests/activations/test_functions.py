@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from cases import thinned
 
 from symdlt import MLP
 from symdlt.activations import ACTIVATIONS, activation
@@ -249,9 +250,8 @@ def finite_network(name):
     assert (result["G"][:, 0, 0] > 0).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ask", [criticality, exponents, finite_network])
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", thinned(ACTIVATIONS, 3))
 def test_the_theory_takes_each_or_says_why_not(name, ask):
     refusal = ""
     try:

@@ -81,6 +81,7 @@ def test_ratios_of_dense_networks(name, growth):
     assert found.truncated_ratio == found.ratio
 
 
+@pytest.mark.slow
 def test_ratios_with_a_skip():
     """A skip lets networks be deeper: by 1/(1 - ξ⁴) for tanh, and for ReLU by less than is read."""
     tanh = optimal_aspect_ratio("tanh", **SKIP)

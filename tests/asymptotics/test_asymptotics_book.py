@@ -158,6 +158,7 @@ def test_next_order_takes_over_when_the_leading_one_cancels():
     assert logs == {"D": (1, 1), "A": (1, 2), "Q": (0, 1), "T": (0, 2)}
 
 
+@pytest.mark.slow
 def test_constants_of_integration_are_named():
     """For the sine the logarithms cancel too, and what is left remembers the input."""
     found = exponents("sin", lambda_b=0)

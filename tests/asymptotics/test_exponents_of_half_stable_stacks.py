@@ -41,10 +41,10 @@ def halves_of(activation):
 @pytest.mark.parametrize(
     ("name", "at_fixed_point"),
     [
-        ("gelu", False),
-        slow("swish", False),
+        slow("gelu", False),
+        swept("swish", False),
         swept("gelu", True),
-        slow(BENT, True),
+        swept(BENT, True),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(name, at_fixed_point):
@@ -86,7 +86,7 @@ def test_higher_orders_of_two_equal_halves(at_fixed_point):
     ("layer", "values", "tensors", "error"),
     [
         slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, ["V", "D", "F"], 5e-6),
-        slow(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
+        swept(BLOCK, {"C_U": "3/2", "xi": "3/5"}, None, 5e-4),
         swept(HALVES, {"C_U": 1}, None, 2e-5),
     ],
 )
@@ -113,7 +113,7 @@ def test_tensors_come_to_their_asymptotes(layer, values, tensors, error):
     [
         ("gelu", BLOCK, {"C_U": "3/2", "xi": "4/5"}, ["V", "A", "F"]),
         slow(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, ["D", "F"]),
-        slow("gelu", HALVES, {"C_U": 1}, None),
+        swept("gelu", HALVES, {"C_U": 1}, None),
         swept(BENT, TWO, {"C_U": 1, "C_a": "1/10"}, None),
         swept("gelu", GATE, {"C_U": 1, "C_V": 2}, None),
     ],
@@ -150,6 +150,7 @@ def kernels_of(found, layer, xi):
     return propagate(net, [[np.sqrt(found.input_square)]], "G")["G"].ravel()
 
 
+@pytest.mark.slow
 def test_recipes_and_the_best_depth_start_at_the_fixed_point():
     block = {"layer": BLOCK, "values": {"C_U": "3/2", "xi": "4/5"}}
     found = recipe("gelu", [20, 16, 16, 16], **block)
@@ -191,7 +192,7 @@ def test_points_of_blocks_follow_from_those_of_dense_layers():
         ("gelu", HALVES, {"C_W": 1}, "C_U is that of a field inside; give it a value"),
         ("gelu", "h = U s(z); z' = W s(h)", {"C_U": 1}, "it lacks a constant of 0.50621"),
         ("gelu", "h = U s(z); z' = b + W (s(h) + tanh(h))", {"C_U": 1}, "of one function"),
-        ("gelu(z) + max(0, z)", HALVES, {"C_U": 1}, "delta functions at its kinks"),
+        slow("gelu(z) + max(0, z)", HALVES, {"C_U": 1}, "delta functions at its kinks"),
         ("relu", GATE, {"C_U": 1, "C_V": 1}, "delta functions at its kinks"),
         ("gelu", HALVES, {"C_U": 1, "C_b": 1}, "where K. > 0 it is what is solved for"),
         ("tanh", "h = a + U s(z); z' = b + W s(h)", {"C_U": 1, "C_a": 1},

@@ -235,6 +235,7 @@ def test_a_line_gathers_what_the_last_layer_alone_has():
         assert float(solution[name].ratio_coefficient) == pytest.approx(ratio)
 
 
+@pytest.mark.slow
 def test_growth_of_gelu_at_its_critical_point():
     xi = 0.6
     found = skip_growth("gelu", values={"xi": xi})
@@ -256,6 +257,7 @@ def test_growth_of_gelu_at_its_critical_point():
     assert solution["V"].ratio_coefficient == found.growth
 
 
+@pytest.mark.slow
 def test_a_skip_that_turns_the_sign():
     """Of odd functions nothing changes; pairs of slopes meet the noise of every other layer."""
     both = [exponents("tanh", layer=SKIP, values={"xi": xi}) for xi in (0.6, -0.6)]
@@ -272,7 +274,7 @@ def test_a_skip_that_turns_the_sign():
         assert tensors[name].ravel()[-1] / layers**power == pytest.approx(expected, rel=5e-3)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+@pytest.mark.parametrize("activation", ["tanh", "relu", slow("gelu")])
 def test_a_skip_of_nothing_is_the_dense_layer(activation):
     skip, dense = (
         exponents(activation, ["V", "F"], **given)
@@ -283,6 +285,7 @@ def test_a_skip_of_nothing_is_the_dense_layer(activation):
         assert skip[name].coefficient == dense[name].coefficient
 
 
+@pytest.mark.slow
 def test_what_is_left_open_says_why():
     skip = {"layer": SKIP, "values": {"xi": 0.5}}
     with pytest.raises(SolutionError, match="by the sources of each layer"):

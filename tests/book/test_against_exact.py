@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import slow
 from exact import Rows, bracket_of, cumulant, leading, matrix, random_network, second_layer, stacked
 
 from .correlators import CORRELATORS, first_layer
@@ -83,7 +84,7 @@ def test_second_layer(seed, degrees, shared):
         (8, (2, 1, 3, 1)),
         (9, (1, 2, 1, 3)),
         (10, (3, 1, 2, 2)),
-        (11, (2, 2, 1, 3)),
+        slow(11, (2, 2, 1, 3)),
     ],
 )
 def test_third_layer(seed, degrees):

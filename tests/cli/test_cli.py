@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt import MLP, Propagation, derive, draw, forward_equation, from_json, layer_phase
 from symdlt._version import VERSION
@@ -276,7 +277,9 @@ def test_regenerate_names_the_whole_folder(tmp_path, monkeypatch, capsys):
     assert f"{str(tmp_path.resolve())!r} is not a checkout" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["kernel G", "derive R", "explain R", "latex R", "list"])
+@pytest.mark.parametrize(
+    "command", [slow("kernel G"), "derive R", slow("explain R"), slow("latex R"), "list"]
+)
 def test_an_ascii_locale_gets_the_same_bytes(command):
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     outputs = [

@@ -7,6 +7,7 @@ between the pairs of the matching must be the same, for every layer and every te
 """
 
 import pytest
+from cases import slow
 
 from symdlt.algebra import (
     Delta,
@@ -126,8 +127,9 @@ def on_the_matching(expression, single):
 
 CASES = [
     *((name, str(DENSE)) for name in (*BOOK, *(c.name for c in correlators(2)[5:100:24]))),
-    *((name, text) for name in "GHVFPS" for text in LAYERS if text != str(DENSE)),
-    *(pytest.param("R", text, marks=pytest.mark.slow) for text in LAYERS),
+    *((name, text) for name in "GHVFP" for text in LAYERS if text != str(DENSE)),
+    *(slow("R", text) for text in LAYERS),
+    *(slow("S", text) for text in LAYERS if text != str(DENSE)),
 ]
 
 

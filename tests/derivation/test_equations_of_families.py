@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import slow
 from equations import Meaning
 
 from symdlt import BOOK, Network, Stack, layer_equations, propagate
@@ -38,9 +39,14 @@ HEAVY = {
     "uniform norm inside": Stack("h = U s(z); z' = b + W s(rmsnorm(h))", laws={"U": uniform}),
 }
 ONE_STREAM = ("rmsnorm", "layernorm", "dropout", "orthogonal", "orthogonal norm")
+LONG = ("both norms", "orthogonal norm", "uniform norm inside")  # in `G.1` and `H.1`
 CASES = [
     pytest.param(
-        family, name, marks=() if family in ONE_STREAM or name in "GHVBF" else pytest.mark.slow
+        family,
+        name,
+        marks=()
+        if family in ONE_STREAM or name in "GHVBF"
+        else (pytest.mark.slow if name in "APT" else pytest.mark.sweep),
     )
     for family in LAYERS
     for name in BOOK
@@ -132,7 +138,7 @@ def of_window(equations, found, labels, offsets, move, names):
 
 
 @pytest.mark.parametrize("name", ["G.1", "H.1"])
-@pytest.mark.parametrize("family", [*LAYERS, *HEAVY])
+@pytest.mark.parametrize("family", [slow(f) if f in LONG else f for f in (*LAYERS, *HEAVY)])
 def test_corrections_are_those_of_networks(family, name):
     layer = (LAYERS | HEAVY)[family]
     found = numbers_of(family)

@@ -41,20 +41,23 @@ def is_long(name, layer):
 
 
 QUICK = ("G", "H", "V", "B", "F", "P")
+LONG = {GATE: pytest.mark.slow, BLOCK: pytest.mark.sweep, MIXTURE: pytest.mark.sweep}
 CASES = (
     [
-        pytest.param(name, layer, marks=() if quick or name in QUICK else pytest.mark.slow)
+        pytest.param(name, layer, marks=() if quick or name in QUICK else LONG[layer])
         for layers, quick in (((DENSE, RESIDUAL), True), ((GATE, BLOCK, MIXTURE), False))
         for layer in layers
         for name in BOOK
     ]
     + [
-        pytest.param(name, layer, marks=pytest.mark.slow if is_long(name, layer) else ())
+        pytest.param(
+            name, layer, marks=pytest.mark.slow if is_long(name, layer) or layer == SCALED else ()
+        )
         for layer in FAMILIES
         for name in (*QUICK[:3], "B", "F")
     ]
     + [
-        pytest.param(name, layer, marks=pytest.mark.slow if layer == GATE else ())
+        pytest.param(name, layer, marks=pytest.mark.slow if layer in (GATE, NORMED) else ())
         for name in ("G.1", "H.1")
         for layer in (DENSE, UNIFORM, ORTHOGONAL, AVERAGED, NORMED, GATE)
     ]
@@ -208,6 +211,7 @@ def test_command(capsys):
     assert "for many inputs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_account_does_not_depend_on_the_order_of_sets():
     code = f"from symdlt import *; print(explain(layer_equations('F', {BLOCK!r})))"
     texts = {

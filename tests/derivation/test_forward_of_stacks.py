@@ -9,6 +9,7 @@ from itertools import product
 from math import factorial, prod
 
 import pytest
+from cases import slow, swept
 
 from symdlt import Stack, derive, forward_equation, layer_equations
 from symdlt.definitions import DNTK, NTK, OBSERVABLES, Forest
@@ -268,9 +269,15 @@ FORESTS = {
 
 @pytest.mark.parametrize("text", [GATE, BLOCK, DEEP])
 @pytest.mark.parametrize(
-    "name", [*FORESTS, *(pytest.param(n, marks=pytest.mark.slow) for n in ("ddNTK-I", "ddNTK-II"))]
+    ("name", "i"),
+    [
+        *product(FORESTS, [(0, 0, 0, 0), (0, 1, 1, 0)]),
+        slow("ddNTK-I", (0, 1, 1, 0)),
+        slow("ddNTK-II", (0, 0, 0, 0)),
+        swept("ddNTK-I", (0, 0, 0, 0)),
+        swept("ddNTK-II", (0, 1, 1, 0)),
+    ],
 )
-@pytest.mark.parametrize("i", [(0, 0, 0, 0), (0, 1, 1, 0)])
 def test_every_equation_holds_for_a_single_network(text, name, i, networks):
     every_equation_holds(text, FORESTS.get(name) or OBSERVABLES[name], i, networks[text])
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
-from cases import slow
+from cases import slow, swept
 from sympy import Rational, Symbol, expand, sqrt
 
 from symdlt import BOOK, Stack, derive, explain, from_json, layer_equations, to_json, to_latex
@@ -137,12 +137,12 @@ def test_latex():
         ("V", RESIDUAL),
         ("R", RESIDUAL),
         ("G.1", RESIDUAL),
-        slow("A", GATE),
+        swept("A", GATE),
         ("G.1", MASKED),
         ("D", WINDOWED),
         ("F", "h = U s(layernorm(z)); z' = z + W tanh(h)"),
         ("Q", "y = rmsnorm(z); z' = alpha y + W s(y)"),
-        ("V", "l = z + U s(z); z' = l + W s(l)"),
+        slow("V", "l = z + U s(z); z' = l + W s(l)"),
     ],
 )
 def test_documents_define_every_letter_of_their_equations(name, layer):
@@ -383,7 +383,7 @@ def test_the_average_of_a_number_has_no_noise(layer):
 @pytest.mark.parametrize(
     ("name", "layer"),
     [
-        ("V", "z' = W layernorm(z) s(z) + z"),
+        slow("V", "z' = W layernorm(z) s(z) + z"),
         ("V", "u = U layernorm(z) s(z) + z; z' = W prune(1/4) u"),
         ("G.1", "u = U s(z); v = V z; z' = W u v"),
     ],

@@ -136,6 +136,7 @@ def test_explain_ends_with_the_sum_where_diagrams_were_collected():
     assert len(explain(recursion).split("\n\n")) == len(recursion.terms)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_under_two_hash_seeds():
     code = (
         "from symdlt import *; from symdlt.derivation import *; "

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from cases import slow
 from direct.stacks import StackValues
 from sympy import Rational
 
@@ -39,7 +40,13 @@ TWO_MASKS = "u = U z; v = V z; z' = W (dropout(1/4) s(u) v + 1/2 prune(1/3) tanh
 MASKED_GATE = "m = dropout(1/4); u = U z; v = V z; z' = b + W (m s(u) v + 1/2 m tanh(v))"
 LONG = [MIXED, THREE]
 EVERY = [BLOCK, GATE, *LONG]
-SLOW = {GATE: "A", MIXED: "ADQT", THREE: "ADQT"}
+SLOW = {GATE: "A", MIXED: "ADQT", THREE: "DQT"}
+
+
+def marks_of(name, layer):
+    if (name, layer) == ("A", THREE):
+        return pytest.mark.sweep
+    return pytest.mark.slow if name in SLOW.get(layer, "") else ()
 
 
 def in_symbols(recursion):
@@ -96,11 +103,7 @@ def ratio_of(text):
 
 @pytest.mark.parametrize(
     ("name", "layer"),
-    [
-        pytest.param(name, layer, marks=pytest.mark.slow if name in SLOW.get(layer, "") else ())
-        for name in BOOK
-        for layer in EVERY
-    ],
+    [pytest.param(name, layer, marks=marks_of(name, layer)) for name in BOOK for layer in EVERY],
 )
 def test_the_order_one_is_that_of_the_linear_response(name, layer):
     (equation,) = layer_equations(name, layer).equations
@@ -123,8 +126,10 @@ def test_masks_at_order_one_are_those_of_the_linear_response(name, layer):
     assert in_symbols(derive(name, layer=layer)) == equation.polynomial.substitute(numbers)
 
 
-@pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, MIXED, DROPPED])
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [(RESIDUAL, "one"), (RESIDUAL, "many"), (MIXED, "one"), slow(MIXED, "many"), (DROPPED, "many")],
+)
 def test_sympy_has_the_terms_that_are_printed(layer, inputs):
     for equation in derive("V", layer=layer, inputs=inputs).equations:
         right = equation.to_sympy().rhs
@@ -229,6 +234,9 @@ def test_each_term_is_what_its_diagrams_give(name, layer):
             assert sum(parts) == term.coefficient
 
 
+LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE)]
+
+
 def at_one_sample(term):
     """The term with all samples equal."""
     means = [FieldMean(tuple(sorted(replace(s, sample=0) for s in m.slots))) for m in term.means]
@@ -240,7 +248,7 @@ def at_one_sample(term):
 @pytest.mark.parametrize(
     ("name", "layer"),
     [
-        pytest.param(name, layer, marks=pytest.mark.slow if (name, layer) == ("V.1", MIXED) else ())
+        pytest.param(name, layer, marks=pytest.mark.slow if (name, layer) in LONG else ())
         for name in ("V", "D", "R", "V.1", "X6_02_14")
         for layer in (GATE, MIXED, RESIDUAL)
     ],

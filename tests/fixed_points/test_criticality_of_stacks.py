@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import sympy as sp
+from cases import slow
 
 from symdlt import Network, criticality, propagate
 from symdlt.cli import main
@@ -89,12 +90,12 @@ def test_every_kernel_is_kept_by_straight_functions():
     ("activation", "layer", "values"),
     [
         ("gelu", BLOCK.replace("W s", "b + W s"), {"C_U": 1}),
-        ("swish", RESIDUAL, {"C_U": 2, "xi": "3/5", "C_a": "1/10"}),
-        ("gelu", GATE.replace("W cos", "b + W s"), {"C_U": "1/2", "C_V": 3}),
+        slow("swish", RESIDUAL, {"C_U": 2, "xi": "3/5", "C_a": "1/10"}),
+        slow("gelu", GATE.replace("W cos", "b + W s"), {"C_U": "1/2", "C_V": 3}),
         # products of fields alone, and of straight functions, are critical at every K
         ("tanh", "u = U z; v = V z; z' = b + W u v", {"C_U": "1/2", "C_V": 3}),
         ("relu", GATE.replace("W cos", "b + W s"), {"C_U": "1/2", "C_V": 3}),
-        ("z + sin(z)**2", "z' = xi z + b + W (s(z) + 1/3 z)", {"xi": "1/2"}),
+        slow("z + sin(z)**2", "z' = xi z + b + W (s(z) + 1/3 z)", {"xi": "1/2"}),
         ("gelu", "z' = b + W dropout(1/3) s(z)", {}),
         # with a kink at zero, which means of slopes do not mind
         ("max(0, z) + sin(z)**2", RESIDUAL, {"C_U": 2, "xi": "3/5"}),

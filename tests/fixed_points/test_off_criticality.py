@@ -40,7 +40,7 @@ def rate(values, limit, layer):
     ("name", "C_W", "C_b", "side", "early", "late"),
     [
         ("tanh", 1.5, 0.05, "ordered", 25, 150),
-        ("tanh", 3.0, 0.1, "chaotic", 12, 150),
+        slow("tanh", 3.0, 0.1, "chaotic", 12, 150),
         ("sin", 2.0, 0.3, "chaotic", 12, 150),
         ("gelu", 1.5, 0.1, "ordered", 25, 30),
         ("relu", 1.0, 0.1, "ordered", 20, 30),
@@ -221,9 +221,9 @@ def test_the_command_line_takes_fractions_and_both_spellings(capsys):
     ("steepness", "C_W", "C_b"),
     [
         (1.0, 1.0, 0.0),
-        (100.0, 1.0, 0.0),
+        slow(100.0, 1.0, 0.0),
         (100.0, 1.5, 0.05),
-        (100.0, 30.0, 1e-4),
+        slow(100.0, 30.0, 1e-4),
         slow(1e5, 1.5, 1e-4),
     ],
 )

@@ -81,7 +81,7 @@ def added(activation, layer, values, depth):
         slow("tanh", TWO, {"C_U": 1}),
         slow("tanh", READING, {"C_U": 2, "xi": 0.6}),
         slow("relu", READING, {"C_U": 1, "xi": 0.8}),
-        ("relu", BLOCK, {"C_U": 1, "xi": 0.8}),
+        slow("relu", BLOCK, {"C_U": 1, "xi": 0.8}),
     ],
 )
 def test_layers_add_alike_to_the_last_ntk(activation, layer, given):

@@ -3,8 +3,10 @@
 import re
 import shutil
 import subprocess
+from functools import cache
 
 import pytest
+from cases import slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +67,7 @@ LONG = {
     "a block": lambda: derive("V.1", layer="h = U z; z' = xi z + W s(h)", inputs="one"),
     **{name: lambda f=forest: forward_equation(f) for name, forest in OBSERVABLES.items()},
 }
+BEGIN, END = r"\begin{document}", r"\end{document}"  # noqa: RUF027
 WIDTHS = {"usual": Conventions(), "narrow": Conventions(width=330.0)}
 
 
@@ -89,16 +92,29 @@ def run_pdflatex(source, folder):
     return log
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", LONG)
-def test_pdflatex_compiles_without_an_overfull_box(name, width, tmp_path):
-    source = document(LONG[name](), conventions=WIDTHS[width]).source
-    assert "hfuzz" not in source
-    assert "resizebox" not in source
-    assert "10pt" in source.split("\n")[0]
-    log = run_pdflatex(source, tmp_path)
-    assert "Overfull" not in log
-    assert "LaTeX Warning" not in log
+@cache
+def long(name):
+    """Several tests print one thing."""
+    return LONG[name]()
+
+
+@pytest.mark.parametrize("width", ["usual", slow("narrow")])
+def test_pdflatex_compiles_without_an_overfull_box(width, tmp_path):
+    """All documents in one, as they begin alike; the log says where each of them ends."""
+    begin, parts = set(), []
+    for name in LONG:
+        source = document(long(name), conventions=WIDTHS[width]).source
+        assert "hfuzz" not in source, name
+        assert "resizebox" not in source, name
+        assert "10pt" in source.split("\n")[0], name
+        start, body = source.split(BEGIN)
+        begin.add(start)
+        parts.append(rf"{body.split(END)[0]} \clearpage \typeout{{END OF {name}.}}")
+    (start,) = begin
+    log = run_pdflatex("\n".join([start, BEGIN, *parts, END]), tmp_path)
+    logs = dict(zip(LONG, re.split(r"END OF .*\n", log), strict=False))
+    assert log.count("END OF ") == len(logs) == len(LONG)
+    assert [n for n, one in logs.items() if "Overfull" in one or "LaTeX Warning" in one] == []
 
 
 def test_an_overfull_box_would_be_noticed(tmp_path):
@@ -108,7 +124,7 @@ def test_an_overfull_box_would_be_noticed(tmp_path):
 
 
 def test_estimated_widths_are_never_too_small_and_seldom_much_too_large(tmp_path):
-    lines = [line for make in LONG.values() for line in lines_of(to_latex(make()))]
+    lines = [line for name in LONG for line in lines_of(to_latex(long(name)))]
     lines = list(dict.fromkeys(lines))
     boxes = [rf"\setbox0\hbox{{$\displaystyle{{}}{x}$}}\typeout{{WIDTH \the\wd0}}" for x in lines]
     start = r"\documentclass[10pt]{article} \usepackage{amsmath} \begin{document}"
@@ -120,11 +136,11 @@ def test_estimated_widths_are_never_too_small_and_seldom_much_too_large(tmp_path
     assert sorted(excess)[len(excess) // 2] < 20
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_no_line_is_wider_than_allowed(name):
-    for width in (330.0, 445.0, 700.0):
-        lines = lines_of(to_latex(LONG[name](), conventions=Conventions(width=width)))
-        assert max(map(estimated_width, lines)) <= width
+def test_no_line_is_wider_than_allowed():
+    for name in LONG:
+        for width in (330.0, 445.0, 700.0):
+            lines = lines_of(to_latex(long(name), conventions=Conventions(width=width)))
+            assert max(map(estimated_width, lines)) <= width, name
 
 
 @st.composite
@@ -190,6 +206,5 @@ def test_solutions_compile_as_they_stand(name, tmp_path):
     solution = SOLVED[name]()
     assert solution._repr_latex_().count("aligned") == 2
     start = r"\documentclass{article}\usepackage{amsmath}\allowdisplaybreaks\begin{document}"
-    end = r"\end{document}"  # noqa: RUF027
-    log = run_pdflatex(f"{start}\n{solution.latex()}\n{end}", tmp_path)
+    log = run_pdflatex(f"{start}\n{solution.latex()}\n{END}", tmp_path)
     assert "Overfull" not in log

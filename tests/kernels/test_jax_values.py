@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import swept
 from kernel_reference import loaded, relative_error
 
 from symdlt import MLP, propagate
@@ -30,6 +31,7 @@ THIRTEEN = ["G", "H", "V", "D", "A", "B", "F", "P", "Q", "R", "S", "T", "U"]
 WAVES = "cos(2*z) + exp(z/3)/2 + sin(z)"
 SMOOTH = ["tanh", "swish", "gelu_tanh", "gaussian", "z**3/3"]
 CLOSED = ["erf", "ncdf", "gelu", "sin", WAVES, "relu", "leaky_relu", "abs"]
+FEW = ["tanh", "erf", "gelu", "relu", WAVES]  # of each kind
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +114,8 @@ def test_larger_systems_and_layers_of_ones_own():
     ("layer", "tensors"),
     [
         ("u = U z; v = V z; z' = b + W sigmoid(u) s(v)", ("V", "F")),
-        ("h = U s(z); z' = b + W s(h)", ("B", "G.1")),
-        ("h = U z; z' = b + W (s(h) + 1/2 h)", ("V", "P")),
+        swept("h = U s(z); z' = b + W s(h)", ("B", "G.1")),
+        swept("h = U z; z' = b + W (s(h) + 1/2 h)", ("V", "P")),
         ("h = U s(rmsnorm(z)); z' = b + W dropout(0.1) s(layernorm(h))", ("V", "P", "H.1")),
     ],
 )
@@ -149,7 +151,7 @@ def test_hyperparameters_by_layer_and_a_single_layer():
         assert many("tanh").propagate(overlap, depth, **NUMBERS)["H"].shape == (depth, 5, 5)
 
 
-@pytest.mark.parametrize("what", [*SMOOTH, *CLOSED])
+@pytest.mark.parametrize("what", [*FEW, *map(swept, sorted({*SMOOTH, *CLOSED} - {*FEW}))])
 def test_pairs_are_those_of_numpy(what):
     wanted = network(what)
     for y in (None, X[:3]):
@@ -159,7 +161,7 @@ def test_pairs_are_those_of_numpy(what):
     assert max(off(last[name][None], wanted[name][-1:]) for name in wanted) < 1e-12
 
 
-@pytest.mark.parametrize("what", ["tanh", "gelu"])
+@pytest.mark.parametrize("what", ["tanh", swept("gelu")])
 def test_gradients_of_all_tensors_are_those_of_the_recursions(what):
     x = X[:1]
     mlp = MLP(activation=what, widths=[50] * (DEPTH - 1), **NUMBERS)
@@ -181,7 +183,7 @@ def test_gradients_of_all_tensors_are_those_of_the_recursions(what):
             )
 
 
-@pytest.mark.parametrize("what", ["tanh", "erf", "gelu", "relu", "sin"])
+@pytest.mark.parametrize("what", ["tanh", swept("erf"), swept("gelu"), "relu", swept("sin")])
 def test_gradients_of_pairs_are_those_of_the_recursions(what):
     x = X[:2]
     mlp = MLP(activation=what, widths=[50] * (DEPTH - 1), **NUMBERS)
@@ -200,7 +202,7 @@ def test_gradients_of_pairs_are_those_of_the_recursions(what):
             )
 
 
-@pytest.mark.parametrize("what", ["tanh", "relu", WAVES])
+@pytest.mark.parametrize("what", [swept("tanh"), "relu", WAVES])
 def test_gradients_are_finite_differences(what):
     def run(x, numbers):
         found = pairs(what, x, numbers=numbers, every_layer=False)
@@ -220,7 +222,7 @@ def test_gradients_are_finite_differences(what):
         assert slopes[name] == pytest.approx(float(up - down) / (2 * step), rel=1e-6)
 
 
-@pytest.mark.parametrize("what", ["tanh", "gelu", "relu", "sin"])
+@pytest.mark.parametrize("what", ["tanh", swept("gelu"), "relu", swept("sin")])
 def test_gradients_are_numbers_where_inputs_are_the_same_opposite_or_zero(what):
     """All ways of JAX to a gradient, with two sets of inputs that are one, and with one."""
     options = {"degree": 8} if what in SMOOTH else {}  # enough to be a series
@@ -245,17 +247,18 @@ def test_the_kernel_has_its_slope_where_inputs_are_the_same(what):
     """Of K(x, y) by x at y = x, against a difference: there it is as smooth as elsewhere."""
     x, y = jnp.asarray(X[:1]), jnp.asarray(X[:1])
 
+    @jax.jit
     def run(x):
         return pairs(what, x, y, every_layer=False)["G"][0, 0]
 
-    slope, step = jax.grad(run)(x)[0], 1e-5
+    slope, step = jax.jit(jax.grad(run))(x)[0], 1e-5
     for place, change in enumerate(step * np.eye(3)):
         right = (run(x + change) - run(x - change)) / (2 * step)
         assert slope[place] == pytest.approx(float(right), rel=1e-5)
 
 
 def test_jit_and_vmap_change_nothing():
-    module, overlaps = one("gelu"), jnp.linspace(0.3, 1.5, 4)
+    module, overlaps = one("gelu"), jnp.linspace(0.3, 1.5, 2)
     run = lambda overlap: module.propagate(overlap, DEPTH, **NUMBERS)["T"]  # noqa: E731
     together = jax.jit(jax.vmap(run))(overlaps)
     np.testing.assert_allclose(together, [run(overlap) for overlap in overlaps], rtol=1e-12)
@@ -266,7 +269,7 @@ def test_jit_and_vmap_change_nothing():
     np.testing.assert_allclose(static(0.8, depth=DEPTH, **NUMBERS)["T"], run(0.8), rtol=1e-12)
 
 
-@pytest.mark.parametrize("what", ["tanh", "erf", "relu", "gelu"])
+@pytest.mark.parametrize("what", [swept("tanh"), swept("erf"), "relu", "gelu"])
 def test_single_precision_is_single_precision(what):
     found = pairs(what, dtype=jnp.float32)
     for name, wanted in network(what).items():
@@ -300,19 +303,19 @@ def test_the_series_is_within_its_stated_error_and_not_far_below():
     """At a degree that is too low, next to one that is not."""
     numbers = NUMBERS | {"C_W": 3.0}
     exact = pairs("tanh", numbers=numbers, degree=256, step=0.05)
-    K = exact["G"][1]
+    K, run = exact["G"][1], jax.jit(many("tanh").propagate, static_argnames=("depth", "degree"))
     given = {"C_b": 0.0, "C_W": 1.0, "lambda_b": 0.0, "lambda_W": 0.0}
     ratios = []
     for degree in (8, 16, 32):
         bounds = many("tanh").series_error(K, degree)
-        low, high = (many("tanh").propagate(K, 2, **given, degree=n)["G"][1] for n in (degree, 256))
+        low, high = (run(K, depth=2, **given, degree=n)["G"][1] for n in (degree, 256))
         wrong = np.abs(low - high)
         assert (wrong <= bounds[0] + 1e-14).all()
         ratios.append(float((wrong / bounds[0]).max()))
     assert min(ratios) > 0.05
 
 
-@pytest.mark.parametrize("K", [10.0, 100.0, 1000.0])
+@pytest.mark.parametrize("K", [swept(10.0), 100.0, swept(1000.0)])
 def test_the_stated_error_knows_of_rules_that_are_too_coarse(K):
     """Where tanh is steep for the step, no degree helps."""
     given = {"C_b": 0.0, "C_W": 1.0, "lambda_b": 0.0, "lambda_W": 0.0}
@@ -428,10 +431,10 @@ def test_a_file_runs_without_symdlt(tmp_path):
 @pytest.mark.parametrize(
     ("layer", "tensors"),
     [
-        ("z' = xi z + b + W s(z)", (*THIRTEEN, "G.1")),
+        swept("z' = xi z + b + W s(z)", (*THIRTEEN, "G.1")),
         ("h = U s(z); z' = xi z + W s(h)", ("V", "D", "F")),
         ("u = U z; v = V z; z' = xi z + W sigmoid(u) s(v)", ("V", "G.1")),
-        ("z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)", ("V", "B", "F")),
+        swept("z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)", ("V", "B", "F")),
         ("z' = xi z + b + W z", ("V", "P")),
     ],
 )
@@ -484,11 +487,11 @@ def test_gradients_through_all_pairs_of_depths():
     ("layer", "what", "bound"),
     [
         ("u = U z; v = V z; z' = b + W s(u) v", "erf", 1e-12),
-        ("u = U z; v = V z; z' = b + W s(u) sigmoid(v)", "gelu", 1e-12),
+        swept("u = U z; v = V z; z' = b + W s(u) sigmoid(v)", "gelu", 1e-12),
         ("h = U s(z); z' = b + W s(h)", "relu", 1e-12),
-        ("z' = xi z + b + W s(z)", "tanh", 2e-7),  # of the series, at inputs that are opposite
-        ("h = U s(z); z' = xi z + b + W s(h) + P z", "gelu", 1e-12),
-        ("z' = b + W s(U rmsnorm(z))", "sin", 1e-12),
+        swept("z' = xi z + b + W s(z)", "tanh", 2e-7),  # of the series, at inputs that are opposite
+        swept("h = U s(z); z' = xi z + b + W s(h) + P z", "gelu", 1e-12),
+        swept("z' = b + W s(U rmsnorm(z))", "sin", 1e-12),
         ("h = U s(layernorm(z)); z' = xi z + W dropout(0.1) s(rmsnorm(h))", "erf", 1e-12),
         ("m = prune(1/4); z' = b + W m s(z)", "relu", 1e-12),
         ("u = U z; v = V z; z' = b + W u v", "tanh", 1e-12),
@@ -511,6 +514,7 @@ def test_kernels_of_pairs_through_several_streams(layer, what, bound):
         error = np.abs(beside[name] - wanted[name][:, :2, 2:]) / size[:, :2, 2:]
         assert error.max() < bound, name
 
+    @jax.jit
     def last(x):
         overlap, _ = module.overlaps(x)
         return module.propagate(overlap, DEPTH, **numbers)["H"][-1, 0, 1]

@@ -5,6 +5,7 @@ from functools import cache
 import mpmath
 import numpy as np
 import pytest
+from cases import slow
 from kernel_reference import ACTIVATIONS, DIGITS, ExactMeans, functions, gauss_legendre
 
 from symdlt.definitions import BOOK
@@ -43,7 +44,9 @@ def test_reference_integrates_moments_and_agrees_with_another_rule():
         assert abs(sharp / other - 1) < 1e-18
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize(
+    "name", [slow(name) if name in ("sin", "erf", "gelu") else name for name in ACTIVATIONS]
+)
 def test_means_to_near_double_precision(name):
     worst = 0.0
     for K in VARIANCES:

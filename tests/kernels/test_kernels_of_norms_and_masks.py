@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, printed_under_two_hash_seeds
 from test_kernels_of_stacks import DATA, DEPTH, run, theory, values_for
 
@@ -38,7 +38,7 @@ def assert_equal(found, right, names, inputs, allowed=1e-12):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [RMS, *map(slow, [MEAN, BEFORE, INSIDE, GATED, BLOCK, BOTH]), DROPOUT]
+    "layer", [RMS, *map(slow, [MEAN, BEFORE, BLOCK, BOTH]), *map(swept, [INSIDE, GATED]), DROPOUT]
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
@@ -50,7 +50,9 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RMS, DROPOUT, SAME, *map(slow, [INSIDE, TWICE, BLOCK, BOTH])])
+@pytest.mark.parametrize(
+    "layer", [RMS, DROPOUT, SAME, *map(slow, [INSIDE, BLOCK, BOTH]), swept(TWICE)]
+)
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     options = {"tolerance": 1e-12} if inputs == "many" else {}

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, layer_equations, propagate
@@ -25,9 +25,9 @@ MIXTURE = "z' = xi z + b + W (s(z) + 1/2 z)"
 TWO = "z' = xi z + b + W sigmoid(z) + P s(z)"
 LINEAR = "z' = xi z + b + W z"
 SLOPE = "z' = xi z + b + W s'(z)"
-DEPTH, WIDTH, INNER = 6, 50, 20
+DEPTH, WIDTH, INNER = 4, 50, 20
 DATA = np.array([[1.0, 0.5, -0.3], [0.2, -1.0, 0.4], [-0.6, 0.1, 0.9]])
-SLOW = [slow(layer) for layer in (GATE, MIXTURE, TWO, SLOPE)]
+SLOW = [slow(layer) for layer in (GATE, MIXTURE, SLOPE)]
 
 
 def values_for(names, **given):
@@ -56,13 +56,20 @@ def run(module, inputs, values, data=DATA, activation="tanh", **options):
     return module.propagate(functions, overlap, DEPTH, **ratios | values, **options)
 
 
-def network_of(layer, module, values, activation="tanh"):
+def network_of(layer, names, values, activation="tanh"):
     last = read_layer_definition(layer).streams[-1]
     sizes = {stream.name for stream in read_layer_definition(layer).streams[:-1]}
     first = " + ".join(f"{d.tensor.name} z" if d.function else d.tensor.name for d in last.drawn)
-    inner = {name[2:]: INNER for name in module.HYPERPARAMETERS if name[2:] in sizes}
+    inner = {name[2:]: INNER for name in names if name[2:] in sizes}
     layers = [f"z' = {first}", *[layer] * (DEPTH - 1)]
     return Network(activation, [WIDTH] * (DEPTH - 1), values, layers, n_L=WIDTH, inner=inner)
+
+
+@cache
+def theory(layer, names, tensors=tuple(BOOK), activation="tanh"):
+    """Tensors of two inputs, which those of the first one alone are entries of."""
+    network = network_of(layer, names, values_for(names), activation)
+    return propagate(network, DATA[:2], list(tensors), tolerance=1e-12)
 
 
 def agree(found, right, names, inputs, tolerance):
@@ -75,23 +82,26 @@ def agree(found, right, names, inputs, tolerance):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, slow(BARE), slow(BLOCK), LINEAR, *SLOW])
+@pytest.mark.parametrize("layer", [RESIDUAL, swept(BARE), slow(BLOCK), LINEAR, *SLOW, swept(TWO)])
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs)
     values = values_for(module.HYPERPARAMETERS)
     options = {"tolerance": 1e-12} if inputs == "many" else {}
     found = run(module, inputs, values, data, **options)
-    right = propagate(network_of(layer, module, values), data, list(BOOK), tolerance=1e-12)
+    right = theory(layer, module.HYPERPARAMETERS)
     agree(found, right, BOOK, inputs, 1e-12)
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, slow(BLOCK), slow(BARE), *SLOW[:-1]])
+@pytest.mark.parametrize(
+    "layer", [RESIDUAL, slow(BLOCK), slow(BARE), slow(GATE), swept(MIXTURE), swept(TWO)]
+)
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"])
 
 
+@pytest.mark.slow
 def test_the_correction_of_the_kernel_where_a_function_has_a_linear_part():
     """H.1, whose states have some ten thousand terms here, takes minutes."""
     check_corrections(MIXED, "one", ["G.1"])
@@ -103,7 +113,7 @@ def check_corrections(layer, inputs, names, allowed=1e-12):
     values = values_for(module.HYPERPARAMETERS)
     options = {"tolerance": 1e-12} if inputs == "many" else {}
     found = run(module, inputs, values, data, **options)
-    right = propagate(network_of(layer, module, values), data, names, tolerance=1e-12)
+    right = theory(layer, module.HYPERPARAMETERS, tuple(names))
     for name in names:
         expected = right[name] if inputs == "many" else right[name][:, 0, 0]
         for ours, theirs in zip(found[name], expected, strict=True):
@@ -125,20 +135,21 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
     square = {name: 1.0 for name in module.HYPERPARAMETERS if name == "r_W"}
     options = {"tolerance": 1e-12} if inputs == "many" else {}
     found = run(module, inputs, values | square, data, **options)
-    right = propagate(network_of(layer, module, values), data, names, tolerance=1e-12)
+    right = theory(layer, module.HYPERPARAMETERS, tuple(names))
     for name in names:
         for ours, theirs in zip(found[name], right[name], strict=True):
             expected = theirs if inputs == "many" else theirs.reshape(-1)[0]
             assert np.abs(ours - expected).max() <= 1e-11 * np.abs(expected).max(), name
 
 
-@pytest.mark.parametrize("inputs", ["one", slow("many")])
+@pytest.mark.parametrize("inputs", [slow("one"), swept("many")])
 def test_each_tensor_alone_has_all_that_it_needs(inputs):
     whole = kernel_of(RESIDUAL, inputs, [*BOOK, "G.1", "H.1"])
     values = values_for(whole.HYPERPARAMETERS)
-    every = run(whole, inputs, values, DATA[:1])
+    options = {"tolerance": 1e-12} if inputs == "many" else {}
+    every = run(whole, inputs, values, DATA[:1], **options)
     for name in [*BOOK, "G.1", "H.1"]:
-        found = run(kernel_of(RESIDUAL, inputs, [name]), inputs, values, DATA[:1])
+        found = run(kernel_of(RESIDUAL, inputs, [name]), inputs, values, DATA[:1], **options)
         assert found[name] == pytest.approx(every[name], rel=1e-7), name
 
 
@@ -150,7 +161,10 @@ def test_three_inputs_and_one(inputs, xi):
     options = {"tolerance": 1e-12} if inputs == "many" else {}
     found = run(module, inputs, values, activation="sin", **options)
     right = propagate(
-        network_of(RESIDUAL, module, values, "sin"), DATA, ["V", "B"], tolerance=1e-12
+        network_of(RESIDUAL, module.HYPERPARAMETERS, values, "sin"),
+        DATA,
+        ["V", "B"],
+        tolerance=1e-12,
     )
     agree(found, right, "VB", inputs, 1e-12)
 
@@ -163,7 +177,9 @@ def test_a_kink(xi, count):
     values, data = values_for(module.HYPERPARAMETERS, xi=xi), DATA[:count]
     overlap = data @ data.T / 3
     found = module.propagate(module.ACTIVATION, overlap, DEPTH, **values, tolerance=1e-12)
-    right = propagate(network_of(RESIDUAL, module, values, "relu"), data, names, tolerance=1e-12)
+    right = propagate(
+        network_of(RESIDUAL, module.HYPERPARAMETERS, values, "relu"), data, names, tolerance=1e-12
+    )
     agree(found, right, "VABDF", "many", 1e-12)
     assert found["G.1"] == pytest.approx(right["G.1"], rel=1e-12)
 
@@ -276,8 +292,8 @@ def test_few_layers_are_the_first_of_many(inputs, depth):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"widths": [10, 20, 30, 40, 50]}, "keeps the neurons of the layer below"),
-        ({"xi": [1.0, 1e60, 1e60, 1e60, 1e60, 1e60]}, "layer"),
+        ({"widths": [10, 20, 30]}, "keeps the neurons of the layer below"),
+        ({"xi": [1.0, 1e90, 1e90, 1e90]}, "layer"),
         ({"C_W": -1.0}, "C_W is -1.0 at layer 1"),
     ],
 )

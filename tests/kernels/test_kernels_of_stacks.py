@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 
 from symdlt import BOOK, Network, Stack, derive, propagate
@@ -81,8 +81,8 @@ def run(
 @pytest.mark.parametrize(
     "layer",
     [
-        GATE,
-        *map(slow, [BLOCK, SWIGLU, MIXTURE, JOINED, BARE, BILINEAR]),
+        *map(slow, [GATE, BLOCK, MIXTURE, JOINED, BARE, BILINEAR]),
+        swept(SWIGLU),
         "z' = b + W s'(z)",
     ],
 )
@@ -161,6 +161,7 @@ def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
             assert np.abs(ours - theirs).max() <= 1e-11 * np.abs(theirs).max(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_block_of_two_weights_is_two_dense_layers(inputs):
     """The committed kernels, derived by Wick contraction, know of no fields inside a layer."""
@@ -338,7 +339,7 @@ def test_a_kink():
         kernel_for(["V"], layer=MIXTURE, activation="relu")
 
 
-@pytest.mark.parametrize("layer", [SWIGLU, JOINED, "z' = b + W dropout(0.1) s(layernorm(z))"])
+@pytest.mark.parametrize("layer", [SWIGLU, slow(JOINED), "z' = b + W dropout(0.1) s(layernorm(z))"])
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_file_stands_alone(tmp_path, inputs, layer):
     text = kernel_for(["V"], layer=layer, inputs=inputs, name="mine").text

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import astuple
+from functools import cache
 from math import prod
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, passes_its_doctests_alone, printed_under_two_hash_seeds
 from windows_reference import OUTPUTS, ROUNDING, WIDTHS, check, inputs, overlaps
 
@@ -25,7 +26,7 @@ GATE = "u = U z; v = V z; z' = b + W[3, zero] s(u) v"
 DEPTH = len(WIDTHS) + 1
 
 
-@pytest.mark.parametrize("readout", [None, "all", slow("mean")])
+@pytest.mark.parametrize("readout", [slow(None), slow("all"), swept("mean")])
 def test_all_thirteen_tensors_are_those_of_propagate(readout):
     check(CIRCULAR, (2, 3, 4), readout)
 
@@ -34,7 +35,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
     ("layer", "shape", "readout"),
     [
         (ZERO, (2, 3, 3), "mean"),
-        ("z' = b + W[3, zero, stride 2] s(z)", (2, 3, 6), "all"),
+        slow("z' = b + W[3, zero, stride 2] s(z)", (2, 3, 6), "all"),
         ("z' = b + W[2, valid] s(z)", (2, 3, 4), None),
         slow("z' = b + W[3x2, zero] s(z)", (1, 3, 2, 2), "mean"),
         pytest.param(
@@ -46,9 +47,9 @@ def test_all_thirteen_tensors_are_those_of_propagate(readout):
         ("z' = W[3, zero] z", (2, 3, 4), "mean"),
         pytest.param(
             *(GATE, (2, 3, 3), "mean"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.sweep,
         ),
-        ("h = U s(z); z' = b + W[3, zero] s(h)", (1, 3, 4), None),
+        slow("h = U s(z); z' = b + W[3, zero] s(h)", (1, 3, 4), None),
         pytest.param(*("z' = b + W[3] s(z) + P[3] z", (2, 3, 3), "all"), marks=pytest.mark.slow),
         slow("z' = b + W[3, zero] s(rmsnorm(z))", (2, 3, 2), "mean"),
         pytest.param("z' = b + W[3] s(layernorm(z))", (2, 3, 3), "mean", marks=pytest.mark.slow),
@@ -66,21 +67,21 @@ POOLED = "z' = b + W[2, pool 2] s(z)"
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (SEVERAL, (2, 3, 3), "mean"),
-        slow(SEVERAL, (2, 3, 4), None),
+        slow(SEVERAL, (2, 3, 3), "mean"),
+        swept(SEVERAL, (2, 3, 4), None),
         slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
-        slow("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
+        swept("z' = W[3, zero] s(z) + P[stride 1] s(z) + V z", (1, 3, 4), "mean"),
         slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), None),
-        slow("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
+        swept("u = U z; v = V z; z' = b + W[3] s(u) v + P u", (1, 3, 3), "all"),
         slow("z' = b + W[2, stride 2] s(z) + P[stride 2] z", (2, 3, 4), "mean"),
-        slow("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
-        slow("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
-        (POOLED, (1, 3, 8), None),
+        swept("z' = b + W[3x3] s(z) + P[1x2, zero] z + U z", (1, 3, 2, 2), "mean"),
+        ("z' = W[all] s(z) + P[all] z", (2, 3, 3), None),
+        slow(POOLED, (1, 3, 8), None),
         slow("z' = b + W[3, pool 2, zero] s(z)", (1, 3, 8), "mean"),
         slow("z' = b + W[2x1, pool 2, zero] s(z)", (1, 3, 4, 4), "all"),
-        slow("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
-        slow("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
-        slow("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
+        swept("z' = b + W[2, pool 2, stride 2] s(z)", (1, 3, 8), "all"),
+        swept("z' = W[pool 2] z + P[2, stride 2] s(z)", (1, 3, 4), "all"),
+        swept("z' = b + W[pool 2] s(rmsnorm(z))", (2, 3, 4), "mean"),
         slow("z' = b + W[3, pool 2] dropout(0.1) s(z)", (2, 3, 4), "mean"),
     ],
 )
@@ -91,7 +92,7 @@ def test_several_windows_and_none_and_pooled_positions(layer, shape, readout):
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (SEVERAL, (2, 3, 3), "all"),
+        slow(SEVERAL, (2, 3, 3), "all"),
         (POOLED, (2, 3, 4), "mean"),
         slow("h = U s(z); z' = h + b + W[3] s(z)", (1, 3, 4), "mean"),
         slow("z' = b + W[3, zero] s(z) + P[2] z", (2, 3, 4), "all"),
@@ -237,8 +238,8 @@ def test_windows_of_one_layer_make_the_same_positions():
     [
         (CIRCULAR, "[3x2, zero]"),
         (CIRCULAR, "[all]"),
-        (GATE, "[mean]"),
-        ("z' = b + W[3] dropout(0.1) s(layernorm(z))", "[3, valid]"),
+        slow(GATE, "[mean]"),
+        slow("z' = b + W[3] dropout(0.1) s(layernorm(z))", "[3, valid]"),
     ],
 )
 def test_under_the_sums_stands_what_a_layer_without_windows_has(layer, window):
@@ -335,6 +336,12 @@ def test_corrections_of_other_laws_are_refused():
         kernel_for(["G.1"], layer=Stack(CIRCULAR, laws={"W": uniform}))
 
 
+@cache
+def kernel_of_v(layer):
+    """Most refusals are of one kernel."""
+    return loaded(kernel_for(["V"], layer=layer, name="own"))
+
+
 @pytest.mark.parametrize(
     ("layer", "overlap", "options", "reason"),
     [
@@ -368,7 +375,7 @@ def test_corrections_of_other_laws_are_refused():
     ],
 )
 def test_bad_input_is_refused(layer, overlap, options, reason):
-    module = loaded(kernel_for(["V"], layer=layer, name="own"))
+    module = kernel_of_v(layer)
     functions = numpy_activation("tanh", module.DERIVATIVES).functions
     given = {"C_b": 0.1, "C_W": 1.2, "depth": 3, **options}
     with pytest.raises(module.KernelInputError, match=reason):

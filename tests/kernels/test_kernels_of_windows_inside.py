@@ -1,7 +1,7 @@
 """Kernels of layers whose fields inside have windows: values at all positions, and refusals."""
 
 import pytest
-from cases import slow
+from cases import slow, swept
 from kernel_reference import loaded, printed_under_two_hash_seeds
 from windows_reference import OUTPUTS, check, inputs, overlaps, text_that_stands_alone
 
@@ -21,9 +21,9 @@ SOME = ("V", "F", "S")
 @pytest.mark.parametrize(
     ("layer", "shape", "readout"),
     [
-        (CHAIN, (1, 3, 3), None),
-        slow(GATE, (2, 3, 3), "mean"),
-        slow(BEHIND, (2, 3, 3), "all"),
+        slow(CHAIN, (1, 3, 3), None),
+        swept(GATE, (2, 3, 3), "mean"),
+        swept(BEHIND, (2, 3, 3), "all"),
     ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
@@ -37,18 +37,18 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
         (BEHIND, (1, 3, 3), None),
         slow(BOTH, (1, 3, 3), "all"),
         slow(THREE, (1, 3, 3), "mean"),
-        slow("u = U[3, zero] z; v = V s(z); z' = b + W[2] s(u) v", (1, 3, 3), "mean"),
+        swept("u = U[3, zero] z; v = V s(z); z' = b + W[2] s(u) v", (1, 3, 3), "mean"),
         slow("h = c + U[3, zero] s(z); z' = b + W[2, stride 2] s(h)", (1, 3, 4), "mean"),
-        slow("h = U[3, zero] s(z) + T[2] z; z' = b + W s(h)", (1, 3, 3), "mean"),
-        slow("h = V s(z); u = U[3, zero] s(h); z' = b + W s(u)", (1, 3, 3), "all"),
-        slow("u = U[3, zero] z; h = V s(u); z' = b + W s(h)", (1, 3, 3), "all"),
+        swept("h = U[3, zero] s(z) + T[2] z; z' = b + W s(h)", (1, 3, 3), "mean"),
+        swept("h = V s(z); u = U[3, zero] s(h); z' = b + W s(u)", (1, 3, 3), "all"),
+        swept("u = U[3, zero] z; h = V s(u); z' = b + W s(h)", (1, 3, 3), "all"),
         slow("h = V s(z); u = h + U[3, zero] s(z); z' = b + W s(u)", (1, 3, 3), None),
-        slow("h = U[3, zero] s(z); v = V z; z' = b + W s(h) + P s(v)", (1, 3, 3), "all"),
+        swept("h = U[3, zero] s(z); v = V z; z' = b + W s(h) + P s(v)", (1, 3, 3), "all"),
         slow("u = U[3, zero] s(z); z' = b + W s(rmsnorm(u))", (1, 3, 3), None),
-        slow("u = U[3, zero] s(z); z' = b + W s(layernorm(u))", (1, 3, 3), "mean"),
-        slow("u = U[3, zero] s(rmsnorm(z)); z' = b + W s(u)", (1, 3, 3), None),
+        swept("u = U[3, zero] s(z); z' = b + W s(layernorm(u))", (1, 3, 3), "mean"),
+        swept("u = U[3, zero] s(rmsnorm(z)); z' = b + W s(u)", (1, 3, 3), None),
         slow("u = U[3, zero] dropout(0.1) s(z); z' = b + W s(u)", (2, 3, 2), None),
-        slow("u = U[3, zero] s(z); z' = b + W dropout(0.1) s(u)", (2, 3, 2), "mean"),
+        swept("u = U[3, zero] s(z); z' = b + W dropout(0.1) s(u)", (2, 3, 2), "mean"),
         slow("u = U[2x1] s(z); z' = b + W s(u)", (1, 3, 2, 2), "all"),
     ],
 )

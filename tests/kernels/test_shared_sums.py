@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import prod
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernel_reference import loaded
@@ -68,6 +69,7 @@ def both_times_itself(one):
     return Sum((first, type(first)(Fraction(1), (one, one)), type(second)(Fraction(2), (one,))))
 
 
+@pytest.mark.slow
 def test_long_equations_are_told_by_their_first_terms():
     text = kernel_for(["A"], layer=BLOCK, name="own").text
     terms = len(layer_equations("A", BLOCK)[0].terms)

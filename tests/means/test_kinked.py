@@ -6,6 +6,7 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt.activations import activation
 from symdlt.kernels import numpy_activation
@@ -79,7 +80,7 @@ def z_form(f, places, K, orders):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize(("Ki", "Kj", "rho"), [(1.0, 1.7, 0.4), (2.3, 0.6, -0.96)])
+@pytest.mark.parametrize(("Ki", "Kj", "rho"), [slow(1.0, 1.7, 0.4), (2.3, 0.6, -0.96)])
 def test_distributions_against_the_z_form(text, Ki, Kj, rho):
     functions, kinks = given(text)
     K = two(Ki, Kj, rho)

@@ -158,6 +158,7 @@ def test_fast_oscillations_are_resolved_whatever_the_step(frequency, step):
     assert abs(slopes[0, 1] - frequency**2 * (near + far) / 2) < 1e-12 * frequency**2
 
 
+@pytest.mark.slow
 def test_many_samples_agree_with_each_pair():
     """Samples of like and of unlike variance, near and exact duplicates, and one of variance 0."""
     f = functions(tanh, 2)

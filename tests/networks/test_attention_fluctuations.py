@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from cases import slow, swept, thinned
+from cases import swept
 
 from symdlt import BOOK, Network, Stack, check, propagate
 from symdlt.algebra import orthogonal
@@ -190,6 +190,7 @@ def test_names_of_scores_are_one_field():
             np.testing.assert_allclose(other[name], found[0][name], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_factors_of_scores_and_of_queries_are_the_same():
     """A field that keeps scores is copied to another neuron with all that is in it."""
     texts = [
@@ -243,7 +244,8 @@ def test_theory_and_sampled_networks_agree():
     assert precision(comparison, "V") < 0.5
 
 
-@pytest.mark.parametrize("case", thinned(ATTENTION, 4))
+@pytest.mark.sweep
+@pytest.mark.parametrize("case", ATTENTION)
 def test_theory_and_many_sampled_networks_agree(case):
     comparison = check(between(case), X, ["G", "V"], networks=4000)
     print(case, comparison, sep="\n")
@@ -253,7 +255,7 @@ def test_theory_and_many_sampled_networks_agree(case):
 
 @pytest.mark.parametrize(
     ("names", "one", "networks"),
-    [swept(["V"], False, 12_000), slow(["B", "P"], True, 3000)],
+    [swept(["V"], False, 12_000), swept(["B", "P"], True, 3000)],
 )
 def test_sampled_networks_tell_the_noise_of_heads(names, one, networks):
     """All are linear in 1/H where n_v stays; without that part the same sample rejects them."""

@@ -202,6 +202,7 @@ def test_what_kinks_make_infinite_next_to_a_skip_is_left_out_of_all():
         check(Network("relu", [8, 8], values, mixed, n_L=8), [[1.0, 0.5]], ["H.1"], networks=100)
 
 
+@pytest.mark.slow
 def test_inputs_with_positions_say_their_width_to_layers_that_keep_their_neurons():
     values = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
     layers = ["z' = b + W[3] z", "z' = b + W[mean] s(rmsnorm(z))"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 
 from symdlt import Network, Stack, propagate
 from symdlt.algebra import orthogonal, uniform
@@ -58,7 +58,7 @@ def compare(network, x, names, monkeypatch, rtol=1e-9):
         np.testing.assert_allclose(found[name], expected[name], atol=rtol * scale, err_msg=name)
 
 
-@pytest.mark.parametrize("activation", ["tanh", slow("gelu"), slow("sin"), "z + z**2/2"])
+@pytest.mark.parametrize("activation", ["tanh", slow("gelu"), swept("sin"), slow("z + z**2/2")])
 def test_one_input(activation, monkeypatch):
     compare(residual(activation, 5), X[:1], "all", monkeypatch)
 
@@ -73,8 +73,7 @@ def test_powers_whose_squares_no_grid_reaches(monkeypatch):
     compare(residual("z**3", 4, C_W=0.1), X[:1], ["V", "G.1"], monkeypatch)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("activation", ["tanh", "gelu", "sin", "relu"])
+@pytest.mark.parametrize("activation", [slow("gelu"), *map(swept, ["tanh", "sin", "relu"])])
 def test_twelve_layers(activation, monkeypatch):
     compare(residual(activation, 12), X[:1], KINKED if activation == "relu" else "all", monkeypatch)
 
@@ -83,7 +82,7 @@ def test_a_kink_away_from_zero(monkeypatch):
     compare(residual("relu(z - 1/2)", 4), X[:1], ["V", "F"], monkeypatch)
 
 
-@pytest.mark.parametrize(("activation", "names"), [("swish", "all"), ("relu", [*"VF"])])
+@pytest.mark.parametrize(("activation", "names"), [slow("swish", "all"), ("relu", [*"VF"])])
 def test_two_inputs(activation, names, monkeypatch):
     compare(residual(activation, 4), X, names, monkeypatch)
 
@@ -120,12 +119,12 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
             {"u": [9, 5, 7, 9]},
         ),
         slow([DENSE, *[MIXED] * 3], {"xi": None}, {}),
-        slow([DENSE, *[MIXED] * 4], {"xi": None}, {}),
-        slow([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
+        swept([DENSE, *[MIXED] * 4], {"xi": None}, {}),
+        swept([DENSE, *[BLOCK] * 4], {"xi": None, **WITH_U}, {"h": [9, 5, 7, 9, 4]}),
         slow([DENSE, BLOCK, RESIDUAL, BLOCK, DENSE], WITH_U, {}),
         slow([DENSE, *[RESIDUAL] * 2, DENSE, *[RESIDUAL] * 3], {}, {}),
         # Layers that close, and hand nothing on but what is known of z.
-        (
+        slow(
             [DENSE, *["u = U z; v = V z; z' = b + W (s(u) v)"] * 3],
             {"xi": None, "C_V": 0.8, "lambda_V": 0.5, **WITH_U},
             {"u": [9, 5, 7, 9]},
@@ -136,7 +135,7 @@ def test_zero_and_duplicate_inputs(x, monkeypatch):
             {"h": [9, 5, 7, 9, 4]},
         ),
         slow([DENSE, *["z' = b + W (s(z) z + 1/2 z)"] * 3], {"xi": None}, {}),
-        slow([DENSE, *["u = U rmsnorm(z); z' = b + W s(u)"] * 3], {"xi": None, **WITH_U}, {}),
+        swept([DENSE, *["u = U rmsnorm(z); z' = b + W s(u)"] * 3], {"xi": None, **WITH_U}, {}),
         slow(
             [DENSE, *["h = U s(z); z' = b + W s(h)", "z' = b + W s(z)"] * 3],
             {"xi": None, **WITH_U},
@@ -192,6 +191,7 @@ def test_states_that_differ_in_the_names_of_legs_are_one():
     assert {order[0], order[3]} in ({0, 1}, {2, 3})
 
 
+@pytest.mark.slow
 def test_linear_networks_of_a_thousand_layers_keep_their_exact_growth():
     """With C_W = 1 - ξ², |z|² is a product of independent factors: V/K² = 2(1 - ξ⁴) a layer."""
     depth, xi = 1000, 0.8

@@ -36,7 +36,7 @@ GATE = "u = U z; v = V z; z' = b + W cos(u) v"
 @pytest.mark.parametrize(
     ("layer", "given", "values"),
     [
-        (BLOCK, {"C_U": 1, "xi": "1/2"}, {"n_h": 0.5, "lambda_U": 2}),
+        slow(BLOCK, {"C_U": 1, "xi": "1/2"}, {"n_h": 0.5, "lambda_U": 2}),
         slow("h = a + U s(z); z' = b + W s(h)", {"C_U": 3}, None),
         (GATE, {"C_U": 1, "C_V": 2}, {"n_u": 3}),
     ],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow, swept
 
 from symdlt import Network, critical_value, criticality, layer_phase, phase, propagate
 from symdlt.errors import InputError, LayerError, SolutionError
@@ -128,8 +129,17 @@ def test_a_norm_forgets_the_kernel():
     assert found.chi_perp == pytest.approx(slope, rel=1e-10)
 
 
-@pytest.mark.parametrize("xi", [0.6, 0.9])
-@pytest.mark.parametrize("activation", ["relu", "tanh", "sin"])
+@pytest.mark.parametrize(
+    ("activation", "xi"),
+    [
+        ("relu", 0.6),
+        ("relu", 0.9),
+        ("tanh", 0.9),
+        slow("tanh", 0.6),
+        slow("sin", 0.9),
+        swept("sin", 0.6),
+    ],
+)
 def test_critical_weights_of_residual_networks(activation, xi):
     found = critical_value("z' = xi z + W s(z)", activation, {"xi": xi}, "C_W")
     dense = float(criticality(activation).points[0].C_W)

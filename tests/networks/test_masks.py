@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from cases import slow, swept
 
 from symdlt import BOOK, Network, check, layer_phase, predict, propagate
 from symdlt.definitions import Stack
@@ -124,9 +125,8 @@ NORMED = "z' = xi z + b + W dropout(0.2) s(layernorm(z))"
 WINDOW = "z' = b + W[3] dropout(0.3) s(z)"
 
 
-@pytest.mark.slow
 @pytest.mark.montecarlo
-@pytest.mark.parametrize("layer", [SKIP, BLOCK, NORMED])
+@pytest.mark.parametrize("layer", [swept(SKIP), slow(BLOCK), swept(NORMED)])
 def test_all_tensors_of_four_layers_with_masks(layer):
     values = VALUES | {"xi": 0.7} | ({"C_U": 1.1, "lambda_U": 0.4} if "U" in layer else {})
     # Masks make terms of order 1/n² large, so that networks are wide.

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import slow, swept
 from sympy import Poly, factorial2, symbols
 
 from symdlt import BOOK, Network, check, derive, propagate
@@ -111,20 +112,24 @@ def test_corrections_after_one_orthogonal_layer_are_exact(below, above):
         assert found[f"{name}.1"][2].item() == pytest.approx(correction, rel=1e-8)
 
 
-@pytest.mark.slow
+SKIP = Stack("z' = xi z + b + W s(z)", laws={"W": orthogonal})
+
+
 @pytest.mark.montecarlo
-def test_corrections_of_sampled_orthogonal_networks():
-    """With a skip, and between unequal widths, two inputs."""
-    skip = Stack("z' = xi z + b + W s(z)", laws={"W": orthogonal})
-    for widths, layers in (
-        ([24, 16, 12], [FIRST, *[ORTHOGONAL] * 3]),
-        ([16] * 3, [FIRST, skip, skip, ORTHOGONAL]),
-    ):
-        values = {"xi": 0.7} if skip in layers else {}
-        net = network("swish", widths, layers, **values).resized(n_L=8)
-        comparison = check(net, X, ["G.1", "H.1"], networks=40_000, seed=1)
-        print(comparison)
-        assert comparison.agrees
+@pytest.mark.parametrize(
+    ("widths", "layers"),
+    [
+        swept([24, 16, 12], [FIRST, *[ORTHOGONAL] * 3]),
+        slow([16] * 3, [FIRST, SKIP, SKIP, ORTHOGONAL]),
+    ],
+    ids=["unequal widths", "a skip"],
+)
+def test_corrections_of_sampled_orthogonal_networks(widths, layers):
+    values = {"xi": 0.7} if SKIP in layers else {}
+    net = network("swish", widths, layers, **values).resized(n_L=8)
+    comparison = check(net, X, ["G.1", "H.1"], networks=40_000, seed=1)
+    print(comparison)
+    assert comparison.agrees
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (6, 3), (3, 6)])

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt import Network, check, predict, predict_infinite, propagate
 from symdlt.algebra import from_cumulants, signs
@@ -139,7 +140,7 @@ def test_kernels_and_v_by_labels(windows):
             np.testing.assert_allclose(found[name][depth], one, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("activation", ["tanh", slow("relu")])
 @pytest.mark.parametrize(
     "middle",
     [
@@ -162,6 +163,7 @@ def test_kernels_at_one_position_are_those_of_all_pairs(activation, middle):
         np.testing.assert_allclose(alone[name], whole[name], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_kernels_of_images():
     """(N P)² numbers would be 10 GB."""
     layers = ["z' = b + W[3x3] z", "z' = b + W[3x3] s(z)", "z' = b + W[all] s(z)"]

@@ -450,6 +450,7 @@ def test_corrections_with_signs_agree_with_samples():
     assert comparison.agrees
 
 
+@pytest.mark.slow
 def test_all_leaves_out_what_kinks_make_infinite():
     values = {"xi": 0.5**0.5, "C_W": 1.0, "lambda_W": 1.0}
     relu = Network("relu", [48] * 3, values, "z' = xi z + W s(z)", n_L=48)

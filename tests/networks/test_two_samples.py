@@ -52,6 +52,7 @@ def one_more(lower, activation, hyper, ratio):
     }
 
 
+@pytest.mark.slow
 def test_every_tensor_against_its_recursion():
     found = MLP(activation="sin", widths=[12, 18], **HYPER).propagate(X)
     assert found.names == TENSORS
@@ -84,7 +85,7 @@ def test_groups_and_processes_give_what_one_task_gives(monkeypatch):
         np.testing.assert_allclose(whole[name][cut], alone[name], rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.montecarlo
 def test_theory_and_networks_agree():
     compared = check(MLP3, X, networks=10_000, seed=3)

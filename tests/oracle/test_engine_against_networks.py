@@ -7,6 +7,7 @@ correction of relative order 1/n is fitted away.
 
 import numpy as np
 import pytest
+from cases import slow, swept
 
 from oracle.montecarlo import extrapolate, function_of
 from symdlt import BOOK
@@ -42,9 +43,8 @@ def predicted(activation, depth):
     return {name: tensor[-1] for name, tensor in layers.items()}
 
 
-@pytest.mark.slow
 @pytest.mark.montecarlo
-@pytest.mark.parametrize(("name", "depth"), [("tanh", 3), ("swish", 2), ("sine", 4)])
+@pytest.mark.parametrize(("name", "depth"), [slow("tanh", 3), swept("swish", 2), swept("sine", 4)])
 def test_thirteen_tensors(name, depth):
     activation = function_of(name)
     expected = predicted(activation, depth)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow, swept
 from sampling.complex_steps import GIVEN, check_derivatives
 
 from symdlt import Network, check
@@ -66,8 +67,7 @@ CASES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [swept("flattened"), slow("strided"), swept("normalised")])
 def test_all_tensors_of_convolutions(case):
     name, layers = CASES[case]
     comparison = check(network(name, [FIRST, *layers], 32), X, networks=150, seed=3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow, swept
 from sampling.complex_steps import SINE, check_derivatives
 
 from symdlt import Network, check
@@ -62,8 +63,7 @@ CASES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [(slow if case == "block" else swept)(case) for case in CASES])
 def test_all_tensors_of_four_layers(case):
     name, layers, width, inner = CASES[case]
     count = 1000 if width == 32 else 500  # wider ones are slower, and need fewer
@@ -80,7 +80,7 @@ def test_residual_relu_at_depth_six():
     assert comparison.agrees
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_the_recursion_of_the_last_layer_is_not_that_of_residual_networks():
     """V' = χ²V + C_W²(⟨σ⁴⟩ - ⟨σσ⟩²) + 2ξ²C_W(⟨z²σσ⟩ - K⟨σσ⟩) of ReLU with χ = 1, K = 1."""
     xi, C, depth, n = 0.5**0.5, 1.0, 6, 48

@@ -88,6 +88,7 @@ class Fluctuations:
         self.centred = any(field.norm == LAYER_NORM for field in self.program.fields)
         self.reached = self._reached()
         self.known: dict[object, Array] = {}
+        self.scaled: dict[tuple[int, Vertex], Array] = {}
         self.slopes: dict[SiteAverage, list[Slope]] = {}
         self.responses: dict[tuple[SiteAverage, int], Array] = {}
         self.functions: dict[SiteAverage, tuple[Terms, int | None]] = {}
@@ -253,7 +254,11 @@ class Fluctuations:
 
     def scale_at(self, field: int, vertex: Vertex) -> Array:
         """What a normalised field is multiplied with, at a vertex."""
-        return self.means.on_axes(np.diag(self.scales[field]), vertex, vertex, field)
+        key = field, vertex
+        if key not in self.scaled:
+            scale = self.means.on_axes(np.diag(self.scales[field]), vertex, vertex, field)
+            self.scaled[key] = scale
+        return self.scaled[key]
 
     def _rescaled(
         self, pair: Pair, edges: Edges, of_pair: OfPair, of_noise: OfNoise
@@ -343,11 +348,10 @@ class Fluctuations:
     def one_neuron(self, left: SiteAverage, right: SiteAverage, edges: Edges) -> Array:
         """The covariance of two functions at one neuron over the width; zero for other neurons."""
         (first, site), (second, other) = self.function(left), self.function(right)
-        ours, theirs = ({end.leg for end in one.vertices} for one in (left, right))
-        if site is None or other is None or any(not {*edge} <= ours | theirs for edge in edges):
+        if site is None or other is None or (shared := self.shared(site, other)) is ZERO:
             return ZERO
-        shared = self.shared(site, other)
-        if shared is ZERO:
+        ours, theirs = ({end.leg for end in one.vertices} for one in (left, right))
+        if any(not {*edge} <= ours | theirs for edge in edges):
             return ZERO
         key = frozenset(((left, 0), (right, 0))), edges
         if key not in self.known:
