@@ -36,6 +36,7 @@ from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
 from symdlt.definitions.network import read_layer_definition as read_layer_definition
+from symdlt.definitions.outputs import outputs_are_read as outputs_are_read
 from symdlt.definitions.program_layers import program_of as program_of
 from symdlt.definitions.programs import INPUT as INPUT
 from symdlt.definitions.programs import NUMBER as NUMBER

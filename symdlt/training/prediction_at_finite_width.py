@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import DNTK, NTK, Forest, Network
+from symdlt.algebra import Polynomial
+from symdlt.definitions import (
+    DNTK,
+    NTK,
+    Forest,
+    Network,
+    outputs_are_read,
+)
 from symdlt.errors import TrainingError, require
 from symdlt.networks import propagate
 from symdlt.networks.final_tensors import final_tensors
@@ -213,7 +220,8 @@ def checked(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
-    _refuse_kept_outputs(net)
+    _refuse_outputs_that_are_read(net)
+    _refuse_laws_of_outputs(net)
     _refuse_dropout(net)
     return TrainingProblem(net, data, train, targets, algorithm, check_ridge(ridge))
 
@@ -283,13 +291,24 @@ def _room(parts: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
     return parts.setdefault(name, np.zeros(shape))
 
 
-def _refuse_kept_outputs(net: Network) -> None:
-    if net.depth > 1 and net.keeps(net.depth):
+def _refuse_outputs_that_are_read(net: Network) -> None:
+    if outputs_are_read(net):
         raise TrainingError(
-            f"The last layer of {net!r} keeps its neurons. The mean dNTK of such outputs does not "
-            "vanish, and is not in the prediction. End with a dense layer, as in "
+            f"The last layer of {net!r} keeps neurons that others read. The mean dNTK of such "
+            "outputs does not vanish, and is not in the prediction. End with a dense layer, as in "
             'layers=[…, "z\' = b + W s(z)"].'
         )
+
+
+def _refuse_laws_of_outputs(net: Network) -> None:
+    """Independent entries whose fourth cumulant joins four legs at one output."""
+    for drawn in net.layers[-1].streams[-1].drawn:
+        if not (drawn.orthogonal or drawn.fourth == Polynomial.number(0)):
+            raise TrainingError(
+                f"{drawn.tensor.name} of the last layer of {net!r} has no Gaussian law. Its fourth "
+                "cumulant joins outputs and NTKs of one neuron, which is not in the prediction. "
+                "Make it Gaussian, or use predict_infinite; other layers may have any law."
+            )
 
 
 def _refuse_dropout(net: Network) -> None:
