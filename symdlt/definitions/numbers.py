@@ -84,7 +84,7 @@ def whole(name: str, value: object) -> int:
         )
     if value < 1:
         raise KernelError(f"{name} is {value}. A layer has at least one neuron. Give 1, 2, 3, ….")
-    if value > WIDEST:
+    if int(value) > WIDEST:
         raise KernelError(
             f"{name} is {short_repr(value)}. Powers of so large a width leave the range of double "
             f"precision. Give at most {WIDEST:.0e}, which is as good as infinite."

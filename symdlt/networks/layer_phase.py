@@ -10,7 +10,9 @@ from reprlib import repr as short_repr
 
 import numpy as np
 
+from symdlt.activations import Activation
 from symdlt.definitions import (
+    MASK,
     Layer,
     Network,
     Stack,
@@ -25,7 +27,7 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
 from symdlt.errors import LayerError, SolutionError, require
-from symdlt.networks.joined_functions import joined_program
+from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.streams import check_streams, site_means
 
 # Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
@@ -34,6 +36,8 @@ LOWEST, HIGHEST, STEP = 1e-12, 1e12, 2.0
 AT_REST = 1e-12
 # Values of a symbol that are tried; networks in use have variances of order one.
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
+APART = 16.0  # of places from which numbers are followed to those ends: square roots differ by 4
+EXTRAPOLATED = 9  # digits of what is followed there, as the next power is not taken away
 NEARLY = 1e-14  # means are known to so many digits
 HALVINGS = 120  # even if most only halve what is left, beyond the digits of a double
 NEAR = 256.0  # fixed points within this factor of the start are not jumped over
@@ -117,8 +121,7 @@ def layer_phase(
             f"Give a number from {LOWEST:g} to {HIGHEST:g}; 1 is usual."
         )
     K = _fixed_kernel(response.next_kernel, float(start))
-    near = min(max(K, LOWEST), HIGHEST)
-    parallel, perpendicular = response.susceptibilities(near)
+    parallel, perpendicular = response.susceptibilities_at(K)
     if parallel < -1:
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
@@ -158,7 +161,8 @@ def critical_value(
     name = ascii_name(symbol)
 
     def excess(value: float) -> float:
-        return layer_phase(layer, activation, {**values, name: value}, start=start).chi_perp - 1
+        found = layer_phase(layer, activation, {**values, name: value}, start=start)
+        return min(found.chi_perp, HIGHEST) - 1
 
     def known(value: float) -> float:
         try:
@@ -214,14 +218,33 @@ class _LayerResponse:
                 "of their own, and do not meet. Ask `propagate` for the kernel of two samples, or "
                 "take prune(…), one mask for all."
             )
+        self.program = joined_program(self.network, learning=False)
+        self._refuse_jumps()
         given = self.network.activation
         self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
-        self.program = joined_program(self.network, learning=False)
 
     def next_kernel(self, K: float) -> float:
         """The kernel above."""
         top = len(self.program.fields) - 1
         return float(self._kernels(K).means.kernels[top, top][0, 0])
+
+    def susceptibilities_at(self, K: float) -> tuple[float, float]:
+        """χ_∥ and χ_⊥ at a kernel, or where it goes to 0 or infinity."""
+        if 0.0 < K < inf:
+            return self.susceptibilities(K)
+        end, inwards = (HIGHEST, 1 / APART) if K else (LOWEST, APART)
+        there = [self.susceptibilities(end * inwards**k) for k in range(3)]
+        parallel, perpendicular = (_limit(*column) for column in zip(*there, strict=True))
+        return parallel, perpendicular
+
+    def _refuse_jumps(self) -> None:
+        for name in {*self.program.names} - {MASK}:
+            function = named_activation(self.network, name)
+            if isinstance(function, Activation) and any(k.jumps[0] for k in function.kinks(0)):
+                raise SolutionError(
+                    f"{function.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
+                    "Near inputs are then torn apart at once. Give continuous functions."
+                )
 
     def susceptibilities(self, K: float) -> tuple[float, float]:
         """χ_∥ and χ_⊥."""
@@ -271,21 +294,33 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
         image = next_kernel(K)
         return log(image / K) if image > 0 else -inf
 
-    here, at = start, excess(start)
+    here = known = start
+    at = excess(start)
     if abs(at) < AT_REST:
         return start
     factor = STEP if at > 0 else 1 / STEP
     while LOWEST < here < HIGHEST:
-        there = here * factor
-        after = excess(there)
-        if abs(after) < AT_REST:
-            return there
-        if (after > 0) != (at > 0):
-            return _crossing(excess, min(here, there), max(here, there))
-        here, at = there, after
+        here = min(max(here * factor, LOWEST), HIGHEST)
+        after = excess(here)
+        # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
+        # grows, and of tanh it still shrinks.
+        if abs(after) > AT_REST:
+            if (after > 0) != (at > 0):
+                return _crossing(excess, min(known, here), max(known, here))
+            known, at = here, after
         if not 1 / NEAR < here / start < NEAR:
             factor *= factor
     return inf if at > 0 else 0.0
+
+
+def _limit(last: float, before: float, first: float) -> float:
+    """Where numbers at places in geometric sequence go, by Aitken's formula, exact for a power."""
+    step, earlier = last - before, before - first
+    if abs(earlier) < AT_REST * max(1.0, abs(first)):
+        return last
+    if abs(step) > abs(earlier):
+        return inf if step > 0 else -inf
+    return round(last + step**2 / (earlier - step), EXTRAPOLATED)
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
