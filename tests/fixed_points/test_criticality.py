@@ -230,6 +230,13 @@ def test_points_of_functions_that_grow_without_bounds_are_found(text, start):
     )
 
 
+def test_as_many_digits_are_printed_as_were_asked_for():
+    found = criticality("gelu", digits=70)
+    C_W = str(found).partition("C_W")[2].split()[0]
+    assert str(found.points[0].C_W) == C_W
+    assert len(C_W) >= 70
+
+
 def test_hard_tanh_falls_slower_than_every_power():
     found = criticality("max(-1, min(z, 1))")
     (point,) = found.points
