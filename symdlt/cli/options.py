@@ -16,6 +16,8 @@ from symdlt.files import same_file
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+# What starts with a minus and is no option: numbers, as argparse has it, and activations.
+NEGATIVE = re.compile(r"-(\d|\.\d|z|[a-z_]+\()")
 # A bound of repeated widths, such that a slip of the finger fills no memory; convention.
 MOST_LAYERS = 1000
 EXAMPLES = {
@@ -113,6 +115,7 @@ def add_command(
     written = "write to a file, in UTF-8; - is standard output"
     command.add_argument("-o", "--output", metavar="FILE", type=_file_name, help=written)
     command.set_defaults(run=run, complain=command.error, reads=reads)
+    command._negative_number_matcher = NEGATIVE
     return command
 
 

@@ -418,3 +418,10 @@ def test_a_nan_in_a_file_is_found(tmp_path, capsys):
     data.write_text("1,2\n3,nan\n")
     assert main(["propagate", "--activation", "sin", "--widths", "4", "--data", str(data)]) == 1
     assert "x.csv': row 2 has nan at place 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["-tanh(z)", "-1*tanh(z)", "0 - tanh(z)"])
+def test_an_activation_may_start_with_a_minus(text, capsys):
+    assert main(["gain", text]) == main(["gain", "tanh"]) == 0
+    first, second = capsys.readouterr().out.split()
+    assert first == second
