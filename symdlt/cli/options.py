@@ -208,6 +208,25 @@ def named_value(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
+class Named(argparse.Action):
+    """Values by their names in a dictionary; each is given once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option: str | None = None,
+    ) -> None:
+        """Take one more, or refuse it."""
+        assert isinstance(values, tuple)  # what the type of such an option reads
+        name, value = values
+        known = getattr(namespace, self.dest)
+        if name in known:
+            parser.error(f"argument {option}: {name} is given twice; give it once")
+        setattr(namespace, self.dest, {**known, name: value})
+
+
 def inner_widths(text: str) -> tuple[str, int | list[int]]:
     """Read the widths of a field inside a layer, such as h=64 or h=64,32."""
     name, value = named_value(text)
