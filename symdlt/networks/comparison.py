@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from symdlt.activations import Activation
 from symdlt.definitions import (
     BOOK,
-    SOFTMAX,
     Network,
-    functions_in,
     program_of,
 )
 from symdlt.definitions.names import canonical_name
@@ -24,7 +22,7 @@ from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InfiniteMeanError, KernelError, require
 from symdlt.networks.evaluation import finite_tensors, propagate
-from symdlt.networks.joined_functions import named_activation
+from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
@@ -334,12 +332,19 @@ def _base(name: str) -> str:
 
 
 def _measurable(mlp: Network, name: str) -> bool:
-    """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
+    """Whether a tensor exists, and its networks have no delta functions, which no sample shows.
+
+    Of a derivative that layers read a kink is of so much lower order.
+    """
     degrees = BOOK[name.partition(".")[0]].forest.degrees
-    names = {n for layer in mlp.layers for s in layer.streams for n in functions_in(s)} | {"s"}
-    given = [named_activation(mlp, function) for function in names - {SOFTMAX}]
-    kinked = [one for one in given if isinstance(one, Activation)]
-    orders = [kink.order for one in kinked for kink in one.kinks(len(BOOK))]
+    program = joined_program(mlp, learning=False)
+    read = {(named, order) for _, named, order in program.factors if named in program.names}
+    orders = [
+        kink.order - order
+        for named, order in read
+        if isinstance(one := named_activation(mlp, str(named)), Activation)
+        for kink in one.kinks(len(BOOK))
+    ]
     return max(degrees) <= min(orders, default=len(BOOK)) and not is_infinite(mlp, name)
 
 

@@ -206,6 +206,14 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
     assert "Not compared, since not known or not seen: P Q R S T U." in str(compared)
 
 
+def test_kinks_of_derivatives_that_layers_read_are_of_lower_order():
+    """The slope of elu has the kink of relu, and P of its networks has delta functions."""
+    values = {"C_b": 0.1, "C_W": 1.1, "lambda_b": 0.2, "lambda_W": 0.9}
+    layers = ["z' = b + W z", "z' = b + W s'(z)", "z' = b + W s(z)"]
+    compared = check(Network("elu", [8, 8], values, layers, n_L=2), [[1.0, 0.5]], networks=100)
+    assert compared.left_out == tuple("PQRSTU")
+
+
 def test_what_kinks_make_infinite_next_to_a_skip_is_left_out_of_all():
     values = {"xi": 0.7, "C_b": 0.0, "C_W": 1.0, "lambda_b": 0.1, "lambda_W": 1.0}
     layers = ["z' = b + W z", *["z' = xi z + b + W s(z)"] * 2]
