@@ -26,7 +26,7 @@ from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
-from symdlt.errors import LayerError, SolutionError, require
+from symdlt.errors import KernelInputError, LayerError, SolutionError, require
 from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.streams import check_streams, site_means
 
@@ -38,6 +38,7 @@ AT_REST = 1e-12
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 APART = 16.0  # of places from which numbers are followed to those ends: square roots differ by 4
 EXTRAPOLATED = 9  # digits of what is followed there, as the next power is not taken away
+ASIDE, SLOPED = 1e-3, 1e-5  # central differences of what is nearly straight, and what is enough
 NEARLY = 1e-14  # means are known to so many digits
 HALVINGS = 120  # even if most only halve what is left, beyond the digits of a double
 NEAR = 256.0  # fixed points within this factor of the start are not jumped over
@@ -233,9 +234,21 @@ class _LayerResponse:
         if 0.0 < K < inf:
             return self.susceptibilities(K)
         end, inwards = (HIGHEST, 1 / APART) if K else (LOWEST, APART)
+        while end > 1.0 and not self._is_known(end):
+            end /= APART
         there = [self.susceptibilities(end * inwards**k) for k in range(3)]
         parallel, perpendicular = (_limit(*column) for column in zip(*there, strict=True))
         return parallel, perpendicular
+
+    def _is_known(self, K: float) -> bool:
+        """Whether χ_∥ is the slope of the kernel: at large ones terms that cancel lose digits."""
+        try:
+            above, below = (self.next_kernel(K * (1 + side * ASIDE)) for side in (1, -1))
+            parallel, _ = self.susceptibilities(K)
+        except KernelInputError:
+            return False
+        slope = (above - below) / (2 * ASIDE * K)
+        return abs(parallel - slope) < SLOPED * abs(slope) or slope > MOST
 
     def _refuse_jumps(self) -> None:
         for name in {*self.program.names} - {MASK}:
@@ -301,7 +314,12 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
     factor = STEP if at > 0 else 1 / STEP
     while LOWEST < here < HIGHEST:
         here = min(max(here * factor, LOWEST), HIGHEST)
-        after = excess(here)
+        try:
+            after = excess(here)
+        except KernelInputError:
+            if here < HIGHEST:
+                raise
+            break  # it has grown until there
         # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
         # grows, and of tanh it still shrinks.
         if abs(after) > AT_REST:

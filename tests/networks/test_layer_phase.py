@@ -120,6 +120,7 @@ def test_kernels_that_vanish_and_grow():
         ("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
         ("elu", 0, 1, 1.0, (0, 1, 1)),
         ("relu", 0.1, 2, 1.0, (np.inf, 1, 1)),
+        ("softplus", 0.1, 4, 1.0, (np.inf, 2, 2)),
         ("z**2", 0, 1, 0.01, (0, 0, 0)),
         ("z**2", 0, 1, 10.0, (np.inf, np.inf, np.inf)),
     ],
@@ -130,7 +131,9 @@ def test_where_kernels_hardly_move_is_no_fixed_point(activation, C_b, C_W, start
     assert (found.K, found.chi_parallel, found.chi_perp) == pytest.approx(expected, abs=1e-9)
     exact = phase(activation, C_W, C_b, start=start)
     assert tuple(map(float, (exact.K, exact.chi_parallel, exact.chi_perp))) == expected
-    assert found.xi_perp == {1: np.inf, np.inf: 0.0, 0: 0.0}[expected[2]]
+    assert found.xi_perp == pytest.approx(
+        {0: 0.0, 1: np.inf, 2: 1 / np.log(2), np.inf: 0.0}[expected[2]]
+    )
 
 
 def test_a_block_that_normalises_first_grows_without_end():
@@ -145,6 +148,13 @@ def test_a_gate_whose_slope_grows_with_the_kernel():
     found = layer_phase(layer, "tanh", {"C_W": 5, "C_U": 1, "C_V": 1, "C_b": 0.1})
     assert found.K == found.chi_perp == np.inf
     assert found.chi_parallel == pytest.approx(5, abs=1e-8)
+
+
+def test_slopes_at_infinity_are_known_where_terms_cancel():
+    """z tanh(z) is |z| there, and z^2 s s'' of large kernels cancels with what else there is."""
+    found = layer_phase("z' = b + W z s(z)", "tanh", {"C_W": 1.2, "C_b": 0.1})
+    slopes = (found.K, found.chi_parallel, found.chi_perp)
+    assert slopes == pytest.approx((np.inf, 1.2, 1.2), rel=1e-5)  # as SLOPED has it
 
 
 @pytest.mark.parametrize("layer", ["z' = b + W sign(z)", "z' = b + W sign(z) cos(z)"])
