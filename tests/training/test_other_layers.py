@@ -50,6 +50,32 @@ def test_outputs_whose_neurons_are_read_are_refused(last, more):
         predict(network, X, [[1.0] * 4, [0.0] * 4], X_TEST)
 
 
+@pytest.mark.parametrize(
+    ("last", "more"),
+    [
+        ("h = W s(z); z' = h + U s(h)", {"C_U": 1.0, "lambda_U": 1.0}),
+        ("h = W s(z); z' = b + rmsnorm(h)", {}),
+    ],
+)
+def test_sums_over_outputs_are_random_at_infinite_width(last, more):
+    """The one output of rmsnorm(h) is the sign of h, and no Gaussian."""
+    network = Network("tanh", [4], {**VALUES, **more}, [FIRST, last])
+    with pytest.raises(TrainingError, match="sums over neurons that its outputs keep"):
+        predict_infinite(network, X, Y, X_TEST)
+
+
+def test_dropout_is_no_network_that_is_trained():
+    network = Network("tanh", [4], VALUES, [FIRST, "z' = b + W dropout(0.1) s(z)"])
+    for of in (predict, predict_infinite):
+        with pytest.raises(TrainingError, match="has dropout"):
+            of(network, X, Y, X_TEST)
+
+
+def test_a_skip_into_the_outputs_has_its_infinite_width():
+    network = Network("tanh", [1], {**VALUES, "xi": 0.8}, RESIDUAL)
+    assert np.isfinite(predict_infinite(network, X, Y, X_TEST).mean).all()
+
+
 def test_outputs_may_keep_what_nothing_else_reads():
     scaled = {**VALUES, "C_W": (1.1, 4.4), "lambda_W": (0.7, 2.8)}
     found, expected = (
