@@ -59,16 +59,17 @@ class Activation:
 
     @property
     def kinked(self) -> bool:
-        """Whether the function has a kink at zero, as relu and elu have; see `kinks` for others."""
-        from symdlt.activations.series import KinkError
+        """Whether the function or its slope jumps somewhere, as relu and sign do, and elu does not.
 
-        try:
-            self.taylor(1)
-        except KinkError:
-            return True
-        except ActivationError:
-            return False
-        return False
+        Raises:
+            ActivationError: if that cannot be told; see `kinks`.
+
+        >>> from symdlt.activations import activation
+        >>> texts = ("relu", "max(z - 1, 0)", "elu", "abs(z)*tanh(z)")
+        >>> [activation(text).kinked for text in texts]
+        [True, True, False, False]
+        """
+        return bool(self.kinks(1))
 
     def to_sympy(self) -> sp.Expr:
         """The function as a SymPy expression in the real symbol z.

@@ -23,16 +23,14 @@ AGREEMENT = 1e-3
 MOST_KINKED = 0.1
 
 
-def check_activation(activation: Activation, order: int, depth: int) -> tuple[Function, ...]:
-    """Return the functions, or raise an `ActivationError`; one layer uses none of them.
+def check_activation(activation: Activation, order: int) -> tuple[Function, ...]:
+    """Return the functions, or raise an `ActivationError`.
 
     They must be callables that act on each element, with derivatives up to `order`, each the
     derivative of the one before. That is judged by central differences at 60 points, with steps
     for functions of double and of single precision; the few points that lie on a kink or a jump,
     or too near to a steep piece, do not count.
     """
-    if depth == 1:
-        return ()
     functions = tuple(activation) if isinstance(activation, Iterable) else (activation,)
     for number, function in enumerate(functions):
         if not callable(function):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symdlt.cli.options import (
     Commands,
+    Named,
     add_command,
     add_format,
     add_layer,
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from symdlt.training import Algorithm, GaussianPrediction, Prediction
 
 ARCHIVE = ".npz"
-DENSE_SYMBOLS = ("C_b", "C_W", "lambda_b", "lambda_W")
+# A convention: what is asked for without numbers is a critical network whose weights learn.
+DEFAULTS = {"C_b": 0.0, "C_W": 1.0, "lambda_b": 0.0, "lambda_W": 1.0}
 OWN_OPTION = {"gd": ("eta", "steps"), "flow": ("time",), "two-step": ()}
 
 
@@ -68,17 +70,17 @@ def _network_options(command: argparse.ArgumentParser) -> None:
         help="of the hidden layers, as 32,64 or '3*100'",
     )
     add("--depth", type=int, help="the number of layers, if it is 1 or one width stands for all")
-    for symbol, default in (("C_b", 0.0), ("C_W", 1.0), ("lambda_b", 0.0), ("lambda_W", 1.0)):
+    for symbol, default in DEFAULTS.items():
         names = (f"--{symbol.replace('_', '-')}", f"--{symbol}")
         what = f"one number, or one for each layer as 1,1,2 (default {default:g})"
-        add(*names, type=numbers, default=default, metavar="X", help=what)
+        add(*names, type=numbers, metavar="X", help=what)
     add("--layer", metavar="TEXT", help=f'every layer, as "{DENSE}" (the default)')
     add("--first", metavar="TEXT", help="the first layer, if it is another one")
     add("--last", metavar="TEXT", help="the last layer, if it is another one")
     what = "of another symbol of the layers, as xi=0.5 or C_U=1,2; may be repeated"
-    add("--value", action="append", default=[], type=_values, metavar="NAME=X", help=what)
+    add("--value", action=Named, default={}, type=_values, metavar="NAME=X", help=what)
     what = "of a field made inside a layer, as h=64; may be repeated"
-    add("--inner", action="append", default=[], type=inner_widths, metavar="NAME=N", help=what)
+    add("--inner", action=Named, default={}, type=inner_widths, metavar="NAME=N", help=what)
 
 
 def _data_options(command: argparse.ArgumentParser) -> None:
@@ -92,7 +94,7 @@ def _fixed_point_options(command: argparse.ArgumentParser) -> None:
     add("activation", metavar="ACTIVATION", help="a name or an expression in z")
     add_layer(command)
     what = "of a symbol of the layer, as C_W=1.5; may be repeated"
-    add("--value", action="append", default=[], type=_values, metavar="NAME=X", help=what)
+    add("--value", action=Named, default={}, type=_values, metavar="NAME=X", help=what)
     add("--solve", metavar="NAME", help="the symbol to solve chi_perp = 1 for")
     add("--start", type=number, default=1.0, help="the kernel to set out from (default 1)")
 
@@ -149,16 +151,17 @@ def _network(options: argparse.Namespace, outputs: int) -> Network:
             f"--depth {options.depth} does not fit {len(widths)} hidden widths; "
             "give one for each layer but the last, or one for all"
         )
-    values = {symbol: getattr(options, symbol) for symbol in DENSE_SYMBOLS}
+    asked = {symbol: getattr(options, symbol) for symbol in DEFAULTS}
+    given = {symbol: value for symbol, value in asked.items() if value is not None}
     if options.layer or options.first or options.last:
-        return _of_layers(options, widths, values, outputs)
+        return _of_layers(options, widths, given, outputs)
     if options.value or options.inner:
         options.complain("--value and --inner belong to --layer, --first and --last; give these")
-    return MLP(activation=options.activation, widths=widths, n_L=outputs, **values)
+    return MLP(activation=options.activation, widths=widths, n_L=outputs, **DEFAULTS | given)
 
 
 def _of_layers(
-    options: argparse.Namespace, widths: list[int], values: dict[str, object], outputs: int
+    options: argparse.Namespace, widths: list[int], given: dict[str, object], outputs: int
 ) -> Network:
     """A network of layers that are written on the command line."""
     layers = [read_layer_definition(options.layer or str(DENSE))] * (len(widths) + 1)
@@ -167,15 +170,21 @@ def _of_layers(
     if options.first:
         layers[0] = read_layer_definition(options.first)
     symbols = {ascii_name(symbol) for layer in layers for symbol in layer.symbols}
-    values = {name: value for name, value in values.items() if name in symbols}
-    values |= {name: 1.0 for name in symbols - {*values} if name.startswith("lambda_")}
+    for name in given:
+        option = f"--{name.replace('_', '-')}"
+        if name in options.value:
+            options.complain(f"{option} and --value {name} are the same; give one")
+        if name not in symbols:
+            options.complain(f"{option} is of no layer; they have {', '.join(sorted(symbols))}")
+    rates = {name: 1.0 for name in symbols if name.startswith("lambda_")}
+    usual = {name: value for name, value in (rates | DEFAULTS).items() if name in symbols}
     return Network(
         options.activation,
         widths,
-        {**values, **dict(options.value)},
+        {**usual, **given, **options.value},
         layers,
         n_L=outputs,
-        inner=dict(options.inner),
+        inner=options.inner,
     )
 
 
@@ -248,7 +257,7 @@ def _tolerance(options: argparse.Namespace) -> float:
 def _fixed_point(options: argparse.Namespace) -> str:
     from symdlt.networks import critical_value, layer_phase
 
-    values = dict(options.value)
+    values = options.value
     if options.solve:
         solve = options.solve
         solution = critical_value(

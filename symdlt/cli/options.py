@@ -16,6 +16,8 @@ from symdlt.files import same_file
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+# What starts with a minus and is no option: numbers, as argparse has it, and activations.
+NEGATIVE = re.compile(r"-(\d|\.\d|z|[a-z_]+\()")
 # A bound of repeated widths, such that a slip of the finger fills no memory; convention.
 MOST_LAYERS = 1000
 EXAMPLES = {
@@ -113,6 +115,7 @@ def add_command(
     written = "write to a file, in UTF-8; - is standard output"
     command.add_argument("-o", "--output", metavar="FILE", type=_file_name, help=written)
     command.set_defaults(run=run, complain=command.error, reads=reads)
+    command._negative_number_matcher = NEGATIVE
     return command
 
 
@@ -203,6 +206,25 @@ def named_value(text: str) -> tuple[str, str]:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r:.40} is no value of a symbol; give C_U=1/4")
     return name.strip(), value
+
+
+class Named(argparse.Action):
+    """Values by their names in a dictionary; each is given once."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option: str | None = None,
+    ) -> None:
+        """Take one more, or refuse it."""
+        assert isinstance(values, tuple)  # what the type of such an option reads
+        name, value = values
+        known = getattr(namespace, self.dest)
+        if name in known:
+            parser.error(f"argument {option}: {name} is given twice; give it once")
+        setattr(namespace, self.dest, {**known, name: value})
 
 
 def inner_widths(text: str) -> tuple[str, int | list[int]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from symdlt.cli.options import (
     Commands,
+    Named,
     add_command,
     add_format,
     add_notation,
@@ -65,8 +66,8 @@ def register(commands: Commands) -> None:
     )
     command.add_argument(
         "--inner",
-        action="append",
-        default=[],
+        action=Named,
+        default={},
         type=inner_widths,
         metavar="NAME=N",
         help="of a field made inside a layer, as h=64; may be repeated",
@@ -109,8 +110,8 @@ def _add_repeated(command: argparse.ArgumentParser, layer: str = str(DENSE)) -> 
     command.add_argument("--layer", default=layer, help=f'the layer, as "{layer}" (the default)')
     command.add_argument(
         "--value",
-        action="append",
-        default=[],
+        action=Named,
+        default={},
         type=named_value,
         metavar="NAME=X",
         help="of a symbol of the layer that is not solved for; may be repeated",
@@ -118,7 +119,7 @@ def _add_repeated(command: argparse.ArgumentParser, layer: str = str(DENSE)) -> 
 
 
 def _repeated(options: argparse.Namespace) -> dict[str, Any]:
-    return {"layer": options.layer, "values": dict(options.value)}
+    return {"layer": options.layer, "values": options.value}
 
 
 def _exponents(options: argparse.Namespace) -> str:
@@ -199,7 +200,7 @@ def _phase(options: argparse.Namespace) -> str:
 def _recipe(options: argparse.Namespace) -> str:
     from symdlt.fixed_points import recipe
 
-    inner, layer = dict(options.inner), _repeated(options)
+    inner, layer = options.inner, _repeated(options)
     return _shown(recipe(options.activation, options.widths, inner=inner, **layer), options)
 
 

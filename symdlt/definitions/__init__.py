@@ -44,6 +44,7 @@ from symdlt.definitions.odd_tensors import PAIR as PAIR
 from symdlt.definitions.odd_tensors import AnyTensor as AnyTensor
 from symdlt.definitions.odd_tensors import OddTensor as OddTensor
 from symdlt.definitions.odd_tensors import place_odd as place_odd
+from symdlt.definitions.outputs import outputs_are_read as outputs_are_read
 from symdlt.definitions.program_layers import program_of as program_of
 from symdlt.definitions.programs import INPUT as INPUT
 from symdlt.definitions.programs import NUMBER as NUMBER

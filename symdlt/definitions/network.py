@@ -186,19 +186,6 @@ class Network:
             return number > 1 and any({BELOW, ABOVE} <= {*site} for site in layer.sites)
         return any(branch.kept for branch in self.branches(number))
 
-    @property
-    def reads_outputs(self) -> bool:
-        """Whether outputs are at neurons that are read, so that their number is a width as well.
-
-        They are those of the layer below, or of other fields of the last layer.
-        """
-        *_, last = self.layers
-        drawn = (one.function for stream in last.streams for one in stream.drawn)
-        read = frozenset().union(*(function.fields for function in drawn if function))
-        sites = last.sites if isinstance(last, Stack) else ()
-        own = any(ABOVE in site and not read.isdisjoint(site) for site in sites)
-        return self.depth > 1 and (own or self.keeps(self.depth))
-
     def width_of(self, field: str, layer: int) -> int:
         """How many neurons a field of layer 1, …, L has; z is that of the layer below."""
         hidden = (*self.widths, self.n_L)

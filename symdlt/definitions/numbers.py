@@ -13,6 +13,9 @@ from symdlt.errors import InputError, KernelError
 Values: TypeAlias = tuple[float, ...]
 Nested: TypeAlias = "float | list[Nested]"
 
+# Cubes of widths are numbers of double precision, which ends at 1e308.
+WIDEST = 10**100
+
 
 def per_layer(name: str, value: object, depth: int, positive: bool = True) -> Values:
     """One number for each layer.
@@ -81,6 +84,11 @@ def whole(name: str, value: object) -> int:
         )
     if value < 1:
         raise KernelError(f"{name} is {value}. A layer has at least one neuron. Give 1, 2, 3, ….")
+    if int(value) > WIDEST:
+        raise KernelError(
+            f"{name} is {short_repr(value)}. Powers of so large a width leave the range of double "
+            f"precision. Give at most {WIDEST:.0e}, which is as good as infinite."
+        )
     return int(value)
 
 

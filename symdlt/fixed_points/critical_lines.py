@@ -2,7 +2,7 @@ r"""The line in the plane of $C_W$ and $C_b$ on which near inputs neither meet n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from symdlt.fixed_points.kernel_curve import (
     solved,
 )
 from symdlt.fixed_points.kernel_map import KernelMap, KernelNumbers
-from symdlt.fixed_points.number_text import text
+from symdlt.fixed_points.number_text import shown, text
 from symdlt.fixed_points.origin import origin_of
 from symdlt.fixed_points.phase_result import depth_scale
 from symdlt.fixed_points.phases import DIGITS, FEWEST_DIGITS
@@ -50,6 +50,7 @@ class LinePoint(ShownAsText):
         K: the fixed point.
         chi_parallel: what multiplies a small $K - K^*$ from layer to layer.
         errors: names and errors of the numbers that are not exact, from eight more digits.
+        falls: whether small kernels shrink at K = 0, where chi_parallel is 1.
     """
 
     C_b: sp.Expr
@@ -57,11 +58,12 @@ class LinePoint(ShownAsText):
     K: sp.Expr
     chi_parallel: sp.Expr
     errors: Errors = ()
+    falls: bool = False
 
     @property
     def stable(self) -> bool:
         """Whether kernels near K come to it."""
-        return bool(abs(self.chi_parallel) < 1)
+        return self.falls or bool(abs(self.chi_parallel) < 1)
 
     @property
     def xi_parallel(self) -> sp.Expr:
@@ -70,7 +72,7 @@ class LinePoint(ShownAsText):
 
     def __str__(self) -> str:
         kind = "stable" if self.stable else "not stable"
-        numbers = (f"{name} = {text(getattr(self, name))}" for name in NUMBERS)
+        numbers = (f"{name} = {shown(getattr(self, name))}" for name in NUMBERS)
         return f"{', '.join(numbers)}, {kind}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,14 +140,20 @@ def critical_line(
         rest = K - at.next_kernel(float(bias), 0.0)
         return float((rest * at.d - (1 - at.moved[0]) * at.g) / K)  # d/K times K - K'; no division
 
-    roots = crossings(excess, grid, TOUCHING) if bias else []
-    points = [_point(pieces, root, bias, digits, maps) for root in roots]
-    return tuple([*_at_zero(pieces, maps), *points] if bias == 0 else points)
+    points = [
+        _point(pieces, root, bias, digits, maps) for root in crossings(excess, grid, TOUCHING)
+    ]
+    return tuple([*_at_zero(pieces, maps, curve, grid), *points] if bias == 0 else points)
 
 
-def _at_zero(pieces: tuple[SmoothPiece, ...], maps: KernelMap) -> list[LinePoint]:
+def _at_zero(
+    pieces: tuple[SmoothPiece, ...], maps: KernelMap, curve: KernelCurve, grid: Sequence[float]
+) -> list[LinePoint]:
     origin, zero = origin_of(pieces, maps), sp.Integer(0)
-    return [] if isinstance(origin, str) else [LinePoint(zero, origin.C_W, zero, sp.Integer(1))]
+    if isinstance(origin, str):
+        return []
+    falls = origin.falls((K, curve.at(K)) for K in grid)
+    return [LinePoint(zero, origin.C_W, zero, sp.Integer(1), falls=bool(falls))]
 
 
 def _point(

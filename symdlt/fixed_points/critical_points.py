@@ -9,7 +9,7 @@ import sympy as sp
 
 from symdlt.definitions import DENSE, Layer, Stack
 from symdlt.display import ShownAsText
-from symdlt.fixed_points.number_text import layer_entries, of_layers, power_text, text
+from symdlt.fixed_points.number_text import layer_entries, of_layers, power_text, shown
 
 SCALE_INVARIANT = "scale-invariant"
 ZERO = "K*=0"
@@ -194,7 +194,7 @@ def _headline(universality: str) -> str:
 
 def _block(point: CriticalPoint) -> list[str]:
     errors = dict(point.errors)
-    K = "any K" if point.K is None else f"K* = {_shown(point.K)}"
+    K = "any K" if point.K is None else f"K* = {shown(point.K)}"
     accuracy = "exact" if point.exact else "numerical"
     lines = [f"{K}, {_stability(point)} ({accuracy})"]
     rows = [*point.variances, ("chi_parallel", point.chi_parallel), ("chi_perp", point.chi_perp)]
@@ -207,10 +207,10 @@ def _block(point: CriticalPoint) -> list[str]:
     if point.p_perp is not None:
         rows.append(("p_perp", point.p_perp))
     if "K" in errors:
-        lines.append(f"  {'error of K*':<12} {_shown(errors['K'])}")
+        lines.append(f"  {'error of K*':<12} {shown(errors['K'])}")
     for name, value in rows:
-        error = f"   (error {_shown(errors[name])})" if name in errors else ""
-        lines.append(f"  {name:<12} {_shown(value)}{error}{_meaning(name, point)}")
+        error = f"   (error {shown(errors[name])})" if name in errors else ""
+        lines.append(f"  {name:<12} {shown(value)}{error}{_meaning(name, point)}")
     return lines
 
 
@@ -229,8 +229,3 @@ def _meaning(name: str, point: CriticalPoint) -> str:
     if name == "b_1":
         return f"   chi_perp = 1 + b_1 {power_text(difference, point.perp_power)} + ..."
     return ""
-
-
-def _shown(value: sp.Expr) -> str:
-    shown = text(value).removesuffix(".0")
-    return shown if len(shown) <= 60 else f"{sp.sstr(value.evalf(30), full_prec=False)}"

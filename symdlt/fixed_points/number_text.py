@@ -9,7 +9,7 @@ import sympy as sp
 from symdlt.definitions import DENSE, Layer, Stack
 
 # A convention: what is longer is not read at a glance.
-LONGEST, LONGEST_BRIEF = 30, 19
+LONGEST, LONGEST_BRIEF, LONGEST_SHOWN = 30, 19, 60
 
 
 def text(value: sp.Expr) -> str:
@@ -25,6 +25,17 @@ def brief(value: sp.Expr, longest: int = LONGEST_BRIEF, digits: int = 6) -> str:
     """A number or a formula, with a few digits where it is not exact and short."""
     exact = text(value)
     return exact if not value.has(sp.Float) and len(exact) <= longest else text(sp.N(value, digits))
+
+
+def shown(value: sp.Expr) -> str:
+    """A number in a table: with all digits that were asked for, exact ones if they are short.
+
+    >>> shown(sp.Rational(1, 3)), shown(sp.Rational(1, 7**80)), len(shown(sp.pi.n(100)))
+    ('1/3', '2.46692984352107593747672086248e-68', 101)
+    """
+    exact = text(value).removesuffix(".0")
+    few = len(exact) <= LONGEST_SHOWN or value.is_Float
+    return exact if few else f"{sp.sstr(value.evalf(LONGEST), full_prec=False)}"
 
 
 def of_layers(layer: Layer | Stack) -> str:

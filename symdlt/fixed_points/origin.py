@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -11,7 +11,14 @@ import sympy as sp
 from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import SmoothPiece, sides
 from symdlt.fixed_points.critical_points import CriticalPoint
-from symdlt.fixed_points.kernel_map import FIELDS, KernelMap, MapTerm, kernel_map
+from symdlt.fixed_points.kernel_curve import NOISE
+from symdlt.fixed_points.kernel_map import (
+    FIELDS,
+    KernelMap,
+    KernelNumbers,
+    MapTerm,
+    kernel_map,
+)
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.products import series_product
 
@@ -46,6 +53,20 @@ class Origin:
     a: sp.Expr
     perpendicular_power: sp.Rational | None
     b: sp.Expr
+
+    def falls(self, numbers: Iterable[tuple[float, KernelNumbers]]) -> bool | None:
+        """Whether small kernels shrink, or None if they do not move.
+
+        Args:
+            numbers: the kernel map by ascending K, which decide where no power of K does.
+        """
+        if self.power is not None:
+            return bool(self.a < 0)
+        for K, at in numbers:
+            change = at.next_kernel(0, float(self.C_W)) / K - 1
+            if abs(change) > NOISE:
+                return bool(change < 0)
+        return None
 
     def point(
         self,

@@ -16,6 +16,7 @@ SCHEMA = {"schema": "symdlt.phase", "version": 1}
 # Of depths, which are logarithms of numbers with as many.
 SCALE_DIGITS = 15
 ORDERED, CHAOTIC, CRITICAL, UNBOUNDED = "ordered", "chaotic", "critical", "unbounded"
+FASTER = ", faster than exponentially"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class Phase(ShownAsText):
         if self.chi_parallel > 1:
             return f"{origin} is at an unstable fixed point; any other start leads away from it."
         if self.chi_parallel == 0:
-            return f"{origin} goes to K*, faster than exponentially."
+            return f"{origin} goes to K*{FASTER}."
         if self.xi_parallel == sp.oo:
             return f"{origin} goes to K* slower than exponentially, or stays."
         return f"{origin} goes to K* as {self._decay} = {brief(self.xi_parallel)} layers."
@@ -209,9 +210,10 @@ class Phase(ShownAsText):
         if self.rho_slope is None or self.xi_rho == sp.oo:
             return "The correlation of two samples goes to 1, slower than exponentially."
         if self.rho == 1:
+            law = f" as {self._decay} = {brief(self.xi_rho)} layers"
             return (
-                f"The correlation of two samples goes to 1 as {self._decay} = "
-                f"{brief(self.xi_rho)} layers: a deep network cannot tell them apart."
+                f"The correlation of two samples goes to 1{law if self.rho_factor else FASTER}: "
+                "a deep network cannot tell them apart."
             )
         return (
             f"Near inputs are torn apart e-fold in {brief(self.xi_perp)} layers; the correlation "
@@ -222,8 +224,8 @@ class Phase(ShownAsText):
         if self.ntk is not None:
             scale = brief(depth_scale(self.ntk_factor))
             resonant = self.chi_perp == self.chi_parallel
-            law = f" as {'l ' if resonant else ''}{self._decay} = {scale}"
-            return f"The NTK goes to {brief(self.ntk)}{law} layers."
+            law = f" as {'l ' if resonant else ''}{self._decay} = {scale} layers"
+            return f"The NTK goes to {brief(self.ntk)}{law if self.ntk_factor else FASTER}."
         if self.side == CRITICAL or self.chi_perp == 1:
             hint = "; `exponents` tells how" if self.side == CRITICAL else ""
             return f"The NTK changes slower than exponentially{hint}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log, sqrt
 
 import sympy as sp
 
@@ -24,7 +25,8 @@ from symdlt.precision import AnyPrecision, mp
 BEYOND = 1e4
 # Half of the digits with which a point is computed at least.
 DECIDED = 1e-11
-# Means of so small a part come from tails of the Gaussian that are known to few digits.
+# Means of so small a part of one between the scales of the activation come from tails of the
+# Gaussian that are known to few digits. Far above, as of exp, they may be larger by any factor.
 FAINT = 1e-60
 
 
@@ -80,8 +82,9 @@ def scan(curve: Curve, search: tuple[float, float] | None) -> Scan:
     low, high = search or (curve.scales[0] / BEYOND, curve.scales[1] * BEYOND)
     curve.at(low)
     grid, stopped = curve.grid(low, high)
-    largest = max(curve.at(K).d for K in grid)
-    grid = [K for K in grid if curve.at(K).d > FAINT * largest] or grid
+    between = sqrt(curve.scales[0] * curve.scales[1])
+    usual = curve.at(min(grid, key=lambda K: abs(log(K / between)))).d
+    grid = [K for K in grid if curve.at(K).d > FAINT * usual] or grid
     roots = crossings(lambda K: float(curve.at(K).mismatch), grid, NOISE)
     return Scan(tuple((K, curve.at(K)) for K in grid), tuple(roots), stopped, (low * high) ** 0.5)
 

@@ -29,7 +29,7 @@ from symdlt.fixed_points.critical_points import (
     Criticality,
     CriticalPoint,
 )
-from symdlt.fixed_points.kernel_curve import NOISE, KernelCurve, numbers_of
+from symdlt.fixed_points.kernel_curve import KernelCurve, numbers_of
 from symdlt.fixed_points.kernel_map import KernelMap
 from symdlt.fixed_points.number_text import short
 from symdlt.fixed_points.origin import Origin, origin_of
@@ -160,18 +160,9 @@ def _without_scan(
 
 
 def _point_at_zero(origin: Origin, scanned: Scan, maps: KernelMap) -> CriticalPoint:
-    falling = origin.a < 0 if origin.power is not None else _falls(origin, scanned)
+    falling = origin.falls(scanned.grid)
     stability = "undecided" if falling is None else "stable" if falling else "unstable"
     return origin.point(stability, (maps.bias, maps.weight))
-
-
-def _falls(origin: Origin, scanned: Scan) -> bool | None:
-    """Whether small kernels shrink, from the first K of the grid at which they move."""
-    for K, numbers in scanned.grid:
-        change = numbers.next_kernel(0, float(origin.C_W)) / K - 1
-        if abs(change) > NOISE:
-            return bool(change < 0)
-    return None
 
 
 def _unstable(point: CriticalPoint) -> str:

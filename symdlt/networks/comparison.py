@@ -12,17 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import BOOK, SOFTMAX, Network, Stack, functions_in, program_of
+from symdlt.definitions import (
+    BOOK,
+    Network,
+    program_of,
+)
 from symdlt.definitions.names import canonical_name
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InfiniteMeanError, KernelError, require
 from symdlt.networks.evaluation import finite_tensors, propagate
-from symdlt.networks.joined_functions import named_activation
+from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.layer_means import derivatives_of, functions_of, is_infinite
 from symdlt.networks.numbers import real_numbers
 from symdlt.networks.propagation import Propagation, look_up
 from symdlt.networks.requests import TENSORS, asked_tensors, check_data, check_network, named
+from symdlt.networks.sampled_networks import check_sampled, sampled_network
 from symdlt.networks.streams import (
     at_leading_order,
     compared_tolerance,
@@ -188,6 +193,7 @@ def check(
         progress: True or False, or None to show it on a terminal only.
 
     Raises:
+        KernelError: for one layer that makes fields on the way to its outputs.
         SymdltError: for what `propagate` and `symdlt.sampling.measure` refuse.
 
     >>> from symdlt import MLP
@@ -204,6 +210,7 @@ def check(
     count = -(-_natural("networks", networks, 1) // GROUPS) * GROUPS
     data = check_data(x, not mlp.is_dense)
     asked = asked_tensors(tensors)
+    check_sampled(mlp)
     sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
     names, left_out = _compared(sized, asked)
     doubled = extrapolate and mlp.depth > 1
@@ -269,7 +276,7 @@ def _measured(
     measured: list[dict[TensorName, Measurement]] = []
     for size in sizes if goals is None else reversed(sizes):
         measurement = measure(
-            _sampled_network(mlp, size),
+            sampled_network(mlp, size),
             given,
             data,
             bases,
@@ -317,12 +324,19 @@ def _base(name: str) -> str:
 
 
 def _measurable(mlp: Network, name: str) -> bool:
-    """Whether a tensor exists, and its networks have no delta functions, which no sample shows."""
+    """Whether a tensor exists, and its networks have no delta functions, which no sample shows.
+
+    Of a derivative that layers read a kink is of so much lower order.
+    """
     degrees = named(name).forest.degrees
-    names = {n for layer in mlp.layers for s in layer.streams for n in functions_in(s)} | {"s"}
-    given = [named_activation(mlp, function) for function in names - {SOFTMAX}]
-    kinked = [one for one in given if isinstance(one, Activation)]
-    orders = [kink.order for one in kinked for kink in one.kinks(len(BOOK))]
+    program = joined_program(mlp, learning=False)
+    read = {(named, order) for _, named, order in program.factors if named in program.names}
+    orders = [
+        kink.order - order
+        for named, order in read
+        if isinstance(one := named_activation(mlp, str(named)), Activation)
+        for kink in one.kinks(len(BOOK))
+    ]
     return max(degrees) <= min(orders, default=len(BOOK)) and not is_infinite(mlp, name)
 
 
@@ -370,21 +384,3 @@ def _norm(name: str, result: Propagation) -> float:
     if not kernel > 0.0:
         return 0.0
     return float(kernel ** (tensor.axes / 2 - edges) * ntk**edges)
-
-
-def _sampled_network(mlp: Network, size: int) -> Network:
-    """The network so many times as wide, with the two outputs that tensors with pairs need.
-
-    A last layer whose neurons are read grows with the others.
-    """
-    widths = [size * width for width in mlp.widths]
-    inner = {name: [size * width for width in many] for name, many in mlp.inner}
-    stacks = [(n, layer) for n, layer in enumerate(mlp.layers, 1) if isinstance(layer, Stack)]
-    for number, layer in stacks:
-        for query, _ in (stream.score for stream in layer.streams if stream.score):
-            # Heads grow in number, and each of them in its neurons.
-            name = next(site[0] for site in layer.sites if query in site)
-            inner.setdefault(name, [*widths, size * mlp.n_L])
-            inner[name][number - 1] = size**2 * mlp.width_of(name, number)
-    grown = size * mlp.n_L if mlp.reads_outputs else mlp.n_L
-    return mlp.resized(widths=widths, n_L=max(2, grown), inner=inner)

@@ -73,7 +73,7 @@ def check_activation(mlp: Network, names: Sequence[str]) -> None:
             f"{' '.join(names)} need {count + 1}: sigma and its first {count} derivatives. "
             "Give them in order, or give the activation as text."
         )
-    check_functions(mlp.activation[: count + 1], count, 2)
+    check_functions(mlp.activation[: count + 1], count)
 
 
 def is_infinite(mlp: Network, name: str) -> bool:

@@ -9,38 +9,23 @@ from math import exp, inf, log, nan
 from numbers import Real
 from reprlib import repr as short_repr
 
-import numpy as np
-
 from symdlt.definitions import (
     Layer,
-    Network,
     Stack,
     ascii_name,
-    at_uniform_input,
-    is_recurrent,
     read_layer_definition,
 )
-from symdlt.derivation.response.fluctuations import Fluctuations
-from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage, later_first
-from symdlt.derivation.response.site_functions import Vertex
-from symdlt.derivation.response.site_kernels import SiteKernels
-from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.display import ShownAsText
-from symdlt.errors import LayerError, SolutionError, require
-from symdlt.networks.joined_functions import joined_program
-from symdlt.networks.streams import check_streams, site_means
+from symdlt.errors import KernelInputError, SolutionError, require
+from symdlt.networks.layer_response import AT_REST, HIGHEST, LOWEST, LayerResponse
 
-# Where kernels are sought, from 0 to infinity in practice; and from one place to the next.
-LOWEST, HIGHEST, STEP = 1e-12, 1e12, 2.0
-# A kernel moves by less than rounding of its means.
-AT_REST = 1e-12
+STEP = 2.0  # from one place to the next
 # Values of a symbol that are tried; networks in use have variances of order one.
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 NEARLY = 1e-14  # means are known to so many digits
 HALVINGS = 120  # even if most only halve what is left, beyond the digits of a double
 NEAR = 256.0  # fixed points within this factor of the start are not jumped over
 CRITICAL = 1e-6  # half of the digits, as for slopes that are square roots at their ends
-BASE = 0  # the field below the layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +109,23 @@ def layer_phase(
     >>> round(found.K, 6), round(found.chi_parallel, 6), round(found.chi_perp, 6)
     (0.633569, 0.91505, 0.935923)
     """
-    response = _LayerResponse(read_layer_definition(layer), activation, values)
+    response = LayerResponse(read_layer_definition(layer), activation, values)
     if not isinstance(start, Real) or not LOWEST < float(start) < HIGHEST:
         raise SolutionError(
             f"{short_repr(start)} is not a kernel to start from. It stands as start in the call. "
             f"Give a number from {LOWEST:g} to {HIGHEST:g}; 1 is usual."
         )
     K = _fixed_kernel(response.next_kernel, float(start))
-    near = min(max(K, LOWEST), HIGHEST)
-    covariance, there = K, near
-    if response.apart and K < HIGHEST:
-        covariance = _fixed_kernel(partial(response.next_covariance, near), near)
-        there = min(max(covariance, LOWEST * near), near)
-    parallel, perpendicular = response.susceptibilities(near, there)
+    covariance = K
+    if response.apart:
+        near = min(max(K, LOWEST), HIGHEST)
+        there = near
+        if K < HIGHEST:
+            covariance = _fixed_kernel(partial(response.next_covariance, near), near)
+            there = min(max(covariance, LOWEST * near), near)
+        parallel, perpendicular = response.susceptibilities(near, there)
+    else:
+        parallel, perpendicular = response.susceptibilities_at(K)
     if parallel < -1:
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
@@ -178,7 +167,8 @@ def critical_value(
     name = ascii_name(symbol)
 
     def excess(value: float) -> float:
-        return layer_phase(layer, activation, {**values, name: value}, start=start).chi_perp - 1
+        found = layer_phase(layer, activation, {**values, name: value}, start=start)
+        return min(found.chi_perp, HIGHEST) - 1
 
     def known(value: float) -> float:
         try:
@@ -202,100 +192,6 @@ def critical_value(
     )
 
 
-class _LayerResponse:
-    """One layer on top of a field whose kernel is given."""
-
-    def __init__(
-        self, definition: Layer | Stack, activation: object, values: Mapping[str, float]
-    ) -> None:
-        require(definition, Layer | Stack, "a layer", 'Give one such as "h = U z; z\' = W s(h)".')
-        require(values, Mapping, "values", "Give a dict such as {'C_b': 0, 'C_W': 1}.")
-        drawn = [one for stream in definition.streams for one in stream.drawn]
-        weights = [ascii_name(one.tensor.name) for one in drawn if one.function is not None]
-        if not weights:
-            raise LayerError(
-                f"The layer {definition} has no weights. Its kernel does not depend on them. Give "
-                "one with weights."
-            )
-        self.definition = definition
-        layers = [f"z' = {weights[0]} z", at_uniform_input(definition)]
-        self.network = Network(activation, [1], values, layers, n_0=1)
-        check_streams(self.network, ["G"])
-        if is_recurrent(definition.streams) or self.network.has_scores:
-            raise LayerError(
-                f"The layer {definition} has kernels of pairs of positions, by scores or steps. "
-                "The kernel of one input is one number here. Ask `propagate` for the tensors at "
-                "every layer."
-            )
-        masks = [stream.mask for stream in definition.streams if stream.mask]
-        self.apart = not all(mask.shared for mask in masks)
-        given = self.network.activation
-        self.activation = f"{len(given)} functions" if isinstance(given, tuple) else given.name
-        self.program = joined_program(self.network, learning=False)
-
-    def next_kernel(self, K: float) -> float:
-        """The kernel above."""
-        return float(self._above(np.array([[K]]))[0, 0])
-
-    def next_covariance(self, K: float, covariance: float) -> float:
-        """The covariance above of two inputs of one kernel."""
-        return float(self._above(_of_two(K, covariance))[0, 1])
-
-    def susceptibilities(self, K: float, covariance: float) -> tuple[float, float]:
-        """χ_∥, and χ_⊥ of two inputs with a covariance."""
-        one = np.array([[K]])
-        u, v = Vertex(0), Vertex(1)
-        parallel = self._slope(one, (u, u), 1)
-        return parallel, self._slope(_of_two(K, covariance) if self.apart else one, (u, v), 0)
-
-    def _slope(self, kernel: Array, ends: tuple[Vertex, Vertex], of_same: int) -> float:
-        """The response of the last field at two ends, of the first input and of the last."""
-        response = Fluctuations(self._kernels(kernel))
-        top = len(self.program.fields) - 1
-        of_pair = self._following(response, of_same)
-        pair = (top, ends[0]), (top, ends[1])
-        with response.planned():
-            of_pair(pair, frozenset())
-        found = of_pair(pair, frozenset())
-        slope = float(found.flat[min(len(kernel), found.size) - 1])
-        return slope if abs(slope) > AT_REST else 0.0
-
-    def _above(self, kernel: Array) -> Array:
-        top = len(self.program.fields) - 1
-        return self._kernels(kernel).means.kernels[top, top]
-
-    def _kernels(self, kernel: Array) -> SiteKernels:
-        samples = len(kernel)
-        site = site_means(self.network, self.program, samples, 1e-7)
-        kernels = SiteKernels(self.program, kernel, site)
-        site.kernels[BASE, BASE] = kernel
-        site.ntks[BASE, BASE] = np.zeros((samples, samples))
-        for field in range(1, len(self.program.fields)):
-            kernels.add(field)
-        return kernels
-
-    def _following(self, response: Fluctuations, of_same: int) -> Callable[[Pair, Edges], Array]:
-        """The response of any pair to the kernel, or to the covariance of two inputs."""
-
-        def of_noise(average: SiteAverage, edges: Edges) -> Array:
-            del average, edges
-            return ZERO
-
-        def of_pair(pair: Pair, edges: Edges) -> Array:
-            pair = later_first(pair)
-            (field, u), (other, v) = pair
-            if field == other == BASE:
-                return ONE if u != v or of_same else ZERO
-            return response.parts(pair, edges, of_pair, of_noise)
-
-        return of_pair
-
-
-def _of_two(K: float, covariance: float) -> Array:
-    """The kernel of two inputs that are alike."""
-    return np.array([[K, covariance], [covariance, K]])
-
-
 def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
     """Where a kernel goes: the next fixed point in the direction in which it sets out."""
 
@@ -303,18 +199,25 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
         image = next_kernel(K)
         return log(image / K) if image > 0 else -inf
 
-    here, at = start, excess(start)
+    here = known = start
+    at = excess(start)
     if abs(at) < AT_REST:
         return start
     factor = STEP if at > 0 else 1 / STEP
     while LOWEST < here < HIGHEST:
-        there = here * factor
-        after = excess(there)
-        if abs(after) < AT_REST:
-            return there
-        if (after > 0) != (at > 0):
-            return _crossing(excess, min(here, there), max(here, there))
-        here, at = there, after
+        here = min(max(here * factor, LOWEST), HIGHEST)
+        try:
+            after = excess(here)
+        except KernelInputError:
+            if here < HIGHEST:
+                raise
+            break  # it has grown until there
+        # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
+        # grows, and of tanh it still shrinks.
+        if abs(after) > AT_REST:
+            if (after > 0) != (at > 0):
+                return _crossing(excess, min(known, here), max(known, here))
+            known, at = here, after
         if not 1 / NEAR < here / start < NEAR:
             factor *= factor
     return inf if at > 0 else 0.0

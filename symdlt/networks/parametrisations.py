@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from reprlib import repr as short_repr
 from typing import Any, TypeAlias
@@ -39,6 +39,10 @@ class FrameworkLayer:
         bias_std: that of a stored bias.
         weight_rate: the learning rate of a stored weight.
         bias_rate: that of a stored bias.
+
+    Raises:
+        InputError: if one of them is no number.
+        KernelError: if one is not finite, or a standard deviation or a learning rate is negative.
     """
 
     weight_multiplier: float
@@ -47,6 +51,16 @@ class FrameworkLayer:
     bias_std: float
     weight_rate: float
     bias_rate: float
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self)):
+            given = real_numbers(name, getattr(self, name), "one number")
+            signed = name.endswith("multiplier")
+            if given.ndim or not np.isfinite(given) or (given < 0 and not signed):
+                raise KernelError(
+                    f"{name} is {short_repr(getattr(self, name))}. It is one finite number of a "
+                    f"layer{'' if signed else ', and not negative'}. Correct the value."
+                )
 
 
 @dataclass(frozen=True, slots=True)

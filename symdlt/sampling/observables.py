@@ -199,11 +199,14 @@ def checked_activations(
 ) -> dict[str, tuple[Function, ...]]:
     """The functions by the name they have in layers; those of the network are s.
 
+    One layer that reads none of them takes any.
+
     Raises:
         ActivationError: if there are too few, or they are none.
     """
     given = activation if isinstance(activation, Mapping) else {"s": activation}
-    names = program_of(network, learning=False).names or ("s",)
+    read = program_of(network, learning=False).names
+    names = read or ("s",)
     missing = [name for name in names if name not in given]
     if missing:
         raise ActivationError(
@@ -211,7 +214,9 @@ def checked_activations(
             f"were given those of {', '.join(map(str, given)) or 'nothing'}. Give a dict such as "
             "{'s': (np.sin, np.cos), 'tanh': …}."
         )
-    return {name: check_activation(given[name], order, network.depth) for name in names}
+    if network.depth == 1 and not read:
+        return {"s": ()}
+    return {name: check_activation(given[name], order) for name in names}
 
 
 def check_parameters(parameters: NetworkParameters, ensemble: Network, samples: int) -> None:

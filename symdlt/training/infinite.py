@@ -19,6 +19,7 @@ from symdlt.training.data import (
     check_targets,
 )
 from symdlt.training.prediction import GaussianPrediction
+from symdlt.training.refusals import refuse_dropout, refuse_sums_over_outputs
 from symdlt.training.responses import responses
 from symdlt.training.statistics import solve_positive
 
@@ -54,7 +55,8 @@ def predict_infinite(
         KernelError: if the kernels cannot be had; see `propagate`.
         TrainingError: for shapes that do not fit, a training NTK without inverse when training
             goes to the end, or step sizes that are too large; for an activation that jumps, whose
-            NTK is infinite for a sample with itself, unless only the last layer is trained.
+            NTK is infinite for a sample with itself, unless only the last layer is trained; for
+            dropout, and outputs that are summed over.
 
     >>> from symdlt import MLP
     >>> net = MLP(activation="relu", widths=[1], C_b=0, C_W=2, lambda_b=0, lambda_W=1)
@@ -64,6 +66,8 @@ def predict_infinite(
     require(net, Network, "a network", "Give an MLP.")
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
+    refuse_sums_over_outputs(net)
+    refuse_dropout(net)
     try:
         kernels = propagate(net, data, ["G", "H"], tolerance=tolerance)
     except ActivationError as reason:

@@ -22,6 +22,11 @@ from symdlt.training.data import check_ridge, check_samples, check_targets
 from symdlt.training.evaluation import Training
 from symdlt.training.infinite import predict_kernel
 from symdlt.training.prediction import Prediction
+from symdlt.training.refusals import (
+    refuse_dropout,
+    refuse_laws_of_outputs,
+    refuse_outputs_that_are_read,
+)
 from symdlt.training.statistics import Statistics
 
 Chunk = tuple[int, ...]
@@ -213,8 +218,9 @@ def checked(
     data, train = check_samples(x_train, x_test)
     targets = check_targets(y_train, train, net.n_L)
     _refuse_kinks(net)
-    _refuse_kept_outputs(net)
-    _refuse_dropout(net)
+    refuse_outputs_that_are_read(net)
+    refuse_laws_of_outputs(net)
+    refuse_dropout(net)
     return TrainingProblem(net, data, train, targets, algorithm, check_ridge(ridge))
 
 
@@ -281,25 +287,6 @@ def test_chunks(problem: TrainingProblem, names: tuple[str, ...], outputs: int) 
 def _room(parts: dict[str, Array], name: str, shape: tuple[int, ...]) -> Array:
     """Where a part goes."""
     return parts.setdefault(name, np.zeros(shape))
-
-
-def _refuse_kept_outputs(net: Network) -> None:
-    if net.reads_outputs:
-        raise TrainingError(
-            f"The last layer of {net!r} keeps neurons that are read. The mean dNTK of such outputs "
-            "does not vanish, and is not in the prediction. End with a dense layer, as in "
-            'layers=[…, "z\' = b + W s(z)"].'
-        )
-
-
-def _refuse_dropout(net: Network) -> None:
-    masks = [stream.mask for layer in net.layers for stream in layer.streams if stream.mask]
-    if not all(mask.shared for mask in masks):
-        raise TrainingError(
-            f"{net!r} has dropout. It is drawn anew in each step of training, and the tensors are "
-            "those of one draw. Predict the network without it, or with prune(…), whose neurons "
-            "stay away."
-        )
 
 
 def _refuse_kinks(net: Network) -> None:

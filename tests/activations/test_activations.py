@@ -56,13 +56,15 @@ def test_selu_has_its_published_constants():
     assert at("selu", -40.0) == pytest.approx(-1.7580993408473766, rel=1e-12)
 
 
-def test_only_those_with_a_kink_at_zero_are_kinked():
+def test_those_whose_slope_jumps_are_kinked():
+    """Softsign, ELU and the squared ReLU have kinks in their slope, and none themselves."""
     kinked = {name for name in ACTIVATIONS if activation(name).kinked}
     assert kinked == {
-        *("abs", "heaviside", "leaky_relu", "relu", "relu6", "selu", "sign", "softsign"),
-        "squared_relu",
+        *("abs", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "heaviside", "leaky_relu"),
+        *("relu", "relu6", "selu", "sign", "softshrink"),
     }
-    assert not activation("relu(z + 1) - 1").kinked
+    assert activation("relu(z + 1) - 1").kinked
+    assert not activation("abs(z)*tanh(z)").kinked
     assert not activation("1/z").kinked
 
 

@@ -421,3 +421,34 @@ def test_a_nan_in_a_file_is_found(tmp_path, capsys):
     data.write_text("1,2\n3,nan\n")
     assert main(["propagate", "--activation", "sin", "--widths", "4", "--data", str(data)]) == 1
     assert "x.csv': row 2 has nan at place 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["-tanh(z)", "-1*tanh(z)", "0 - tanh(z)"])
+def test_an_activation_may_start_with_a_minus(text, capsys):
+    assert main(["gain", text]) == main(["gain", "tanh"]) == 0
+    first, second = capsys.readouterr().out.split()
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--C-b", "0.5", "--layer", "z' = W s(z)"], "--C-b is of no layer; they have C_W"),
+        (["--C-W", "2", "--layer", "z' = W s(z)", "--value", "C_W=3"], "are the same; give one"),
+        (["--layer", "z' = W s(z)", "--value", "C_W=3", "--value", "C_W=4"], "C_W is given twice"),
+        (["--layer", "h = U z; z' = W s(h)", "--inner", "h=3", "--inner", "h=4"], "h is given tw"),
+    ],
+)
+def test_no_number_of_a_network_is_passed_over(arguments, message, tmp_path, capsys):
+    (tmp_path / "x.txt").write_text("1 2")
+    network = ["propagate", "--activation", "tanh", "--widths", "8", "--tensors", "G"]
+    with pytest.raises(SystemExit) as refused:
+        main([*network, "--data", str(tmp_path / "x.txt"), *arguments])
+    assert refused.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_values_of_layers_are_given_once(capsys):
+    with pytest.raises(SystemExit):
+        main(["fixed-point", "tanh", "--value", "C_b=0", "--value", "C_W=1", "--value", "C_b=1"])
+    assert "C_b is given twice" in capsys.readouterr().err

@@ -218,6 +218,26 @@ def test_all_points_in_the_range_are_found_and_the_range_is_printed():
     assert below.scanned == pytest.approx((0.01, 3))
 
 
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [("tanh(z) + exp(z)/1000", 6.0), ("z - z**3/6 + exp(z)/100 - 1/100", 2.1)],
+)
+def test_points_of_functions_that_grow_without_bounds_are_found(text, start):
+    """At the largest K that the grid reaches the slope is 1e70 times what it is at the point."""
+    found = criticality(text, digits=12).points[-1]
+    K, C_b, C_W = independent(text, start, 15)
+    assert [float(x) for x in (found.K, found.C_b, found.C_W)] == pytest.approx(
+        [float(K), float(C_b), float(C_W)], rel=1e-10
+    )
+
+
+def test_as_many_digits_are_printed_as_were_asked_for():
+    found = criticality("gelu", digits=70)
+    C_W = str(found).partition("C_W")[2].split()[0]
+    assert str(found.points[0].C_W) == C_W
+    assert len(C_W) >= 70
+
+
 def test_hard_tanh_falls_slower_than_every_power():
     found = criticality("max(-1, min(z, 1))")
     (point,) = found.points

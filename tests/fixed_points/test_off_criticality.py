@@ -237,3 +237,9 @@ def test_bumps_whose_kernel_falls_below_that_of_zero(steepness, C_W, C_b):
     assert float(found.K) == pytest.approx(K, rel=1e-12)
     slope = -2.0 * steepness * C_W * (1 + 4 * steepness * K) ** -1.5
     assert float(found.chi_parallel) == pytest.approx(slope, rel=1e-11)
+
+
+def test_what_is_there_after_one_layer_has_no_depth():
+    told = str(phase("1", 1, 0.5))
+    assert told.count("faster than exponentially") == 3
+    assert "xi = 0" not in told

@@ -139,4 +139,4 @@ def test_commands(capsys):
     image = mpmath.mpf("0.05") + C_W * mean(lambda z: mpmath.tanh(z) ** 2, K)
     assert float(image) == pytest.approx(float(K), rel=1e-12)
     assert main(["critical-line", "tanh", "--C-b", "0"]) == 0
-    assert capsys.readouterr().out == "C_b = 0, C_W = 1, K = 0, chi_parallel = 1, not stable\n"
+    assert capsys.readouterr().out == "C_b = 0, C_W = 1, K = 0, chi_parallel = 1, stable\n"

@@ -135,6 +135,22 @@ def test_recipes_where_no_power_of_the_depth_leads_to_a_critical_point():
         assert found.to_dict()["point"] is None
 
 
+@pytest.mark.parametrize(
+    ("activation", "equation", "weight"),
+    [
+        # <cos cos> = K <sin sin>, and <exp exp> = K <exp exp>
+        ("cos", lambda K: 1 + mpmath.exp(-2 * K) - K * (1 - mpmath.exp(-2 * K)), None),
+        ("exp", lambda K: K - 1, mpmath.exp(-2)),
+    ],
+)
+def test_the_critical_line_without_biases_has_points_with_a_kernel(activation, equation, weight):
+    (point,) = critical_line(activation, 0)
+    K = mpmath.findroot(equation, 1.1)
+    assert float(point.K) == pytest.approx(float(K), rel=1e-13)
+    C_W = weight or 2 / (1 - mpmath.exp(-2 * K))
+    assert float(point.C_W) == pytest.approx(float(C_W), rel=1e-13)
+
+
 def test_the_critical_line_of_sine_in_closed_form():
     (point,) = critical_line("sin", 0.3)
     K = mpmath.findroot(lambda K: 0.3 + mpmath.tanh(K) - K, 1)
@@ -142,7 +158,9 @@ def test_the_critical_line_of_sine_in_closed_form():
     assert float(point.C_W) == pytest.approx(float(2 / (1 + mpmath.exp(-2 * K))), rel=1e-13)
     assert point.stable
     assert phase("sin", point.C_W, 0.3).side == "critical"
-    assert [p.C_W for p in critical_line("tanh", 0)] == [1]
+    assert [(p.C_W, p.stable) for p in critical_line("tanh", 0)] == [(1, True)]
+    assert [(p.C_W, p.stable) for p in critical_line("gelu", 0)] == [(4, False)]
+    assert [(p.C_W, p.stable) for p in critical_line("max(-1, min(z, 1))", 0)] == [(1, True)]
     with pytest.raises(SolutionError, match="scale-invariant"):
         critical_line("relu", 0.1)
     with pytest.raises(SolutionError, match="jumps"):

@@ -327,3 +327,13 @@ def test_activations_have_the_letters_of_the_definition_in_all_equations():
         assert f"{letter}(" in equations
         assert f"{letter}'(" in equations
         assert "leaky_relu" not in source
+
+
+@pytest.mark.parametrize("equations", [derive, layer_equations])
+def test_greek_biases_and_weights_are_commands_in_subscripts_too(equations):
+    """Characters that are no ASCII stop pdflatex, and words would be products of letters."""
+    layer = "mu = alpha + U s(z); z' = beta_2 + Gamma s(mu)"
+    text = to_latex(equations("H", layer=layer))
+    for symbol in (r"\lambda_{\alpha}^", r"\lambda_{\beta_2}^", r"C_{\Gamma}^"):
+        assert symbol in text
+    assert text.isascii()

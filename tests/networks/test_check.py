@@ -7,6 +7,7 @@ from symdlt import MLP, Network, check
 from symdlt.cli import main
 from symdlt.errors import InfiniteMeanError, InputError, KernelError, UnknownTensorError
 from symdlt.networks import Comparison, read_data
+from symdlt.sampling import sample_networks
 
 HYPER = {"C_b": 0.1, "C_W": 1.2, "lambda_b": 0.3, "lambda_W": 0.7}
 SMALL = MLP(activation="tanh", widths=[8, 12], n_L=4, **HYPER)
@@ -25,6 +26,21 @@ def test_theory_and_networks_agree():
 
 
 @pytest.mark.montecarlo
+def test_outputs_whose_neurons_are_read_grow_with_the_others():
+    """The number of outputs enters V of fields of the last layer that are kept and read."""
+    values = {"C_W": 1.0, "C_U": 0.8, "lambda_W": 1.0, "lambda_U": 0.7}
+    network = Network("tanh", [8], values, ["z' = W z", "h = W s(z); z' = h + U s(h)"], n_L=8)
+    assert check(network, [[1.0, 0.5]], ["G", "H", "B", "F"], networks=2000).agrees
+
+
+def test_one_layer_with_fields_inside_is_refused_and_is_sampled_as_others_are():
+    network = Network("sin", [], {"C_W": 1.0, "C_U": 1.0}, "u = U z; z' = W s(u)", n_L=400, n_0=1)
+    with pytest.raises(KernelError, match="one layer that makes fields"):
+        check(network, [[1.0]], "G")
+    drawn = sample_networks(network, (np.sin,), [[1.0]], ["z"], 200, np.random.default_rng(0))
+    assert np.mean(drawn["z"] ** 2) == pytest.approx((1 - np.exp(-2)) / 2, abs=0.02)
+
+
 def test_another_network_is_told_apart():
     compared = check(SMALL, X, ["G", "H"], networks=4000)
     other = MLP(activation="sin", widths=[8, 12], **HYPER).propagate(X, ["G", "H"]).layer(3)
@@ -188,6 +204,14 @@ def test_what_kinks_hide_is_refused_by_name_and_left_out_of_all():
     compared = check(relu, [[1.0, 0.5]], ["all"], networks=100)
     assert compared.left_out == tuple("PQRSTU")
     assert "Not compared, since not known or not seen: P Q R S T U." in str(compared)
+
+
+def test_kinks_of_derivatives_that_layers_read_are_of_lower_order():
+    """The slope of elu has the kink of relu, and P of its networks has delta functions."""
+    values = {"C_b": 0.1, "C_W": 1.1, "lambda_b": 0.2, "lambda_W": 0.9}
+    layers = ["z' = b + W z", "z' = b + W s'(z)", "z' = b + W s(z)"]
+    compared = check(Network("elu", [8, 8], values, layers, n_L=2), [[1.0, 0.5]], networks=100)
+    assert compared.left_out == tuple("PQRSTU")
 
 
 def test_what_kinks_make_infinite_next_to_a_skip_is_left_out_of_all():

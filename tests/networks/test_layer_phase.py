@@ -161,6 +161,57 @@ def test_kernels_that_vanish_and_grow():
 
 
 @pytest.mark.parametrize(
+    ("activation", "C_b", "C_W", "start", "expected"),
+    [
+        ("tanh", 0, 1, 1.0, (0, 1, 1)),
+        ("100*tanh(z/100)", 0, 1, 1.0, (0, 1, 1)),
+        ("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
+        ("elu", 0, 1, 1.0, (0, 1, 1)),
+        ("relu", 0.1, 2, 1.0, (np.inf, 1, 1)),
+        ("softplus", 0.1, 4, 1.0, (np.inf, 2, 2)),
+        ("z**2", 0, 1, 0.01, (0, 0, 0)),
+        ("z**2", 0, 1, 10.0, (np.inf, np.inf, np.inf)),
+    ],
+)
+def test_where_kernels_hardly_move_is_no_fixed_point(activation, C_b, C_W, start, expected):
+    """As `phase` has it, which decides by series at both ends."""
+    found = layer_phase("z' = b + W s(z)", activation, {"C_b": C_b, "C_W": C_W}, start=start)
+    assert (found.K, found.chi_parallel, found.chi_perp) == pytest.approx(expected, abs=1e-9)
+    exact = phase(activation, C_W, C_b, start=start)
+    assert tuple(map(float, (exact.K, exact.chi_parallel, exact.chi_perp))) == expected
+    assert found.xi_perp == pytest.approx(
+        {0: 0.0, 1: np.inf, 2: 1 / np.log(2), np.inf: 0.0}[expected[2]]
+    )
+
+
+def test_a_block_that_normalises_first_grows_without_end():
+    layer = "z' = z + W s(U rmsnorm(z))"
+    found = layer_phase(layer, "tanh", {"C_W": 1, "C_U": 1})
+    assert (found.K, found.chi_parallel, found.chi_perp) == (np.inf, 1, 1)
+
+
+def test_a_gate_whose_slope_grows_with_the_kernel():
+    """<tanh tanh> of u goes to 1, and <tanh' tanh'> times the kernel of v grows as its root."""
+    layer = "u = U z; v = V z; z' = b + W s(u) v"
+    found = layer_phase(layer, "tanh", {"C_W": 5, "C_U": 1, "C_V": 1, "C_b": 0.1})
+    assert found.K == found.chi_perp == np.inf
+    assert found.chi_parallel == pytest.approx(5, abs=1e-8)
+
+
+def test_slopes_at_infinity_are_known_where_terms_cancel():
+    """z tanh(z) is |z| there, and z^2 s s'' of large kernels cancels with what else there is."""
+    found = layer_phase("z' = b + W z s(z)", "tanh", {"C_W": 1.2, "C_b": 0.1})
+    slopes = (found.K, found.chi_parallel, found.chi_perp)
+    assert slopes == pytest.approx((np.inf, 1.2, 1.2), rel=1e-5)  # as SLOPED has it
+
+
+@pytest.mark.parametrize("layer", ["z' = b + W sign(z)", "z' = b + W sign(z) cos(z)"])
+def test_functions_that_jump_tear_near_inputs_apart(layer):
+    with pytest.raises(SolutionError, match="jumps, so that <sigma' sigma'> and chi_perp diverge"):
+        layer_phase(layer, "tanh", {"C_W": 1, "C_b": 0.1})
+
+
+@pytest.mark.parametrize(
     ("layer", "values", "start", "error", "message"),
     [
         ("z' = z + b", {"C_b": 1}, 1.0, LayerError, "has no weights"),

@@ -67,6 +67,7 @@ def test_repr_is_short():
         ({"widths": [8, 6.5]}, InputError, r"widths\[1\] is 6.5"),
         ({"widths": [8, True]}, InputError, r"widths\[1\] is True"),
         ({"widths": [0, 8]}, KernelError, r"widths\[0\] is 0. A layer has at least one neuron"),
+        ({"widths": [8, 10**400]}, KernelError, r"widths\[1\] is 10+\.\.\..* Give at most 1e\+100"),
         ({"widths": [8, 6, 5]}, KernelError, "C_W has the shape .3,.. The network has 4 layers"),
         ({"C_b": -0.1}, KernelError, "C_b is -0.1 at layer 1"),
         ({"C_W": [1, 1, np.nan]}, KernelError, "C_W is nan at layer 3"),

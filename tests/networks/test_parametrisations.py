@@ -1,5 +1,6 @@
 """Conversions of parametrisations, by networks that are written down as frameworks store them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -149,3 +150,22 @@ def test_what_is_no_parametrisation_is_refused():
     for given in ([w.T for w in weights], weights[:2]):
         with pytest.raises(KernelError, match=r"do not make a network|layers of a framework"):
             network_parameters(layers, given, biases)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("weight_std", "a", InputError),
+        ("bias_rate", 1j, InputError),
+        ("bias_multiplier", None, InputError),
+        ("weight_std", [1.0, 2.0], KernelError),
+        ("weight_std", -1.0, KernelError),
+        ("weight_rate", -0.1, KernelError),
+        ("bias_std", np.nan, KernelError),
+        ("weight_multiplier", np.inf, KernelError),
+    ],
+)
+def test_what_is_no_number_of_a_layer(name, value, error):
+    usual = FrameworkLayer(-1, 1, 0.5, 0, 0.1, 0.1)
+    with pytest.raises(error, match=f"{name} is "):
+        replace(usual, **{name: value})

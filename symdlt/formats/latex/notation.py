@@ -347,12 +347,14 @@ def _subscript(correlator: AnyTensor, labels: tuple[int, ...], use: Conventions)
 def symbol_text(name: str) -> str:
     r"""A symbol of a layer.
 
-    >>> symbol_text("λ_W"), symbol_text("C_W"), symbol_text("ξ")
-    ('\\lambda_W', 'C_W', '\\xi')
+    >>> symbol_text("λ_W"), symbol_text("C_W"), symbol_text("ξ"), symbol_text("C_beta")
+    ('\\lambda_W', 'C_W', '\\xi', 'C_{\\beta}')
     """
-    stem, mark, below = name.partition("_")
-    head = rf"\{GREEK[stem]}" if stem in GREEK else stem
-    return head + mark + (below if len(below) <= 1 else f"{{{ascii_name(below)}}}")
+    stem, *below = ascii_name(name).split("_")
+    if not below:
+        return rf"\{stem}" if stem in GREEK.values() else stem
+    index = symbol_text("_".join(below))
+    return f"{symbol_text(stem)}_{index if len(index) == 1 else f'{{{index}}}'}"
 
 
 def sigma(order: int, subscript: str) -> str:
