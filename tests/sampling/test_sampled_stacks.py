@@ -80,7 +80,7 @@ def test_residual_relu_at_depth_six():
     assert comparison.agrees
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 def test_the_recursion_of_the_last_layer_is_not_that_of_residual_networks():
     """V' = χ²V + C_W²(⟨σ⁴⟩ - ⟨σσ⟩²) + 2ξ²C_W(⟨z²σσ⟩ - K⟨σσ⟩) of ReLU with χ = 1, K = 1."""
     xi, C, depth, n = 0.5**0.5, 1.0, 6, 48
