@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -75,16 +75,19 @@ class LayerResponse:
         """The covariance above of two inputs of one kernel."""
         return float(self._above(_of_two(K, covariance))[0, 1])
 
-    def susceptibilities_at(self, K: float) -> tuple[float, float]:
-        """χ_∥ and χ_⊥ at a kernel, or where it goes to 0 or infinity."""
+    def next_correlation(self, K: float, correlation: float) -> float:
+        """The covariance above over the kernel above."""
+        above = self._above(_of_two(K, correlation * K))
+        return float(above[0, 1] / above[0, 0])
+
+    def places(self, K: float) -> list[float]:
+        """The kernels at which numbers of K are taken: K, or three on the way to 0 or infinity."""
         if 0.0 < K < inf:
-            return self.susceptibilities(K, K)
+            return [K]
         end, inwards = (HIGHEST, 1 / APART) if K else (LOWEST, APART)
         while end > 1.0 and not self._is_known(end):
             end /= APART
-        there = [self.susceptibilities(at, at) for at in (end * inwards**k for k in range(3))]
-        parallel, perpendicular = (_limit(*column) for column in zip(*there, strict=True))
-        return parallel, perpendicular
+        return [end * inwards**k for k in range(3)]
 
     def _is_known(self, K: float) -> bool:
         """Whether χ_∥ is the slope of the kernel: at large ones terms that cancel lose digits."""
@@ -160,8 +163,11 @@ def _of_two(K: float, covariance: float) -> Array:
     return np.array([[K, covariance], [covariance, K]])
 
 
-def _limit(last: float, before: float, first: float) -> float:
-    """Where numbers at places in geometric sequence go, by Aitken's formula, exact for a power."""
+def limit(numbers: Sequence[float]) -> float:
+    """Where numbers at `places` go, by Aitken's formula, which is exact for a power."""
+    if len(numbers) == 1:
+        return numbers[0]
+    last, before, first = numbers
     step, earlier = last - before, before - first
     if abs(earlier) < AT_REST * max(1.0, abs(first)):
         return last
