@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import exp, inf, log, nan
+from math import exp, inf, isinf, log, nan
 from numbers import Real
 from reprlib import repr as short_repr
 
@@ -118,8 +118,9 @@ def layer_phase(
         for at, near in zip(places, rho, strict=True)
     ]
     parallel, perpendicular = map(limit, zip(*slopes, strict=True))
-    covariance = rho[0] * K if K < inf else inf
-    if K == inf and rho[0] <= rho[-1] / 2:  # it does not grow as K does
+    grows = isinf(K)
+    covariance = K if grows else rho[0] * K
+    if grows and rho[0] <= rho[-1] / 2:  # it does not as K does
         covariance = _fixed_kernel(partial(response.next_covariance, places[0]), 1.0)
     if parallel < -1:
         raise SolutionError(

@@ -15,6 +15,7 @@ from symdlt.definitions import (
     Stack,
     ascii_name,
     at_uniform_input,
+    has_dropout,
     is_recurrent,
 )
 from symdlt.derivation.response.fluctuations import Fluctuations
@@ -60,8 +61,7 @@ class LayerResponse:
                 "The kernel of one input is one number here. Ask `propagate` for the tensors at "
                 "every layer."
             )
-        masks = [stream.mask for stream in definition.streams if stream.mask]
-        self.apart = not all(mask.shared for mask in masks)
+        self.apart = has_dropout(definition.streams)
         self.program = joined_program(self.network, learning=False)
         self._refuse_jumps()
         given = self.network.activation
