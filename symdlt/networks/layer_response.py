@@ -93,7 +93,7 @@ class LayerResponse:
         """Whether χ_∥ is the slope of the kernel: at large ones terms that cancel lose digits."""
         try:
             above, below = (self.next_kernel(K * (1 + side * ASIDE)) for side in (1, -1))
-            parallel, _ = self.susceptibilities(K, K)
+            parallel = self._parallel(K)
         except KernelInputError:
             return False
         slope = (above - below) / (2 * ASIDE * K)
@@ -102,7 +102,7 @@ class LayerResponse:
     def _refuse_jumps(self) -> None:
         for name in {*self.program.names} - {MASK}:
             function = named_activation(self.network, name)
-            if isinstance(function, Activation) and any(k.jumps[0] for k in function.kinks(0)):
+            if isinstance(function, Activation) and function.kinks(0):
                 raise SolutionError(
                     f"{function.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
                     "Near inputs are then torn apart at once. Give continuous functions."
@@ -110,10 +110,11 @@ class LayerResponse:
 
     def susceptibilities(self, K: float, covariance: float) -> tuple[float, float]:
         """χ_∥, and χ_⊥ of two inputs with a covariance."""
-        one = np.array([[K]])
-        u, v = Vertex(0), Vertex(1)
-        parallel = self._slope(one, (u, u), 1)
-        return parallel, self._slope(_of_two(K, covariance) if self.apart else one, (u, v), 0)
+        kernel = _of_two(K, covariance) if self.apart else np.array([[K]])
+        return self._parallel(K), self._slope(kernel, (Vertex(0), Vertex(1)), 0)
+
+    def _parallel(self, K: float) -> float:
+        return self._slope(np.array([[K]]), (Vertex(0), Vertex(0)), 1)
 
     def _slope(self, kernel: Array, ends: tuple[Vertex, Vertex], of_same: int) -> float:
         """The response of the last field at two ends, of the first input and of the last."""
