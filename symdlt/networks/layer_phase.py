@@ -12,7 +12,14 @@ from reprlib import repr as short_repr
 from symdlt.definitions import Layer, Stack, ascii_name, read_layer_definition
 from symdlt.display import ShownAsText
 from symdlt.errors import KernelInputError, SolutionError, require
-from symdlt.networks.layer_response import AT_REST, HIGHEST, LOWEST, LayerResponse, limit
+from symdlt.networks.layer_response import (
+    AT_REST,
+    HIGHEST,
+    LOWEST,
+    RESOLVED,
+    LayerResponse,
+    limit,
+)
 
 STEP = 2.0  # from one place to the next
 # Values of a symbol that are tried; networks in use have variances of order one.
@@ -121,7 +128,7 @@ def layer_phase(
     grows = isinf(K)
     covariance = K if grows else rho[0] * K
     if grows and rho[0] <= rho[-1] / 2:  # it does not as K does
-        covariance = _fixed_kernel(partial(response.next_covariance, places[0]), 1.0)
+        covariance = _covariance(response, float(start))
     if parallel < -1:
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
@@ -193,6 +200,16 @@ def _correlation(response: LayerResponse, K: float) -> float:
     if not response.apart:
         return 1.0
     return _fixed_kernel(partial(response.next_correlation, K), 1.0)
+
+
+def _covariance(response: LayerResponse, start: float) -> float:
+    """Where the covariance of two inputs goes whose kernel grows without end."""
+
+    def above(covariance: float) -> float:
+        return response.next_covariance(RESOLVED, min(covariance, RESOLVED))
+
+    found = _fixed_kernel(above, start)
+    return found if found < RESOLVED else inf
 
 
 def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:

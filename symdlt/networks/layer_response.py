@@ -28,6 +28,7 @@ from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.streams import check_streams, site_means
 
 LOWEST, HIGHEST = 1e-12, 1e12  # where kernels are sought, from 0 to infinity in practice
+RESOLVED = 1e9  # steps of correlations next to a skip are 1/K, which is to be above rounding
 AT_REST = 1e-12  # a kernel moves by less than rounding of its means
 APART = 16.0  # of places from which numbers are followed to those ends: square roots differ by 4
 EXTRAPOLATED = 9  # digits of what is followed there, as the next power is not taken away
@@ -84,7 +85,8 @@ class LayerResponse:
         """The kernels at which numbers of K are taken: K, or three on the way to 0 or infinity."""
         if 0.0 < K < inf:
             return [K]
-        end, inwards = (HIGHEST, 1 / APART) if K else (LOWEST, APART)
+        highest = RESOLVED if self.apart else HIGHEST
+        end, inwards = (highest, 1 / APART) if K else (LOWEST, APART)
         while end > 1.0 and not self._is_known(end):
             end /= APART
         return [end * inwards**k for k in range(3)]
@@ -173,5 +175,7 @@ def limit(numbers: Sequence[float]) -> float:
     if abs(earlier) < AT_REST * max(1.0, abs(first)):
         return last
     if abs(step) > abs(earlier):
+        if abs(step) < SLOPED * abs(last):  # not more than what is lost of digits
+            return last
         return inf if step > 0 else -inf
     return round(last + step**2 / (earlier - step), EXTRAPOLATED)
