@@ -29,7 +29,7 @@ from symdlt.asymptotics.stack_kept import solve_kept
 from symdlt.asymptotics.stack_kinks import jumps_of, kinked_expansion
 from symdlt.asymptotics.stack_skips import growth_of_v
 from symdlt.asymptotics.stack_stationary import solve_at_fixed_point, stationary_expansion
-from symdlt.definitions import Correlator, Stack, canonical_name, is_chain
+from symdlt.definitions import Correlator, Stack, canonical_name, has_dropout, is_chain
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
@@ -249,6 +249,5 @@ def _readable(number: sp.Expr) -> sp.Expr:
 
 def _sentence(maps: StackMap) -> str:
     widths = "".join(f", n_{site} neurons of {site}" for site in maps.sites)
-    masks = [stream.mask for stream in maps.layer.streams if stream.mask]
-    draw = "" if all(mask.shared for mask in masks) else ", of one input with its draw of dropout"
+    draw = ", of one input with its draw of dropout" * has_dropout(maps.layer.streams)
     return f"layers {maps.layer}{widths}{draw}"

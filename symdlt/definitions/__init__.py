@@ -77,6 +77,7 @@ from symdlt.definitions.streams import Factor as Factor
 from symdlt.definitions.streams import SiteFunction as SiteFunction
 from symdlt.definitions.streams import Stream as Stream
 from symdlt.definitions.streams import functions_in as functions_in
+from symdlt.definitions.streams import has_dropout as has_dropout
 from symdlt.definitions.streams import is_recurrent as is_recurrent
 from symdlt.definitions.tensors import BOOK as BOOK
 from symdlt.definitions.tensors import Correlator as Correlator

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TypeAlias
 
-from symdlt.definitions.forests import Edge, Forest
+from symdlt.definitions.forests import Edge, Forest, sorted_pairs
 from symdlt.definitions.tensors import BOOK, Correlator, identify
 
 Samples: TypeAlias = tuple[int, ...]
@@ -90,8 +90,7 @@ WAYS = [(ALONE, *pair) for pair in permutations(PAIR)]
 
 
 def _moved(edges: tuple[Edge, ...], way: tuple[int, ...]) -> tuple[Edge, ...]:
-    ends = ((way[u], way[v]) for u, v in edges)
-    return tuple(sorted((min(edge), max(edge)) for edge in ends))
+    return sorted_pairs([(way[u], way[v]) for u, v in edges], "edges")
 
 
 ODD = {

@@ -149,6 +149,11 @@ def is_recurrent(streams: Iterable[Stream]) -> bool:
     return any(earlier_step(name)[1] for stream in streams for name in stream.read)
 
 
+def has_dropout(streams: Iterable[Stream]) -> bool:
+    """Whether each sample has a draw of its own of some mask."""
+    return any(stream.mask is not None and not stream.mask.shared for stream in streams)
+
+
 def short_names(streams: Iterable[Stream]) -> dict[str, str]:
     """The names of the fields; masks without one are told by their kind, and numbered."""
     names: dict[str, str] = {}

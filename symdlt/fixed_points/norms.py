@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 
 from symdlt.activations import Activation
-from symdlt.definitions import BELOW, NORMS, Stack
+from symdlt.definitions import BELOW, NORMS, Stack, has_dropout
 from symdlt.errors import LayerError, SolutionError
 from symdlt.fixed_points.kernel_curve import ROUGH
 from symdlt.fixed_points.kernel_map import KernelNumbers
@@ -55,8 +55,7 @@ def refuse_norms(own: Activation, layer: Stack, values: Mapping[str, NumberLike]
 def _told(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None) -> str:
     """What the kernel does where z alone is normalised, and nothing where that is not known."""
     plain = _without_norms(layer)
-    masks = [stream.mask for stream in layer.streams if stream.mask]
-    if plain is None or not all(mask.shared for mask in masks):  # of dropout near inputs part
+    if plain is None or has_dropout(layer.streams):  # with which near inputs part
         return ""
     try:
         maps = stack_map(own, plain, values)

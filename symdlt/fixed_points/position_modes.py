@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
-from symdlt.definitions import Stack, Window, ascii_name, at_uniform_input, steps_of
+from symdlt.definitions import Stack, Window, ascii_name, steps_of
 from symdlt.fixed_points.arguments import variance_of
 from symdlt.precision import NumberLike
 
@@ -50,7 +50,6 @@ def mode_sentences(layer: Stack, values: Mapping[str, NumberLike] | None) -> Ite
         values: of its symbols, as `criticality` takes them.
     """
     yield f"It is that of {UNIFORM.format(layer)}."
-    drawn = {one.name: one.drawn for one in layer.streams}
     kept = sp.Integer(0)
     for constant, _ in layer.streams[-1].kept:
         ((monomial, factor),) = constant.terms
@@ -59,9 +58,8 @@ def mode_sentences(layer: Stack, values: Mapping[str, NumberLike] | None) -> Ite
         )
         kept += sp.Mul(sp.Rational(*factor.as_integer_ratio()), *known) ** 2
     share = 1 - kept
-    for step in steps_of(Stack(str(at_uniform_input(layer))), truncated=True):
-        read = [one for name in step.above for one in drawn.get(name, ()) if one.function]
-        windows = {one.window for one in read}
+    for step in steps_of(layer, truncated=True, written=True):
+        windows = {branch.window for branch in step.branches if branch.summed}
         if len(windows) != 1:
             yield "Weights of one step have several windows, so that modes are not told apart."
             return

@@ -16,7 +16,7 @@ import sympy as sp
 from symdlt.activations import Activation
 from symdlt.activations.exact_numbers import is_positive, is_zero
 from symdlt.activations.smooth_pieces import sides
-from symdlt.definitions import Stack
+from symdlt.definitions import Stack, has_dropout
 from symdlt.derivation import StackRecursion, derive, derive_stack_system
 from symdlt.errors import LayerError, SolutionError
 from symdlt.fixed_points.critical_points import (
@@ -76,7 +76,7 @@ def stack_criticality(
     at_zero = () if isinstance(origin, str) else (_point_at_zero(origin, maps),)
     if at_zero and (search is None or at_zero[0].K is None):
         kind = SCALE_INVARIANT if at_zero[0].K is None else ZERO
-        told = tuple(told_apart(maps, at_zero[0]))
+        told = tuple(_told_apart(maps, at_zero[0]))
         return Criticality(own.name, kind, at_zero, told, None, digits, layer)
     beyond = points_of_stack(maps, search, digits)
     reasons = [f"{origin}."] if isinstance(origin, str) else []
@@ -95,14 +95,13 @@ def stack_criticality(
         raise _nowhere(maps, *reasons)
     kind = ZERO if at_zero else HALF_STABLE
     points = (*at_zero, *found)
-    reasons += told_apart(maps, points[0])
+    reasons += _told_apart(maps, points[0])
     return Criticality(own.name, kind, points, tuple(reasons), beyond.scanned.range, digits, layer)
 
 
-def told_apart(maps: StackMap, point: CriticalPoint) -> Iterator[str]:
+def _told_apart(maps: StackMap, point: CriticalPoint) -> Iterator[str]:
     """What becomes of two inputs of which each has masks of its own, if there are such."""
-    masks = [stream.mask for stream in maps.layer.streams if stream.mask]
-    if all(mask.shared for mask in masks):
+    if not has_dropout(maps.layer.streams):
         return
     yield (
         "Each input has a draw of dropout of its own: K, chi_parallel and chi_perp are those of "

@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
-from symdlt.definitions import (
-    BOOK,
-    Network,
-    program_of,
-)
-from symdlt.definitions.names import canonical_name
+from symdlt.definitions import BOOK, Network, canonical_name, program_of
 from symdlt.display import ShownAsText
 from symdlt.equality import EqualByFields
 from symdlt.errors import InfiniteMeanError, KernelError, require
@@ -330,11 +325,11 @@ def _measurable(mlp: Network, name: str) -> bool:
     """
     degrees = named(name).forest.degrees
     program = joined_program(mlp, learning=False)
-    read = {(named, order) for _, named, order in program.factors if named in program.names}
+    factors = {(name, order) for _, name, order in program.factors if name in program.names}
     orders = [
         kink.order - order
-        for named, order in read
-        if isinstance(one := named_activation(mlp, str(named)), Activation)
+        for function, order in factors
+        if isinstance(one := named_activation(mlp, str(function)), Activation)
         for kink in one.kinks(len(BOOK))
     ]
     return max(degrees) <= min(orders, default=len(BOOK)) and not is_infinite(mlp, name)

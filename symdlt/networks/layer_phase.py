@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import exp, inf, log, nan
+from math import exp, inf, isinf, log, nan
 from numbers import Real
 from reprlib import repr as short_repr
 
-from symdlt.definitions import (
-    Layer,
-    Stack,
-    ascii_name,
-    read_layer_definition,
-)
+from symdlt.definitions import Layer, Stack, ascii_name, read_layer_definition
 from symdlt.display import ShownAsText
 from symdlt.errors import KernelInputError, SolutionError, require
-from symdlt.networks.layer_response import AT_REST, HIGHEST, LOWEST, LayerResponse
+from symdlt.networks.layer_response import (
+    AT_REST,
+    HIGHEST,
+    LOWEST,
+    RESOLVED,
+    LayerResponse,
+    limit,
+)
 
 STEP = 2.0  # from one place to the next
 # Values of a symbol that are tried; networks in use have variances of order one.
@@ -116,16 +118,17 @@ def layer_phase(
             f"Give a number from {LOWEST:g} to {HIGHEST:g}; 1 is usual."
         )
     K = _fixed_kernel(response.next_kernel, float(start))
-    covariance = K
-    if response.apart:
-        near = min(max(K, LOWEST), HIGHEST)
-        there = near
-        if K < HIGHEST:
-            covariance = _fixed_kernel(partial(response.next_covariance, near), near)
-            there = min(max(covariance, LOWEST * near), near)
-        parallel, perpendicular = response.susceptibilities(near, there)
-    else:
-        parallel, perpendicular = response.susceptibilities_at(K)
+    places = response.places(K)
+    rho = [_correlation(response, at) for at in places]
+    slopes = [
+        response.susceptibilities(at, max(near, LOWEST) * at)
+        for at, near in zip(places, rho, strict=True)
+    ]
+    parallel, perpendicular = map(limit, zip(*slopes, strict=True))
+    grows = isinf(K)
+    covariance = K if grows else rho[0] * K
+    if grows and rho[0] <= rho[-1] / 2:  # it does not as K does
+        covariance = _covariance(response, float(start))
     if parallel < -1:
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
@@ -190,6 +193,23 @@ def critical_value(
         f"No {name} from {LEAST:g} to {MOST:g} makes chi_perp 1 for the layer {layer}. Without "
         "dimension it is of order one where there is one. Give other values."
     )
+
+
+def _correlation(response: LayerResponse, K: float) -> float:
+    """Where the correlation of two inputs of one kernel goes that set out as one."""
+    if not response.apart:
+        return 1.0
+    return _fixed_kernel(partial(response.next_correlation, K), 1.0)
+
+
+def _covariance(response: LayerResponse, start: float) -> float:
+    """Where the covariance of two inputs goes whose kernel grows without end."""
+
+    def above(covariance: float) -> float:
+        return response.next_covariance(RESOLVED, min(covariance, RESOLVED))
+
+    found = _fixed_kernel(above, start)
+    return found if found < RESOLVED else inf
 
 
 def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:

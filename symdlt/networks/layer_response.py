@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 import numpy as np
@@ -15,6 +15,7 @@ from symdlt.definitions import (
     Stack,
     ascii_name,
     at_uniform_input,
+    has_dropout,
     is_recurrent,
 )
 from symdlt.derivation.response.fluctuations import Fluctuations
@@ -27,6 +28,7 @@ from symdlt.networks.joined_functions import joined_program, named_activation
 from symdlt.networks.streams import check_streams, site_means
 
 LOWEST, HIGHEST = 1e-12, 1e12  # where kernels are sought, from 0 to infinity in practice
+RESOLVED = 1e9  # steps of correlations next to a skip are 1/K, which is to be above rounding
 AT_REST = 1e-12  # a kernel moves by less than rounding of its means
 APART = 16.0  # of places from which numbers are followed to those ends: square roots differ by 4
 EXTRAPOLATED = 9  # digits of what is followed there, as the next power is not taken away
@@ -60,8 +62,7 @@ class LayerResponse:
                 "The kernel of one input is one number here. Ask `propagate` for the tensors at "
                 "every layer."
             )
-        masks = [stream.mask for stream in definition.streams if stream.mask]
-        self.apart = not all(mask.shared for mask in masks)
+        self.apart = has_dropout(definition.streams)
         self.program = joined_program(self.network, learning=False)
         self._refuse_jumps()
         given = self.network.activation
@@ -75,22 +76,26 @@ class LayerResponse:
         """The covariance above of two inputs of one kernel."""
         return float(self._above(_of_two(K, covariance))[0, 1])
 
-    def susceptibilities_at(self, K: float) -> tuple[float, float]:
-        """χ_∥ and χ_⊥ at a kernel, or where it goes to 0 or infinity."""
+    def next_correlation(self, K: float, correlation: float) -> float:
+        """The covariance above over the kernel above."""
+        above = self._above(_of_two(K, correlation * K))
+        return float(above[0, 1] / above[0, 0])
+
+    def places(self, K: float) -> list[float]:
+        """The kernels at which numbers of K are taken: K, or three on the way to 0 or infinity."""
         if 0.0 < K < inf:
-            return self.susceptibilities(K, K)
-        end, inwards = (HIGHEST, 1 / APART) if K else (LOWEST, APART)
+            return [K]
+        highest = RESOLVED if self.apart else HIGHEST
+        end, inwards = (highest, 1 / APART) if K else (LOWEST, APART)
         while end > 1.0 and not self._is_known(end):
             end /= APART
-        there = [self.susceptibilities(at, at) for at in (end * inwards**k for k in range(3))]
-        parallel, perpendicular = (_limit(*column) for column in zip(*there, strict=True))
-        return parallel, perpendicular
+        return [end * inwards**k for k in range(3)]
 
     def _is_known(self, K: float) -> bool:
         """Whether χ_∥ is the slope of the kernel: at large ones terms that cancel lose digits."""
         try:
             above, below = (self.next_kernel(K * (1 + side * ASIDE)) for side in (1, -1))
-            parallel, _ = self.susceptibilities(K, K)
+            parallel = self._parallel(K)
         except KernelInputError:
             return False
         slope = (above - below) / (2 * ASIDE * K)
@@ -99,7 +104,7 @@ class LayerResponse:
     def _refuse_jumps(self) -> None:
         for name in {*self.program.names} - {MASK}:
             function = named_activation(self.network, name)
-            if isinstance(function, Activation) and any(k.jumps[0] for k in function.kinks(0)):
+            if isinstance(function, Activation) and function.kinks(0):
                 raise SolutionError(
                     f"{function.name[:60]!r} jumps, so that <sigma' sigma'> and chi_perp diverge. "
                     "Near inputs are then torn apart at once. Give continuous functions."
@@ -107,10 +112,11 @@ class LayerResponse:
 
     def susceptibilities(self, K: float, covariance: float) -> tuple[float, float]:
         """χ_∥, and χ_⊥ of two inputs with a covariance."""
-        one = np.array([[K]])
-        u, v = Vertex(0), Vertex(1)
-        parallel = self._slope(one, (u, u), 1)
-        return parallel, self._slope(_of_two(K, covariance) if self.apart else one, (u, v), 0)
+        kernel = _of_two(K, covariance) if self.apart else np.array([[K]])
+        return self._parallel(K), self._slope(kernel, (Vertex(0), Vertex(1)), 0)
+
+    def _parallel(self, K: float) -> float:
+        return self._slope(np.array([[K]]), (Vertex(0), Vertex(0)), 1)
 
     def _slope(self, kernel: Array, ends: tuple[Vertex, Vertex], of_same: int) -> float:
         """The response of the last field at two ends, of the first input and of the last."""
@@ -160,11 +166,16 @@ def _of_two(K: float, covariance: float) -> Array:
     return np.array([[K, covariance], [covariance, K]])
 
 
-def _limit(last: float, before: float, first: float) -> float:
-    """Where numbers at places in geometric sequence go, by Aitken's formula, exact for a power."""
+def limit(numbers: Sequence[float]) -> float:
+    """Where numbers at `places` go, by Aitken's formula, which is exact for a power."""
+    if len(numbers) == 1:
+        return numbers[0]
+    last, before, first = numbers
     step, earlier = last - before, before - first
     if abs(earlier) < AT_REST * max(1.0, abs(first)):
         return last
     if abs(step) > abs(earlier):
+        if abs(step) < SLOPED * abs(last):  # not more than what is lost of digits
+            return last
         return inf if step > 0 else -inf
     return round(last + step**2 / (earlier - step), EXTRAPOLATED)

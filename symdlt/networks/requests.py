@@ -16,10 +16,9 @@ from symdlt.definitions import (
     ODD,
     AnyTensor,
     Network,
-    canonical_name,
     functions_in,
+    named_tensor,
     split_subleading,
-    tensor,
 )
 from symdlt.errors import (
     ActivationError,
@@ -80,9 +79,7 @@ def is_all(tensors: str | Iterable[str]) -> bool:
 
 def _canonical(name: str) -> str:
     base, piece = split_subleading(name)
-    canonical = canonical_name(base)
-    canonical = canonical if canonical in ODD else tensor(base).name
-    canonical += f".{piece}" if piece else ""
+    canonical = named_tensor(base).name + (f".{piece}" if piece else "")
     if canonical not in KNOWN:
         raise UnknownTensorError(
             f"There is no kernel of {canonical} for many inputs. There are those of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import Network, outputs_are_read
+from symdlt.definitions import Network, has_dropout, outputs_are_read
 from symdlt.errors import TrainingError
 
 
@@ -56,8 +56,7 @@ def refuse_dropout(net: Network) -> None:
     Raises:
         TrainingError: if the network has such.
     """
-    masks = [stream.mask for layer in net.layers for stream in layer.streams if stream.mask]
-    if not all(mask.shared for mask in masks):
+    if any(has_dropout(layer.streams) for layer in net.layers):
         raise TrainingError(
             f"{net!r} has dropout. It is drawn anew in each step of training, and the tensors are "
             "those of one draw. Predict the network without it, or with prune(…), whose neurons "

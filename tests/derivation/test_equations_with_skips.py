@@ -164,7 +164,7 @@ def depth_of(entry):
 
 @pytest.mark.parametrize(
     "family",
-    [slow(f) if f in ("layernorm", "kept norm", "two on one neuron") else f for f in LAYERS],
+    [slow(f) if f in LONG else f for f in LAYERS],
 )
 def test_v_is_that_of_networks_at_every_depth(family):
     depths = Depths(LAYERS[family])

@@ -75,11 +75,61 @@ def test_inputs_with_masks_of_their_own_part():
     assert "masks" not in str(pruned)
 
 
-def test_inputs_with_masks_of_their_own_at_the_ends():
-    for C_W, K in ((0.1, 0.0), (3.0, np.inf)):
-        found = layer_phase("z' = W dropout(1/2) s(z)", "relu", {"C_W": C_W})
-        assert (found.K, found.covariance) == (K, K)
-        assert "masks" not in str(found)
+@pytest.mark.parametrize(
+    ("activation", "C_W", "K"),
+    [("relu", 0.1, 0.0), ("relu", 3.0, np.inf), ("softplus", 4.0, np.inf)],
+)
+def test_inputs_with_masks_of_their_own_at_the_ends(activation, C_W, K):
+    """Their correlation goes to that of ReLU, which softplus is at large kernels."""
+    found = layer_phase("z' = W dropout(1/2) s(z)", activation, {"C_W": C_W})
+    assert (found.K, found.covariance) == (K, K)
+    assert "masks" not in str(found)
+    rho = 1.0
+    for _ in range(200):
+        angle = np.pi - np.arccos(rho)
+        rho = (np.sqrt(1 - rho**2) + rho * angle) / (2 * np.pi)
+    slopes = C_W, C_W * angle / (2 * np.pi)
+    assert (found.chi_parallel, found.chi_perp) == pytest.approx(slopes, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("bias", "C_W", "covariance"), [("", 0.6, 0), ("b + ", 0.6, 0.1 / (1 - 0.6)), ("", 1.0, 1)]
+)
+def test_covariances_of_masks_may_stay_where_kernels_grow(bias, C_W, covariance):
+    layer, values = f"z' = {bias}W dropout(1/2) z", {"C_W": C_W} | ({"C_b": 0.1} if bias else {})
+    found = layer_phase(layer, "tanh", values)
+    assert (found.K, found.covariance) == pytest.approx((np.inf, covariance), rel=1e-10)
+    assert (found.chi_parallel, found.chi_perp) == pytest.approx((2 * C_W, C_W), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("layer", "values", "expected"),
+    [
+        # The correlation r comes to r (C_b + 2 C_W) = C_b + C_W 2/π arcsin(r), which is 0.035.
+        (
+            "z' = z + b + W dropout(1/2) s(z)",
+            {"C_b": 0.1, "C_W": 2},
+            (np.inf, np.inf, 1, 1),
+        ),
+        # It goes from r to r 2/π arcsin(r/2), so that biases alone stay.
+        (
+            "u = U dropout(1/2) z; v = V z; z' = b + W s(u) v",
+            {"C_b": 0.1, "C_W": 2, "C_U": 1, "C_V": 1},
+            (np.inf, 0.1, 2, 0),
+        ),
+        # The covariance grows as a power of the depth that is below one, and K as the depth.
+        ("z' = z + W dropout(1/2) s(rmsnorm(z))", {"C_W": 2}, (np.inf, np.inf, 1, 1)),
+    ],
+)
+def test_covariances_where_functions_of_growing_kernels_saturate(layer, values, expected):
+    found = layer_phase(layer, "tanh", values)
+    slopes = (found.K, found.covariance, found.chi_parallel, found.chi_perp)
+    assert slopes == pytest.approx(expected, abs=1e-7)
+
+
+def test_slopes_behind_masks_are_known_where_terms_cancel():
+    found = layer_phase("z' = W dropout(1/2) z s(z)", "tanh", {"C_W": 3})
+    assert (found.K, found.chi_parallel) == pytest.approx((np.inf, 6), rel=1e-5)
 
 
 @pytest.mark.parametrize("bias", ["b + ", ""])

@@ -173,8 +173,8 @@ def _odd_product(of: Defined, pair: Edge, use: Conventions) -> Product | None:
     u, v = pair
     labels = sorted(of.correlator.labels, key=lambda label: label in (u, v))
     edges = (_edge(of.correlator.labels, edge) for edge in of.correlator.forest.edges)
-    ends = (sorted(map(labels.index, edge)) for edge in edges)
-    placed = place_odd(tuple(sorted((a, b) for a, b in ends)), tuple(labels))
+    ends = tuple((labels.index(a), labels.index(b)) for a, b in edges)
+    placed = place_odd(ends, tuple(labels))
     if placed is None:
         return None
     tensor, samples = placed

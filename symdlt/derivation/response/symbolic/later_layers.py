@@ -81,25 +81,19 @@ def with_later_layer(program: Program, top: int) -> LaterLayer:
     return LaterLayer(whole, copies, tuple(sources), (*reads, (later, OUTPUT)))
 
 
-def with_functions_above(program: Program, top: int) -> tuple[Program, tuple[Read, ...]] | None:
-    """Add what the next layer reads of z', with what this layer reads of z likewise.
+def with_functions_above(beyond: LaterLayer, top: int) -> LaterLayer | None:
+    """Add a field with what the next layer reads of z', as this layer reads its `sources` of z.
 
     None if other fields than z are read of its neurons, of which the next layer has its own.
     """
-    fields, base = program.fields, program.fields[BASE]
-    sources = tuple(
-        (number, branch)
-        for number, field in enumerate(fields[: top + 1])
-        for branch, one in enumerate(field.branches)
-        if number != BASE and one.site == base.site
-    )
-    functions = [fields[number].branches[branch].function for number, branch in sources]
+    fields = beyond.program.fields
+    functions = [fields[number].branches[branch].function for number, branch in beyond.sources]
     if any(_read_of(function) != {BASE} for function in functions):
         return None
     site, width = fields[top].site, fields[top].width
     moved = tuple(ProgramBranch(*_ANY, site, _renamed(f, {BASE: top})) for f in functions)
     above = ProgramField(site, width, (), (), moved)
-    return replace(program, fields=(*fields, above)), sources
+    return replace(beyond, program=replace(beyond.program, fields=(*fields, above)))
 
 
 def _copied(field: ProgramField, copies: dict[int, int], sites: dict[int, int]) -> ProgramField:

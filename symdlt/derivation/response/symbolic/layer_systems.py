@@ -22,6 +22,7 @@ from symdlt.definitions import (
     named_tensor,
     split_subleading,
     tensor,
+    windows_in,
 )
 from symdlt.derivation import derive
 from symdlt.derivation.response.symbolic.closed_systems import (
@@ -32,7 +33,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
 from symdlt.derivation.response.symbolic.inside_equations import NOTHING, PAIR, InsideEquations
-from symdlt.derivation.response.symbolic.labels import is_inside, windows_of
+from symdlt.derivation.response.symbolic.labels import is_inside
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
 from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
@@ -67,7 +68,7 @@ def layer_system(
     definition = readable_layer(layer, windows_inside=True)
     named = (one if isinstance(one, str) else one.name for one in tensors)
     names = ("G", *map(canonical_name, named))
-    if not windows_of(definition):
+    if not windows_in(definition):
         return _derived(names, definition, inputs)
     if odd := [name for name in names if name in ODD]:
         raise KernelError(
@@ -136,7 +137,7 @@ def _with_readout(names: tuple[str, ...], definition: Layer | Stack) -> LayerSys
     readout = _derived(closed, readout_of(definition), "many").equations
     depths = DepthEquations(readout_of(definition, keeps=True), "many")
     readout += tuple(map(depths.read_alone, system.summed))
-    windows = tuple(dict.fromkeys(windows_of(definition).values()))
+    windows = windows_in(definition)
     *_, last = definition.streams
     read = dict.fromkeys(one.window for one in last.drawn if one.function is not None)
     overlaps = tuple(None if one is None else windows.index(one) for one in read)
@@ -158,7 +159,7 @@ def _check_positions(layer: Layer | Stack, inputs: str) -> None:
         )
     *inside, last = layer.streams
     _check_inside(layer, [one.window for s in inside for one in s.drawn if one.window])
-    apart = any(_makes_fewer(window) for window in windows_of(layer).values())
+    apart = any(_makes_fewer(window) for window in windows_in(layer))
     where = [one for one in last.drawn if one.function is not None and one.window is None]
     if apart and (last.kept or where):
         raise KernelError(
@@ -220,7 +221,7 @@ def _of_steps(name: str, layer: Layer | Stack, inputs: str) -> SystemEquation:
     """
     what, piece = split_subleading(name)
     correlator = tensor(what)
-    if windows_of(layer):
+    if windows_in(layer):
         raise KernelError(
             f"{name} of the layer {layer} cannot be had: layers with windows have kernel files at "
             "leading order, of tensors of two pairs. Ask for those, or for G.1 and H.1."

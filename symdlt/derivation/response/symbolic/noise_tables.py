@@ -77,6 +77,14 @@ class NoiseTable(NamedTuple):
         return self._replace(links=links, slopes=(first, second))
 
 
+def links_of(edges: Edges, legs: Sequence[int]) -> Iterator[Links]:
+    """Edges between the places of their ends among some legs; where a leg stands twice, several."""
+    places = [[k for k, leg in enumerate(legs) if leg == end] for e in sorted(edges) for end in e]
+    for chosen in product(*places):
+        ends = zip(chosen[::2], chosen[1::2], strict=True)
+        yield tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
+
+
 class MetNoise(NamedTuple):
     """A covariance of a conditional covariance with noise.
 
@@ -173,13 +181,10 @@ class NoiseTables:
         average, ways = met.average, met.ways
         kind = self.kinds[average.read]
         legs = [way.leg for way in ways[: len(TURNS[0]) - (kind == OF_MEAN)]]
-        ends = [end for edge in sorted(met.edges) for end in edge]
-        places = [[axis for axis, leg in enumerate(legs) if leg == end] for end in ends]
+        fields = [field for field, _ in average.legs]
         along = [[axis for axis in OF_FUNCTION if ways[axis] == v] for _, v in average.legs]
-        for chosen in product(*places, *along):
-            links = tuple(zip(chosen[: len(ends) : 2], chosen[1 : len(ends) : 2], strict=True))
-            fields = (field for field, _ in average.legs)
-            yield links, [*zip(fields, chosen[len(ends) :], strict=True)]
+        for links, axes in product(links_of(met.edges, legs), product(*along)):
+            yield links, [*zip(fields, axes, strict=True)]
 
     def later_noises(self, met: MetNoise) -> Iterator[tuple[SiteAverage, Links]]:
         """What a later layer reads whose noise is met, with edges; legs are numbered as axes are.

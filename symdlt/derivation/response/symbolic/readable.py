@@ -11,8 +11,9 @@ from symdlt.definitions import (
     named_tensor,
     read_layer_definition,
     split_subleading,
+    windows_in,
 )
-from symdlt.derivation.response.symbolic.labels import SHIFTS, windows_of
+from symdlt.derivation.response.symbolic.labels import SHIFTS
 from symdlt.errors import LayerError, OrderError, require
 
 PIECES = ("G.1", "H.1")  # the corrections of the kernel and of the NTK
@@ -74,7 +75,7 @@ def readable_layer(layer: Layer | Stack | str, *, windows_inside: bool = False) 
             definition,
             "has a window inside. Those of its last statement are known. Make it two layers",
         )
-    if len({*windows_of(definition).values()}) > len(SHIFTS):
+    if len(windows_in(definition)) > len(SHIFTS):
         raise refused(
             definition, f"has more than {len(SHIFTS)} windows. Give weights the same ones"
         )

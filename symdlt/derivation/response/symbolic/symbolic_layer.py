@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 from symdlt.definitions import Layer, Stack, program_of
@@ -55,14 +54,13 @@ class SymbolicLayer:
 
     def _read_above(self) -> None:
         """Add what the next layer reads of z', whose neurons this layer reads itself."""
-        added = with_functions_above(self.beyond.program, self.top)
+        added = with_functions_above(self.beyond, self.top)
         if added is None:
             self.open = "reads neurons that z' keeps, and others than z of the neurons of z"
             return
-        program, sources = added
-        self.beyond = replace(self.beyond, program=program)
-        above = len(program.fields) - 1
-        self.noises = [(read, (above, number)) for number, read in enumerate(sources)]
+        self.beyond = added
+        above = len(added.program.fields) - 1
+        self.noises = [(read, (above, number)) for number, read in enumerate(added.sources)]
         self.noises.append(((BASE, OUTPUT), (self.top, OUTPUT)))
 
 

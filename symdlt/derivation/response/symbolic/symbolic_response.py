@@ -46,7 +46,7 @@ from symdlt.derivation.response.site_functions import (
 from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
 from symdlt.derivation.response.symbolic.labels import inside_name, joined
 from symdlt.derivation.response.symbolic.later_layers import BASE
-from symdlt.derivation.response.symbolic.noise_tables import Links, MetNoise
+from symdlt.derivation.response.symbolic.noise_tables import MetNoise, links_of
 from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
 from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,
@@ -301,14 +301,6 @@ class SymbolicResponse(Fluctuations):
         name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
         self.means.noises[name] = met
         return name
-
-
-def links_of(edges: Edges, legs: Sequence[int]) -> Iterator[Links]:
-    """Edges between the places of their ends among some legs; where a leg stands twice, several."""
-    places = [[k for k, leg in enumerate(legs) if leg == end] for e in sorted(edges) for end in e]
-    for chosen in product(*places):
-        ends = zip(chosen[::2], chosen[1::2], strict=True)
-        yield tuple(sorted((min(a, b), max(a, b)) for a, b in ends))
 
 
 def is_read(terms: Terms) -> bool:
