@@ -284,7 +284,14 @@ def site_means(
         return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
 
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
-        return functions_of(functions[name], derivatives)
+        found = functions_of(functions[name], derivatives)
+        if len(found) <= derivatives:
+            raise ActivationError(
+                f"The activation is given by {len(found)} functions. The means need {name} and its "
+                f"first {derivatives} derivatives. Give them in order, or give the activation as "
+                "text."
+            )
+        return found
 
     # Those of the fields, and of their copies at another neuron of a head.
     grids = [field.grid if positions else () for field in program.fields] * 2

@@ -9,7 +9,7 @@ from cases import slow
 
 from symdlt import MLP, Network, Propagation, check, propagate
 from symdlt.definitions import ODD, ascii_name, read_layer_definition
-from symdlt.errors import LayerError, SamplingError, UnknownTensorError
+from symdlt.errors import LayerError, SamplingError, SymdltError, UnknownTensorError
 from symdlt.networks import streams, truncated_recursion
 from symdlt.networks.requests import asked_tensors
 from symdlt.sampling import TENSORS, TensorPattern, measure
@@ -138,6 +138,17 @@ def test_the_dntk_of_a_lone_vertex_is_of_the_next_order():
     seen = found["Q3"].values.item()
     assert seen > 5 * found["Q3"].standard_errors.item()
     assert abs(found[lone].values.item()) < seen / 12 + 4 * found[lone].standard_errors.item()
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_too_few_derivatives_are_refused(samples):
+    given = tuple(lambda z, k=k: np.cos(z + k * np.pi / 2) for k in range(3))
+    found = propagate(residual(given, 3), X[:samples], ["A3"])["A3"]
+    right = propagate(residual("cos(z)", 3), X[:samples], ["A3"])["A3"]
+    np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-14)
+    for name in ("V", "A3", "Q3"):
+        with pytest.raises(SymdltError, match="given by 2 functions"):
+            propagate(residual(given[:2], 3), X[:samples], [name])
 
 
 def test_names_and_files(tmp_path):
