@@ -66,8 +66,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     if learning and network.missing_rates:
         raise KernelError(
             f"{', '.join(network.missing_rates)} is missing. The learning rates are in the "
-            f"definition of {' '.join(learning)}. Give them in `values`; only G and V can be "
-            "had without."
+            f"definition of {' '.join(learning)}. Give them in `values`; "
+            f"{' '.join(WITHOUT_LEARNING)} can be had without."
         )
     beyond = [name for name in names if name not in LEADING]
     if beyond and (reason := without_fluctuations(network)):

@@ -9,7 +9,7 @@ from cases import slow
 
 from symdlt import MLP, Network, Propagation, check, propagate
 from symdlt.definitions import ODD, ascii_name, read_layer_definition
-from symdlt.errors import LayerError, SamplingError, SymdltError, UnknownTensorError
+from symdlt.errors import KernelError, LayerError, SamplingError, SymdltError, UnknownTensorError
 from symdlt.networks import streams, truncated_recursion
 from symdlt.networks.requests import asked_tensors
 from symdlt.sampling import TENSORS, TensorPattern, measure
@@ -149,6 +149,15 @@ def test_too_few_derivatives_are_refused(samples):
     for name in ("V", "A3", "Q3"):
         with pytest.raises(SymdltError, match="given by 2 functions"):
             propagate(residual(given[:2], 3), X[:samples], [name])
+
+
+def test_the_third_cumulant_needs_no_learning_rates():
+    values = {name: VALUES[name] for name in ("xi", "C_b", "C_W")}
+    without = Network("gelu", [12, 12], values, RESIDUAL, n_L=12)
+    found = propagate(without, X, ["A3"])["A3"]
+    np.testing.assert_array_equal(found, propagate(residual("gelu", 3), X, ["A3"])["A3"])
+    with pytest.raises(KernelError, match="definition of N3.* G V G.1 A3 can be had without"):
+        propagate(without, X, ["N3"])
 
 
 def test_names_and_files(tmp_path):
