@@ -136,6 +136,8 @@ def test_a_field_that_is_zero_has_no_length(inputs):
         (["G.1"], RMS, "It keeps z and normalises it"),
         (["V"], "z' = z + W s(z) + P s(rmsnorm(z))", "join the fields rmsnorm"),
         (["V"], "u = 1/2 z; z' = z + W s(rmsnorm(u))", "fields that keep z"),
+        (["V"], "h = U s(z); z' = h + W s(rmsnorm(h))", "V of .* whose noise the next layer"),
+        (["G.1"], "h = U s(z); z' = h + W s(h)", "G.1 of .* whose noise the next layer"),
     ],
 )
 def test_what_has_no_kernel_is_refused(tensors, layer, reason):
