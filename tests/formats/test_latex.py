@@ -345,3 +345,9 @@ def test_a_document_of_a_layer_says_once_what_is_read_and_where_its_edges_stand(
     assert len(definitions) == len({*definitions}) == 1  # D and F have one correlator
     assert "edges stand above it in brackets" in told
     assert "^{[12](\\ell)}" in told
+
+
+def test_a_document_of_a_forward_equation_says_what_offsets_are():
+    layers = ("z' = xi z + W[3] s(z)", "z' = xi z + W dropout(0.1) s(z)")
+    told = [document(forward_equation(OBSERVABLES["NTK"], layer)).source for layer in layers]
+    assert ["offset" in one for one in told] == [True, False]
