@@ -170,11 +170,11 @@ def _rates(equation: StepForward, one: ReadTerm) -> Iterator[str]:
 
 
 def positions_read(branch: SiteBranch) -> str:
-    """How many positions weights read, P where that are all, nothing without a window."""
+    """How many positions weights read, P where that are all, nothing where it is one."""
     window = branch.window
-    if window is None:
-        return ""
-    return "P" if window.whole else str(window.count)
+    if window is not None and window.whole:
+        return "P"
+    return "" if window is None or window.count == 1 else str(window.count)
 
 
 def _function(factor: SiteFactor, names: tuple[str, ...]) -> str:

@@ -66,8 +66,8 @@ def check_streams(network: Network, names: Sequence[str]) -> None:
     if learning and network.missing_rates:
         raise KernelError(
             f"{', '.join(network.missing_rates)} is missing. The learning rates are in the "
-            f"definition of {' '.join(learning)}. Give them in `values`; only G and V can be "
-            "had without."
+            f"definition of {' '.join(learning)}. Give them in `values`; "
+            f"{' '.join(WITHOUT_LEARNING)} can be had without."
         )
     beyond = [name for name in names if name not in LEADING]
     if beyond and (reason := without_fluctuations(network)):
@@ -284,7 +284,14 @@ def site_means(
         return SmoothMeans(_joined(network, functions, chosen, derivatives), tolerance)
 
     def chain(name: str, derivatives: int) -> tuple[Function, ...]:
-        return functions_of(functions[name], derivatives)
+        found = functions_of(functions[name], derivatives)
+        if len(found) <= derivatives:
+            raise ActivationError(
+                f"The activation is given by {len(found)} functions. The means need {name} and its "
+                f"first {derivatives} derivatives. Give them in order, or give the activation as "
+                "text."
+            )
+        return found
 
     # Those of the fields, and of their copies at another neuron of a head.
     grids = [field.grid if positions else () for field in program.fields] * 2

@@ -11,7 +11,7 @@ from math import factorial, prod
 import pytest
 from cases import slow, swept
 
-from symdlt import Stack, derive, forward_equation, layer_equations
+from symdlt import Stack, derive, forward_equation, layer_equations, to_latex
 from symdlt.definitions import DNTK, NTK, OBSERVABLES, Forest
 from symdlt.derivation.forward_steps import lower_trees
 from symdlt.derivation.forward_terms import shared_neurons
@@ -304,6 +304,13 @@ def every_equation_holds(text, forest, i, network):
         )
         assert evaluated(equation, network, i[:size], d[:size]) == expected, equation
         assert expected or equation.fields != (0,) * size or not equation.step.last
+
+
+def test_a_window_of_one_position_divides_by_the_neurons_alone():
+    one, two = (forward_equation(NTK, f"z' = W[{size}] s(z)") for size in (1, 2))
+    assert "lambda_W/n delta" in str(one)
+    assert "lambda_W/(2 n) delta" in str(two)
+    assert r"\frac{\lambda_W^{(\ell+1)}}{n_{\ell}}" in to_latex(one)
 
 
 def test_a_layer_of_one_field_has_the_equation_of_a_layer():

@@ -337,3 +337,17 @@ def test_greek_biases_and_weights_are_commands_in_subscripts_too(equations):
     for symbol in (r"\lambda_{\alpha}^", r"\lambda_{\beta_2}^", r"C_{\Gamma}^"):
         assert symbol in text
     assert text.isascii()
+
+
+def test_a_document_of_a_layer_says_once_what_is_read_and_where_its_edges_stand():
+    told = document(layer_equations("H.1", "z' = xi z + b + W s(z)")).source
+    definitions = [line for line in told.splitlines() if "widehat{\\Delta H}" in line]
+    assert len(definitions) == len({*definitions}) == 1  # D and F have one correlator
+    assert "edges stand above it in brackets" in told
+    assert "^{[12](\\ell)}" in told
+
+
+def test_a_document_of_a_forward_equation_says_what_offsets_are():
+    layers = ("z' = xi z + W[3] s(z)", "z' = xi z + W dropout(0.1) s(z)")
+    told = [document(forward_equation(OBSERVABLES["NTK"], layer)).source for layer in layers]
+    assert ["offset" in one for one in told] == [True, False]

@@ -436,6 +436,7 @@ def test_a_file_runs_without_symdlt(tmp_path):
         ("u = U z; v = V z; z' = xi z + W sigmoid(u) s(v)", ("V", "G.1")),
         swept("z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)", ("V", "B", "F")),
         ("z' = xi z + b + W z", ("V", "P")),
+        ("z' = xi z + rmsnorm(z) + b + W s(z)", ("V", "D")),
     ],
 )
 def test_layers_with_a_skip(layer, tensors):

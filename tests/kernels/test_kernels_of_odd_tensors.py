@@ -14,6 +14,7 @@ VALUES = {"C_b": 0.1, "C_W": 1.1, "lambda_b": 1.0, "lambda_W": 0.7, "xi": 0.8}
 INSIDE = {"C_U": 0.9, "lambda_U": 0.5}
 RESIDUAL = "z' = xi z + b + W s(z)"
 BLOCK = "h = U s(z); z' = xi z + b + W s(h)"
+NORMED = "z' = rmsnorm(z) + b + W s(z)"
 OWN = "h = U s(z); z' = h + b + W s(h)"
 DATA = np.random.default_rng(0).normal(size=(3, 5))
 DEPTH = 4
@@ -35,7 +36,7 @@ def found_and_expected(layer, inputs, tensors, data, **options):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [RESIDUAL, slow(BLOCK), slow(OWN)])
+@pytest.mark.parametrize("layer", [RESIDUAL, NORMED, slow(BLOCK), slow(OWN)])
 def test_they_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]
     tensors = [*ODD, *["V"] * (layer == RESIDUAL)]  # next to states that are met at all depths

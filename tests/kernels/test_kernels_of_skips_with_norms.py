@@ -20,6 +20,8 @@ TWICE = "h = U s(layernorm(z)); z' = xi z + b + W s(layernorm(h))"
 MIXED = "z' = xi z + b + W dropout(0.1) s(layernorm(z)) + P layernorm(z)"
 DROPOUT = "z' = xi z + b + W dropout(0.1) s(z)"
 PRUNED = "m = prune(1/4); z' = xi z + b + W m s(z)"
+KEPT = "z' = xi z + rmsnorm(z) + b + W s(z)"
+ALONE = "z' = rmsnorm(z) + W s(rmsnorm(z))"
 BLOCK = "h = U dropout(1/3) s(z); z' = xi z + W s(h)"
 # With an odd function LayerNorm is RMSNorm.
 LOPSIDED = "gelu"
@@ -28,7 +30,10 @@ LOPSIDED = "gelu"
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
     "layer",
-    [*map(slow, [RMS, MEAN, MIXED, BLOCK, DROPOUT]), *map(swept, [BEFORE, GATED, TWICE])],
+    [
+        *map(slow, [RMS, MEAN, MIXED, BLOCK, DROPOUT, KEPT, ALONE]),
+        *map(swept, [BEFORE, GATED, TWICE]),
+    ],
 )
 def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
@@ -38,6 +43,16 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
     found = run(module, inputs, values, data, LOPSIDED, **options)
     right = theory(layer, module.HYPERPARAMETERS, activation=LOPSIDED)
     agree(found, right, BOOK, inputs, 1e-12)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+@pytest.mark.parametrize("layer", [KEPT, slow(ALONE)])
+def test_v_of_layers_that_keep_what_they_normalise(layer, inputs):
+    data = DATA[:2] if inputs == "many" else DATA[:1]
+    module = kernel_of(layer, inputs, ["V"])
+    found = run(module, inputs, values_of(module.HYPERPARAMETERS), data, LOPSIDED)
+    right = theory(layer, module.HYPERPARAMETERS, activation=LOPSIDED)
+    agree(found, right, ["V"], inputs, 1e-7)
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
@@ -121,6 +136,8 @@ def test_a_field_that_is_zero_has_no_length(inputs):
         (["G.1"], RMS, "It keeps z and normalises it"),
         (["V"], "z' = z + W s(z) + P s(rmsnorm(z))", "join the fields rmsnorm"),
         (["V"], "u = 1/2 z; z' = z + W s(rmsnorm(u))", "fields that keep z"),
+        (["V"], "h = U s(z); z' = h + W s(rmsnorm(h))", "V of .* whose noise the next layer"),
+        (["G.1"], "h = U s(z); z' = h + W s(h)", "G.1 of .* whose noise the next layer"),
     ],
 )
 def test_what_has_no_kernel_is_refused(tensors, layer, reason):

@@ -9,7 +9,7 @@ from cases import slow
 
 from symdlt import MLP, Network, Propagation, check, propagate
 from symdlt.definitions import ODD, ascii_name, read_layer_definition
-from symdlt.errors import LayerError, SamplingError, UnknownTensorError
+from symdlt.errors import KernelError, LayerError, SamplingError, SymdltError, UnknownTensorError
 from symdlt.networks import streams, truncated_recursion
 from symdlt.networks.requests import asked_tensors
 from symdlt.sampling import TENSORS, TensorPattern, measure
@@ -138,6 +138,26 @@ def test_the_dntk_of_a_lone_vertex_is_of_the_next_order():
     seen = found["Q3"].values.item()
     assert seen > 5 * found["Q3"].standard_errors.item()
     assert abs(found[lone].values.item()) < seen / 12 + 4 * found[lone].standard_errors.item()
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_too_few_derivatives_are_refused(samples):
+    given = tuple(lambda z, k=k: np.cos(z + k * np.pi / 2) for k in range(3))
+    found = propagate(residual(given, 3), X[:samples], ["A3"])["A3"]
+    right = propagate(residual("cos(z)", 3), X[:samples], ["A3"])["A3"]
+    np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-14)
+    for name in ("V", "A3", "Q3"):
+        with pytest.raises(SymdltError, match="given by 2 functions"):
+            propagate(residual(given[:2], 3), X[:samples], [name])
+
+
+def test_the_third_cumulant_needs_no_learning_rates():
+    values = {name: VALUES[name] for name in ("xi", "C_b", "C_W")}
+    without = Network("gelu", [12, 12], values, RESIDUAL, n_L=12)
+    found = propagate(without, X, ["A3"])["A3"]
+    np.testing.assert_array_equal(found, propagate(residual("gelu", 3), X, ["A3"])["A3"])
+    with pytest.raises(KernelError, match=r"definition of N3.* G V G\.1 A3 can"):
+        propagate(without, X, ["N3"])
 
 
 def test_names_and_files(tmp_path):

@@ -75,6 +75,10 @@ Subscripts are neurons, and after the semicolon samples; $\delta$ of two neurons
 are equal and otherwise $0$. A letter $\lambda$ is the learning rate of the biases below it, and of
 weights the one over the width that they read. """
 
+_FORWARD_WINDOWS = r"""Samples stand at positions: $\delta+q$ is the position that the weights of
+the offset $q$ read for the one of~$\delta$, sums over $q$ run over all offsets of a window, and
+beyond the edge are zeros where it is padded with them. """
+
 _FORWARD_PRIME = r"""The prime of the left side says that it is of layer~$\ell+1$. """
 
 _FORWARD_EDGES = r"""The superscript of $\widehat{X}$ lists the edges of a tree; its subscripts are
@@ -172,6 +176,8 @@ def document(
         shown = to_latex(what, conventions=use)
         notation = _STACK_FORWARD % displayed(layer_latex(what.layer), use)
         notation += _FORWARD_EDGES if r"\widehat{X}" in shown else ""
+        drawn = (one for stream in what.layer.streams for one in stream.drawn)
+        notation += _FORWARD_WINDOWS if any(one.window for one in drawn) else ""
         notation += "" if use.layers else PRIMED
         return LatexDocument(f"{preamble}{prose(notation, use)}\n{shown}\n{_END}")
     if isinstance(what, ForwardEquation):

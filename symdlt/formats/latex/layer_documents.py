@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from symdlt.definitions import NAMED, AnyTensor, ascii_name
-from symdlt.derivation.response.symbolic.glossary import AVERAGES, Glossary, head_of, marked
+from symdlt.derivation.response.symbolic.glossary import (
+    AVERAGES,
+    EDGES,
+    Glossary,
+    head_of,
+    marked,
+)
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import LayerError
@@ -30,6 +36,8 @@ layer~$\ell+1$ are given in those of layer~$\ell$. """
 _FIELDS = r"""Angle brackets are expectations over the Gaussian fields of one neuron, with the
 covariance that stands below them. A tensor with fields in front of its layer is that of these
 fields in place of $z$, with $n_\ell$ in place of $n_{\ell-1}$. """
+
+_EDGES = "edges stand above it in brackets"
 
 _POSITIONS = "Each sample below a symbol stands at a position of its own. "
 
@@ -59,7 +67,9 @@ def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
     items = [*_items(results, use)]
     body = prose(f"{text}\n{_list(items)}", use)
     if others:
-        shown = "\n".join(displayed(_defined(*one, use, many=many), use) for one in others)
+        # Tensors of one correlator, as D and F, have one definition.
+        each = dict.fromkeys(displayed(_defined(*one, use, many=many), use) for one in others)
+        shown = "\n".join(each)
         body += f"Other tensors of layer~$\\ell$ that are read are defined by\n{shown}\n"
     return body + "\n" + "".join(_section(result, use) for result in results)
 
@@ -113,7 +123,7 @@ def _items(results: Sequence[LayerResult], use: Conventions) -> Iterator[tuple[s
             told_averages = True
             new = [*AVERAGES, *new]
         for symbol, meaning in new:
-            told = marked(symbol), f"{meaning}."
+            told = marked(symbol), f"{meaning.replace(EDGES, _EDGES)}."
             yield marked_latex(told[0], constants, use), marked_latex(told[1], constants, use)
 
 

@@ -112,7 +112,7 @@ def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthF
             f"layer {system.layer}. Kernel files take means over one field at several depths. "
             "`propagate` of a `Network` of such layers takes them."
         )
-    scaled = any(entry.scale for entry in entries)
+    scaled = any(entry.scale for entry in (*entries, *(e for one in kept for e in one.entries)))
     scale = identifier(tables.scales[BELOW]) if scaled else ""
     return DepthFunctions(kept, states, depths.observed, next(iter(read), BELOW), scale)
 
@@ -305,11 +305,7 @@ def _centred(
     for field in sorted({entry.field for entry in of_layer}):
         groups: dict[Monomial, dict[tuple[Mean, ...], Fraction]] = {}
         for key, number in terms.items():
-            own = [
-                (n, p)
-                for n, p in key
-                if n in known and known[n].field == field and not known[n].later
-            ]
+            own = [(n, p) for n, p in key if n in known and _is_mean_of(known[n], field)]
             rest = monomial({n: p for n, p in key if (n, p) not in own})
             means = tuple(sorted(known[n].mean for n, p in own for _ in range(p)))
             groups.setdefault(rest, {})[means] = number
@@ -325,6 +321,11 @@ def _centred(
                 terms[key] = terms.get(key, Fraction(0)) + number
     read = {name for key in terms for name, _ in key}
     return terms, {name: entry for name, entry in known.items() if name in read}
+
+
+def _is_mean_of(entry: Entry, field: str) -> bool:
+    """Whether it is a mean of this layer over a field, and not what that is multiplied with."""
+    return entry.field == field and bool(entry.orders) and not entry.later
 
 
 def _without(own: str, key: Monomial) -> Monomial:

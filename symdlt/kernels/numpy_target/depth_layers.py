@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symdlt.kernels.numpy_target.checks import MOST_BYTES
+from symdlt.kernels.numpy_target.checks import MOST_BYTES, scale_of
 from symdlt.kernels.numpy_target.depth_planes import PlanesOfDepths, planes_of_depths
 from symdlt.kernels.numpy_target.fields import Field, means_of_fields
 from symdlt.kernels.numpy_target.joint_means import (
@@ -283,11 +283,17 @@ class DepthLayers:
             if (of := name.removesuffix("_lm")) not in self.leading:
                 continue
             last, rows = self.leading[of][layer - 1], []
-            for h in self.problem.layers[layer : self.depth]:
-                last = keep(h, {}, {name: last}, self.pairs)
+            steps = self.problem.layers[layer : self.depth]
+            for h, K in zip(steps, self.leading["G"][layer - 1 :], strict=False):
+                last = keep(h, self._scale(K), {name: last}, self.pairs)
                 rows.append(last)
             tables[name] = np.array(rows)
         return tables
+
+    def _scale(self, K: Array) -> dict[str, Array]:
+        """What z is multiplied with where it is normalised."""
+        scale = self.depths.scale
+        return {scale: scale_of("z", K.diagonal())} if scale else {}
 
     def _joint_means(self, layer: int, joint: Tables) -> dict[str, Array]:
         """Means over the layer below one, and over each layer from it on that others read."""

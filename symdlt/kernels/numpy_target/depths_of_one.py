@@ -59,8 +59,10 @@ def depths_of_one(
     """
     G = leading["G"]
     steps = [type(h)(*values) for values in zip(*h, strict=True)]
+    scale = {depths.scale: means[depths.scale]} if depths.scale else {}
     between = {
-        name: kept_on(keep, name, leading[name[0]], steps) for name, keep in depths.kept.items()
+        name: kept_on(keep, name, leading[name[0]], steps, scale)
+        for name, keep in depths.kept.items()
     }
     over = joint_of_one(depths, functions, G, between)
     known: dict[str, Any] = {
@@ -118,11 +120,14 @@ def next_states(
     return states
 
 
-def kept_on(keep: Step, name: str, leading: Array, steps: Sequence[Any]) -> Array:
+def kept_on(
+    keep: Step, name: str, leading: Array, steps: Sequence[Any], scale: Mapping[str, Array]
+) -> Array:
     """The covariances of z of each layer, a row, with z of each later one."""
     table = np.zeros((len(leading), len(leading)))
     for m, h in enumerate(steps, 1):
-        table[:m, m] = keep(h, {}, {name: np.append(table[: m - 1, m - 1], leading[m - 1])})
+        here = {letter: values[m - 1] for letter, values in scale.items()}
+        table[:m, m] = keep(h, here, {name: np.append(table[: m - 1, m - 1], leading[m - 1])})
     return table
 
 

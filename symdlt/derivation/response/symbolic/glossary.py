@@ -20,6 +20,9 @@ _HEAD = re.compile(
 PRINTED = {"<": "<F>", "Y_": "Y", "sum_": "sum_q"}
 
 
+# Where edges of a noise stand in text; in LaTeX it is elsewhere.
+EDGES = "edges stand behind a semicolon"
+
 # What the linear response is made of.
 AVERAGES = (
     (
@@ -156,7 +159,7 @@ class Glossary:
             "Y_",
             "`Y_12[F]` is `n'` times the covariance of `Q(z_1 z_2)` of layer `l` with the noise of "
             "`M(F)` at the neurons of layer `l`, of an `F` that layer `m >= l` reads: `s^m` is `s` "
-            "of its `z^m`; edges stand behind a semicolon",
+            f"of its `z^m`; {EDGES}",
         )
         yield from self.others
         yield from self._constants()

@@ -12,7 +12,6 @@ from symdlt.definitions import (
     NAMED,
     ODD,
     AnyTensor,
-    Correlator,
     Layer,
     OddTensor,
     Stack,
@@ -98,7 +97,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             derivation = LayerDerivation(correlator, definition, False)
             if piece or (derivation.shared and correlator.order):
                 _check_without_inside(derivation, name)
-            if isinstance(correlator, Correlator) and correlator.order and _is_met(derivation):
+            closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
+            if not closes and _is_met(derivation):
                 raise KernelError(
                     f"{name} of the layer {definition} has no kernel file. It reads neurons that "
                     "z' keeps, whose noise the next layer meets again. Ask `layer_equations` or "
@@ -106,7 +106,6 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 )
             if piece:
                 _check_laws(derivation, name)
-            closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
             if not derivation.shared or closes:
                 equation = derivation.correction() if piece else derivation.recursion()
                 equations[name] = _of_tensor(derivation, equation, piece, inputs)

@@ -68,7 +68,10 @@ def tensors_of_depths(
         rule: nodes and weights.
     """
     G = leading["G"]
-    between = {name: kept_on(keep, name, leading[name[0]], h) for name, keep in depths.kept.items()}
+    scale = {depths.scale: means[depths.scale]} if depths.scale else {}
+    between = {
+        name: kept_on(keep, name, leading[name[0]], h, scale) for name, keep in depths.kept.items()
+    }
     over = joint_means(depths, functions, G, between["G_lm"], rule)
     layers = jnp.arange(len(G))
     own = {n.removeprefix(f"{depths.field}_"): v for n, v in means.items() if n not in over}
@@ -98,17 +101,17 @@ def tensors_of_depths(
     return {name: jnp.concatenate([jnp.zeros_like(G[:1]), rest[name]]) for name in depths.sums}
 
 
-def kept_on(keep: Step, name: str, leading: Array, h: Any) -> Array:
+def kept_on(keep: Step, name: str, leading: Array, h: Any, scale: Mapping[str, Array]) -> Array:
     """The covariances of z of each layer, a row, with z of each later one."""
 
-    def next_column(column: Array, xs: tuple[Array, Array, Any]) -> tuple[Array, Array]:
-        layer, variance, at = xs
-        column = keep(at, {}, {name: column.at[layer].set(variance)})
+    def next_column(column: Array, xs: tuple[Array, Array, Any, Values]) -> tuple[Array, Array]:
+        layer, variance, at, here = xs
+        column = keep(at, here, {name: column.at[layer].set(variance)})
         return column, column
 
     start = jnp.zeros_like(leading)
     layers = jnp.arange(len(leading) - 1)
-    _, columns = jax.lax.scan(next_column, start, (layers, leading[:-1], h))
+    _, columns = jax.lax.scan(next_column, start, (layers, leading[:-1], h, dict(scale)))
     return jnp.concatenate([start[None], columns]).T
 
 
