@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from cases import slow
 import sympy as sp
+from cases import slow
 
 from symdlt import (
     BOOK,
