@@ -2,12 +2,10 @@
 
 import math
 import os
-import re
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 from itertools import product
 from multiprocessing import current_process
-from time import process_time
 from types import SimpleNamespace
 
 import numpy as np
@@ -349,20 +347,6 @@ def test_a_leap_is_not_told_by_its_first_step(monkeypatch, capsys):
         clock.now = 6.0
         watch.after_layer(3)
     assert capsys.readouterr().err == "propagating: about 6 s left\n"
-
-
-@pytest.mark.slow
-def test_the_time_of_a_propagation_is_told_within_a_factor_of_three(monkeypatch, capsys):
-    """Of the processor, so that others on the machine do not matter."""
-    monkeypatch.setattr(progress, "perf_counter", process_time)
-    monkeypatch.setattr(progress, "TOLD_FROM", 1e-9)
-    mlp = MLP(activation="tanh", widths=[8], C_b=0.1, C_W=1.2)
-    x = np.random.default_rng(0).standard_normal((36, 6))
-    start = process_time()
-    mlp.propagate(x, "V")
-    taken = process_time() - start
-    (told,) = re.findall(r"about (\d+) s left", capsys.readouterr().err)
-    assert taken / 3 < float(told) < 3 * taken
 
 
 @pytest.mark.parametrize(
