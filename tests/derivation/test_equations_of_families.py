@@ -10,15 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 from cases import slow
-from equations import Meaning
+from equations import ACTIVATION, COEFFICIENTS, Meaning, X
 
 from symdlt import BOOK, Network, Stack, layer_equations, propagate
 from symdlt.algebra import orthogonal, uniform
 
-COEFFICIENTS = (0, 1, 0.4, -0.2)
-ACTIVATION = "z + 2/5*z**2 - 1/5*z**3"
 DENSE = "z' = b + W z"
-X = np.array([[1.0, 0.3], [-0.4, 0.9]])
 WIDTHS = [5, 7, 6]
 VALUES = {"C_b": 0.1, "C_W": 0.9, "C_U": 1.1, "lambda_b": 0.2, "lambda_W": 0.7, "lambda_U": 0.5}
 PRUNED = Stack("m = prune(1/3); u = U m s(z); z' = b + W s(u)")

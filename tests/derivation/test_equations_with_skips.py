@@ -7,14 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 from cases import slow
-from equations import Meaning
+from equations import ACTIVATION, COEFFICIENTS, Meaning, X
 
 from symdlt import Network, Stack, layer_equations, propagate
 from symdlt.algebra import orthogonal
 
-COEFFICIENTS = (0, 1, 0.4, -0.2)
-ACTIVATION = "z + 2/5*z**2 - 1/5*z**3"
-X = np.array([[1.0, 0.3], [-0.4, 0.9]])
 DEPTH, WIDTH = 4, 6
 VALUES = {"C_b": 0.1, "C_W": 0.5, "C_U": 0.4, "xi": 0.8}
 NOISE = re.compile(r"Q?Y_(?P<legs>[^\[]+)\[(?P<function>.*)\]")

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from equations import Meaning
+from equations import ACTIVATION, COEFFICIENTS, Meaning, X
 
 from symdlt import Network, Stack, document, layer_equations, propagate
 from symdlt.algebra import orthogonal, uniform
@@ -14,10 +14,7 @@ from symdlt.derivation import derive
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.errors import OrderError, UnknownTensorError
 
-COEFFICIENTS = (0, 1, 0.4, -0.2)
-ACTIVATION = "z + 2/5*z**2 - 1/5*z**3"
 RESIDUAL = "z' = xi z + b + W s(z)"
-X = np.array([[1.0, 0.3], [-0.4, 0.9]])
 VALUES = {"xi": 0.8, "C_b": 0.1, "C_W": 0.5, "C_U": 0.4}
 VALUES |= {"lambda_b": 0.2, "lambda_W": 0.7, "lambda_U": 0.5}
 LAYERS = {

@@ -8,6 +8,10 @@ from itertools import product
 import numpy as np
 from numpy.polynomial import Polynomial
 
+# A polynomial without parity, as numbers and as text, and two inputs at which it is followed.
+COEFFICIENTS = (0, 1, 0.4, -0.2)
+ACTIVATION = "z + 2/5*z**2 - 1/5*z**3"
+X = np.array([[1.0, 0.3], [-0.4, 0.9]])
 FACTOR = re.compile(
     r"(?P<name>[a-z]\w*?)(?P<order>'*|\^\(\d+\))(?:\((?P<field>.+)\))?(?P<later>\^m)?_(?P<at>[^_]+)$"
 )

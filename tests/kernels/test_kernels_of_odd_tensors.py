@@ -57,16 +57,22 @@ def test_at_some_samples_they_are_the_entries_of_all():
     assert np.isfinite(found["F3"][-1][2, 1, 1])
 
 
-def test_kernels_for_jax_are_those_of_numpy():
+@pytest.fixture
+def sixty_four_bits():
     jax = pytest.importorskip("jax")
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.usefixtures("sixty_four_bits")
+def test_kernels_for_jax_are_those_of_numpy():
     asked = {"layer": RESIDUAL, "inputs": "one", "activation": "gelu"}
     here, there = (loaded(kernel_for([*ODD], target=t, **asked)) for t in ("jax", "numpy"))
     found = here.propagate(0.8, DEPTH, **VALUES)
     functions = numpy_activation("gelu", there.DERIVATIVES).functions
     expected = there.propagate(functions, 0.8, DEPTH, **VALUES)
-    jax.config.update("jax_enable_x64", before)
     for name in ODD:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, err_msg=name)
 

@@ -31,8 +31,7 @@ from symdlt.kernels.numpy_target.positions_text import (
     positions_data,
     positions_tables,
 )
-
-PAIR = 2  # samples of a tensor that is written whole; others are at tuples
+from symdlt.kernels.numpy_target.problem import PAIR
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:

@@ -99,10 +99,11 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 _check_without_inside(derivation, name)
             closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
             if not closes and _is_met(derivation):
+                others = "" if piece else "`layer_equations` or "
                 raise KernelError(
                     f"{name} of the layer {definition} has no kernel file. It reads neurons that "
-                    "z' keeps, whose noise the next layer meets again. Ask `layer_equations` or "
-                    "`propagate`; G, H and odd tensors have kernel files."
+                    f"z' keeps, whose noise the next layer meets again. Ask {others}`propagate`; "
+                    "G, H and odd tensors have kernel files."
                 )
             if piece:
                 _check_laws(derivation, name)
