@@ -300,7 +300,7 @@ def test_the_correction_of_the_ntk_is_that_of_networks_at_every_depth(layer):
             expected = placed.found[name][depth - 1]
             value = [[placed.state(depth, name, (a, b)) for b in range(2)] for a in range(2)]
             assert depth == 2 or np.abs(expected).max() > 1e-3
-            np.testing.assert_allclose(value, expected, rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(value, expected, rtol=1e-9, atol=1e-11)
 
 
 class ReadAgain(Placed):
@@ -345,7 +345,7 @@ def test_layers_that_read_neurons_of_their_own_outputs(name):
             named = dict(zip(labels, at, strict=True)).get
             value[at] = again.meaning(depth, depth).value(again.wholes[name], named)
         assert np.abs(expected).max() > 1e-2
-        np.testing.assert_allclose(value, expected, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-12)
 
 
 class Positions(Depths):
