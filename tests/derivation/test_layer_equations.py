@@ -13,7 +13,7 @@ from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse
 from symdlt.cli import main
 from symdlt.definitions import ascii_name, read_layer_definition, tensor
 from symdlt.derivation.response.symbolic.glossary import head_of
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError

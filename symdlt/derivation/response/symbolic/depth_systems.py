@@ -14,10 +14,10 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     SystemEquation,
 )
 from symdlt.derivation.response.symbolic.later_layers import BASE
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR
 from symdlt.derivation.response.symbolic.readable import PIECES
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.derivation.response.symbolic.window_sums import moved, sum_of_parts

@@ -13,8 +13,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     ReadNoise,
     SystemEquation,
 )
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.window_sums import with_parts_over_positions
 
 Term = tuple[Monomial, Fraction | int]
