@@ -79,7 +79,7 @@ class Depths:
             for name, depth, at in ((f, one, a), (g, other, b)):
                 factor *= scale(depth, at) if "norm" in name or name == "f" else 1
             if f == "h":
-                joint = VALUES["xi"] ** 2 * K[one - 1][a, b] + VALUES["C_U"] * self.mean(one, a, b)
+                joint = VALUES["xi"] ** 2 * K[one - 1][a, b] + self.drawn(one, a, b)
                 if one == other:
                     return factor * joint
                 factor *= VALUES["xi"]
@@ -91,6 +91,10 @@ class Depths:
             return factor * joint * (VALUES["xi"] if g == "h" else 1)
 
         return of
+
+    def drawn(self, depth, a, b):
+        """The covariance of what U draws."""
+        return VALUES["C_U"] * self.mean(depth, a, b)
 
     def mean(self, depth, a, b):
         return self.meaning(depth, depth).mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
@@ -362,9 +366,10 @@ class Positions(Depths):
         # Y, that of fields inside as well, and tensors of fields inside
         self.noises = [one for one in others if "Y" in one.name]
         self.inside = {one.name.partition("_")[0]: one for one in others if one.name[:2] == "V^"}
-        (kernel,) = layer_equations("G", layer).equations
+        self.fresh = {}  # covariances of what U draws
+        kernel, *_ = layer_equations("G", layer).equations
         padded = np.pad(x, ((0, 0), (1, 1)))
-        shifted = [padded[:, q : q + 3] for q in range(3)]
+        shifted = [padded[:, q : q + 3] for q in range(3)] if "W[" in layer else [x] * 3
         K = VALUES["C_b"] + VALUES["C_W"] / 3 * sum(y.T @ y for y in shifted) / len(x)
         self.found = {"G": [K]}
         for depth in range(1, layers):
@@ -375,27 +380,30 @@ class Positions(Depths):
 
     def meaning(self, below, m):
         meaning = super().meaning(below, m)
-        if "U[" in self.text:
-            whole, U = meaning.covariance, {}
+        whole = meaning.covariance
+        for name, one in self.inside.items():
+            meaning.tensors[name] = lambda *at, of=one: self.of_inside(below, of, at)
+        meaning.tensors["G^(h)"] = lambda a, b: whole("h", a, "h", b)
+        meaning.tensors["Y^(h)"] = lambda name, at: self.noise(below, name, at, m)
+        meaning.constants["n_h"] = 5 / WIDTH
 
-            def covariance(f, a, g, b):
-                if "h" not in (f, g):
-                    return whole(f, a, g, b)
-                if f != g:
-                    return 0.0  # U is fresh
-                if (a, b) not in U:
-                    read = [(a + q, b + q) for q in (-1, 0, 1)]
-                    read = [(c, d) for c, d in read if {c, d} <= {0, 1, 2}]
-                    sums = sum(self.mean(below, c, d) for c, d in read)
-                    U[a, b] = VALUES["C_U"] / 3 * sums
-                return U[a, b]
+        def alone(f, a, g, b):
+            """Of fields of which h keeps nothing."""
+            if "h" not in (f, g):
+                return whole(f, a, g, b)
+            return self.drawn(below, a, b) if f == g else 0.0
 
-            meaning.covariance = covariance
-            for name, one in self.inside.items():
-                meaning.tensors[name] = lambda *at, of=one: self.of_inside(below, of, at)
-            meaning.tensors["Y^(h)"] = lambda name, at: self.noise(below, name, at, m)
-            meaning.constants["n_h"] = 5 / WIDTH
+        if "h = xi z" not in self.text:
+            meaning.covariance = alone
         return meaning
+
+    def drawn(self, depth, a, b):
+        if (depth, a, b) not in self.fresh:
+            read = [(a + q, b + q) for q in (-1, 0, 1)]
+            read = [(c, d) for c, d in read if {c, d} <= {0, 1, 2}]
+            sums = sum(self.mean(depth, c, d) for c, d in read)
+            self.fresh[depth, a, b] = VALUES["C_U"] / 3 * sums
+        return self.fresh[depth, a, b]
 
     def of_inside(self, depth, equation, at):
         """A tensor of fields inside, whose layer is the one above a depth."""
@@ -406,16 +414,21 @@ class Positions(Depths):
         return self.known[key]
 
 
-WINDOW_INSIDE = "h = U[3, zero] s(z); z' = xi z + b + W[3, zero] s(h)"
-
-
-@pytest.mark.parametrize("layer", ["z' = xi z + b + W[3, zero] s(z)", WINDOW_INSIDE])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = xi z + b + W[3, zero] s(z)",
+        "h = U[3, zero] s(z); z' = xi z + b + W[3, zero] s(h)",
+        "h = xi z + U[3, zero] s(z); z' = xi h + b + W s(h)",
+    ],
+)
 def test_convolutions_with_a_skip(layer):
     x = np.array([[1.0, -0.4, 0.7], [0.2, 0.8, -0.5]])
     depths = Positions(layer, x, 3)
-    layers = ["z' = b + W[3, zero] z", layer, layer, "z' = b + W[all] s(z)"]
+    first = "z' = b + W[3, zero] z" if "W[" in layer else "z' = b + W z"
+    layers = [first, layer, layer, "z' = b + W[all] s(z)"]
     values = {name: value for name, value in VALUES.items() if name[-1] in layer}
-    inner = {"inner": {"h": 5}} if "h" in layer else {}
+    inner = {"inner": {"h": 5}} if "h = U" in layer else {}
     net = Network(ACTIVATION, [WIDTH] * 3, values | {"xi": VALUES["xi"]}, layers, **inner)
     expected = propagate(net, x[None], "V")["V"][-1]
     # a readout keeps nothing, and reads neurons whose noise is met: the first equation at ξ = 0

@@ -61,7 +61,7 @@ class InsideEquations:
             if symbol in derivation.means.noises:
                 self._add_noise(derivation, derivation.means.noises[symbol])
             elif (name := inside_tensor(derivation, symbol)) and name not in self.made:
-                self._add(name, self._made(name))
+                self._add(name, self.derived(name))
 
     @property
     def below(self) -> list[str]:
@@ -89,7 +89,7 @@ class InsideEquations:
             if equation.name not in self.made:
                 self._add(equation.name, MadeInside(derivation, equation, ()))
 
-    def _made(self, name: str) -> MadeInside:
+    def derived(self, name: str) -> MadeInside:
         """The equation of a tensor, with what it was derived by."""
         if name not in self.known:
             of = tensor(name.partition("^")[0])

@@ -31,6 +31,7 @@ from symdlt.derivation.response.symbolic.field_names import (
     mark_between,
 )
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
+from symdlt.derivation.response.symbolic.labels import inside_name
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, Links
@@ -315,7 +316,11 @@ class LayerDerivation:
     def _covariances(self) -> Iterator[str]:
         """The covariances of the fields inside the layer."""
         first, second = Vertex(0), Vertex(1)
-        for (f, g), known in self.means.kernels.items():
+        inside = {
+            (field, field): self.kernels.inside[inside_name("G", self.texts.names[field])]
+            for field in self.kernels.windowed
+        }
+        for (f, g), known in (self.means.kernels | inside).items():
             # What the next layer reads of z' is next to fields of this one.
             if BASE < f < self.top + (not self.shared and bool(self.met)) and self.entry(known):
                 joint = self.entry(known)

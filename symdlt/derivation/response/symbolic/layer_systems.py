@@ -88,6 +88,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     """The equations of some tensors, and of all that they need."""
     depths, inside = DepthEquations(definition, inputs), InsideEquations(definition)
     equations: dict[str, SystemEquation] = {}
+    pairs: dict[str, SystemEquation] = {}  # inside, that states of all depths read
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
     while left:
@@ -100,7 +101,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             equations[name] = _of_steps(name, definition, inputs)
         else:
             derivation = LayerDerivation(correlator, definition, False)
-            if piece or (derivation.shared and correlator.order):
+            if piece:
                 _check_without_inside(derivation, name)
             closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
             if not closes and _is_met(derivation):
@@ -120,6 +121,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             else:
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
+                pairs |= depths.pairs_inside
                 continue
             inside.add(derivation, equations[name].terms)
         left += [need for need in sorted(equations[name].needs) if not is_inside(need)]
@@ -128,7 +130,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             inside.add(derivation, [term for one in fields for term in one.terms])
         left += inside.below
     ordered = _in_dependency_order(equations)
-    made = tuple(_of_inside(name, one, inputs) for name, one in inside.made.items())
+    pairs |= {name: _of_inside(name, one, inputs) for name, one in inside.made.items()}
+    made = tuple(pairs.values())
     return LayerSystem(definition, ordered, fields, depths.system(), inputs, inside=made)
 
 
@@ -203,9 +206,9 @@ def _check_without_inside(derivation: LayerDerivation, name: str) -> None:
     """Refuse what windows inside a layer are not known for."""
     if derivation.kernels.windowed:
         raise KernelError(
-            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside: "
-            "layers that do not keep z have their thirteen tensors, and those that do G and H. Ask "
-            "`propagate` of a `Network` for it."
+            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside, "
+            "and such layers have files of the thirteen tensors of the book. Ask `propagate` of a "
+            "`Network` for it."
         )
 
 

@@ -43,8 +43,8 @@ def layer_equations(
 
     Raises:
         UnknownTensorError: if there is no such tensor.
-        LayerError: if the layer keeps a function on its neurons, ends with a norm, or has a window
-            inside.
+        LayerError: if the layer keeps a function on its neurons or ends with a norm; of windows
+            inside for corrections and odd tensors.
         OrderError: for a tensor of more than four axes, and for other corrections.
 
     >>> print(layer_equations("H", "u = U z; v = V z; z' = W s(u) v"))

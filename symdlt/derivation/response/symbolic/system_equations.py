@@ -11,6 +11,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     Read,
     ReadMask,
     ReadNoise,
+    ReadTensor,
     SystemEquation,
 )
 from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
@@ -88,6 +89,7 @@ def _expanded(
         yield tuple(sorted((rest | {named: 1}).items())), times * number
 
 
-def _symbol(entry: ReadNoise) -> str:
+def _symbol(entry: ReadNoise | ReadTensor) -> str:
     """A symbol for an entry of a table."""
-    return f"{entry.name}[{','.join(map(str, entry.samples))}]{'^m' * entry.later}"
+    later = isinstance(entry, ReadNoise) and entry.later
+    return f"{entry.name}[{','.join(map(str, entry.samples))}]{'^m' * later}"
