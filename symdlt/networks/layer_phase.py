@@ -237,9 +237,8 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
         # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
         # grows, and of tanh it still shrinks.
         if abs(after) > AT_REST:
-            end = here
-            if (after > 0) == (at > 0):
-                end = _dip(excess, (known, at), (here, after))
+            turned = (after > 0) != (at > 0)
+            end = here if turned else _dip(excess, (known, at), (here, after))
             if end is not None:
                 return _crossing(excess, min(known, end), max(known, end))
             known, at = here, after
@@ -253,23 +252,31 @@ def _dip(
 ) -> float | None:
     """A place between two at which a function has another sign than at both, if it dips there.
 
-    Each place stands with the value there. By golden sections of their logarithms.
+    Each place stands with the value there. By golden sections of their logarithms. Where means are
+    not known nothing is found.
     """
     (a, at_a), (b, at_b) = ((log(place), abs(value)) for place, value in (first, last))
     sign = 1 if first[1] > 0 else -1
+
+    def height(place: float) -> float:
+        try:
+            return sign * function(exp(place))
+        except KernelInputError:
+            return inf
+
     inner = [b - GOLDEN * (b - a), a + GOLDEN * (b - a)]
-    at_inner = [sign * function(exp(place)) for place in inner]
+    at_inner = [*map(height, inner)]
     while min(at_inner) > 0 and abs(b - a) > PAIRED:
         if min(at_inner) >= min(at_a, at_b):
             return None  # it goes from one end to the other
         if at_inner[0] < at_inner[1]:
             b, at_b = inner[1], at_inner[1]
             inner = [b - GOLDEN * (b - a), inner[0]]
-            at_inner = [sign * function(exp(inner[0])), at_inner[0]]
+            at_inner = [height(inner[0]), at_inner[0]]
         else:
             a, at_a = inner[0], at_inner[0]
             inner = [inner[1], a + GOLDEN * (b - a)]
-            at_inner = [at_inner[1], sign * function(exp(inner[1]))]
+            at_inner = [at_inner[1], height(inner[1])]
     least = min(at_inner)
     return exp(inner[at_inner.index(least)]) if least < 0 else None
 
