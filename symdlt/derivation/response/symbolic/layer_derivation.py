@@ -228,12 +228,11 @@ class LayerDerivation:
             raise refused(self.layer, f"{reason}. Let weights read others")
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
-        normed = any(field.norm for field in self.program.fields)
-        if self.shared and (normed or heavy):
+        if self.shared and heavy:
             raise refused(
                 self.layer,
-                f"keeps z, and of such layers {self.correlator.name}.1 is known without norms and "
-                "fourth cumulants. Leave out the skip",
+                f"keeps z, and of such layers {self.correlator.name}.1 is known without fourth "
+                "cumulants. Leave out the skip",
             )
         unknown = [b for b in branches if b.entry_fourth is None and not b.orthogonal]
         placed = self.texts.labels.windows and heavy

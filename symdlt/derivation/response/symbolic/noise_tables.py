@@ -215,12 +215,16 @@ class NoiseTables:
         table = NoiseTable(self.kinds[met.average.read])
         first, second = map(Vertex, table.ends)
         for links, along in self._placed(met):
+            in_front = [(of, _beside(end, met.average, along)) for of, end in met.average.times]
             turned = []
             for order in table.turns:
-                fields = sorted((copies.get(of, of), Vertex(order.index(at))) for of, at in along)
-                turned.append((fields, table._replace(links=links).turned(order).links))
-            legs, edges = min(turned)
-            yield SiteAverage(read, (first, second), tuple(legs)), edges
+                fields, times = (
+                    sorted((copies.get(of, of), Vertex(order.index(at))) for of, at in some)
+                    for some in (along, in_front)
+                )
+                turned.append((fields, times, table._replace(links=links).turned(order).links))
+            legs, times, edges = min(turned)
+            yield SiteAverage(read, (first, second), tuple(legs), tuple(times)), edges
 
     def _number(self, read: Read) -> int:
         """Which of the functions that later layers read it is."""
@@ -238,3 +242,10 @@ class NoiseTables:
         along = [first] * table.slopes[0] + [second] * table.slopes[1]
         legs = tuple((self.later if later else BASE, vertex) for vertex in along)
         return SiteAverage(reads[table.kind], (first, second), legs)
+
+
+def _beside(end: Vertex, average: SiteAverage, along: Sequence[tuple[int, int]]) -> int:
+    """The axis of a field in front of a derivative, which is that of the derivative."""
+    return next(
+        axis for (_, vertex), (_, axis) in zip(average.legs, along, strict=True) if vertex == end
+    )
