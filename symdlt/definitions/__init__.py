@@ -86,5 +86,7 @@ from symdlt.definitions.tensors import identify as identify
 from symdlt.definitions.tensors import place as place
 from symdlt.definitions.uniform_inputs import at_uniform_input as at_uniform_input
 from symdlt.definitions.uniform_inputs import windows_in as windows_in
+from symdlt.definitions.uniform_inputs import without_windows as without_windows
+from symdlt.definitions.windows import ALL as ALL
 from symdlt.definitions.windows import Grid as Grid
 from symdlt.definitions.windows import Window as Window
