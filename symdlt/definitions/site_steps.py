@@ -11,6 +11,7 @@ from symdlt.algebra import Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.masks import MASK, Mask
+from symdlt.definitions.norm_steps import NormStep, norm_steps, normed_fields
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.site_branches import Monomial, SiteBranch, SiteFactor
 from symdlt.definitions.stacks import Stack
@@ -80,6 +81,16 @@ class SiteStep:
         return (*self.below, *(name for name, _ in self.masks))
 
     @property
+    def norms(self) -> tuple[NormStep, ...]:
+        """The norms among the fields that are read."""
+        return norm_steps(self.stack, self.below, self.own)
+
+    @property
+    def norms_above(self) -> tuple[NormStep, ...]:
+        """Of the last step the norms that make z' of what it makes."""
+        return norm_steps(self.stack, self.above, self.above) if self.last else ()
+
+    @property
     def first(self) -> bool:
         """Whether it reads the layer below."""
         return self.number == 0
@@ -127,10 +138,10 @@ class SiteStep:
     @cached_property
     def _kept(self) -> tuple[SiteBranch, ...]:
         """The field z where it is kept, by the layer or only by a step."""
-        if BELOW not in self.below or not _kept_by(self.stack):
+        if BELOW not in self.below or not _top(self.stack).kept:
             return ()
         own = SiteFactor(self.below.index(BELOW), "")
-        field = self.above.index(ABOVE if self.last else BELOW)
+        field = self.above.index(_top(self.stack).name if self.last else BELOW)
         unit = self._monomial(Polynomial.number(1))[0]
         constant = self._monomial(self._constant)[0]
         return (SiteBranch(field, None, ((unit, (own,)),), constant),)
@@ -138,7 +149,7 @@ class SiteStep:
     @property
     def _constant(self) -> Polynomial:
         """What multiplies z where the layer keeps it, in its last step."""
-        ((constant, _),) = _kept_by(self.stack)
+        ((constant, _),) = _top(self.stack).kept
         return constant if self.last else Polynomial.number(1)
 
     @cached_property
@@ -216,16 +227,22 @@ def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
     >>> levels_of(Stack("h = U z; z' = xi z + W s(h)"))
     (('z',), ('h', 'z'), ("z'",))
     """
-    masks = masks_of(stack)
-    plain = [tuple(name for name in site if name not in masks) for site in stack.sites]
-    inner = [site for site in plain if not {BELOW, ABOVE} & {*site}]
-    carried = (BELOW,) if _kept_by(stack) else ()
-    return ((BELOW,), *((*site, *carried) for site in inner), (ABOVE,))
+    apart = {*masks_of(stack), *(stream.name for stream in stack.streams if stream.norm)}
+    top = _top(stack).name
+    plain = [tuple(name for name in site if name not in apart) for site in stack.sites]
+    inner = [site for site in plain if site and not {BELOW, top} & {*site}]
+    carried = (BELOW,) if _top(stack).kept else ()
+    levels = [((BELOW,), ()), *((site, carried) for site in inner), ((top,), ())]
+    return tuple((*site, *normed_fields(stack, site), *kept) for site, kept in levels)
 
 
-def _kept_by(stack: Stack) -> tuple[tuple[Polynomial, Factor], ...]:
-    """What the layer keeps on its neurons."""
-    return stack.streams[-1].kept
+def _top(stack: Stack) -> Stream:
+    """The field that z' is, or that it is a norm of."""
+    streams = {stream.name: stream for stream in stack.streams}
+    top = stack.streams[-1]
+    while top.norm and top.kept[0][1].field in streams:
+        top = streams[top.kept[0][1].field]
+    return top
 
 
 def is_chain(layer: Layer | Stack) -> bool:
@@ -275,18 +292,23 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
     masks = masks_of(stack)
     with_below = {name for site in stack.sites if BELOW in site for name in site}
-    with_below -= {BELOW, ABOVE, *masks}
+    with_below -= {*levels[0], *levels[-1], *masks}
+    if _top(stack).norm:
+        yield "makes z' of z without weights"
     for stream in stack.streams:
-        if stream.norm:
+        if stream.norm and not written:
             yield (
                 f"has the field {stream.name}, a norm, whose neurons are not those of a Gaussian "
                 "field"
             )
+        if stream.norm:
+            continue
         if stream.name in with_below:
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
-        hidden = _keeps_below(stream) and (truncated or _hides_neurons(stack))
+        keeps_z = stream is _top(stack) and [one for _, one in stream.kept] == [Factor(BELOW)]
+        hidden = keeps_z and (truncated or _hides_neurons(stack))
         if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
@@ -325,18 +347,13 @@ def masks_of(stack: Stack) -> frozenset[str]:
     return frozenset(stream.name for stream in stack.streams if stream.mask)
 
 
-def _keeps_below(stream: Stream) -> bool:
-    """Whether it is z' and keeps z, once."""
-    return stream.name == ABOVE and [factor for _, factor in stream.kept] == [Factor(BELOW)]
-
-
 def _instead(stack: Stack) -> str:
     """What else to ask; some layers have no equations in symbols at the order 1/n either."""
-    *inside, _ = stack.streams
+    *inside, last = stack.streams
     numbers = "`propagate` for numbers."
     if is_recurrent(stack.streams):
         return f"Make its steps layers, or ask {numbers}"
-    if any(stream.score for stream in inside):
+    if last.norm or any(stream.score for stream in inside):
         return f"Ask {numbers}"
     if any(one.window for stream in inside for one in stream.drawn):
         return f"Make it two layers, the first of which ends with the window, or ask {numbers}"

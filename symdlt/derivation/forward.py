@@ -12,10 +12,12 @@ from typing import overload
 
 from symdlt.combinatorics import set_partitions
 from symdlt.definitions import (
+    ABOVE,
     DENSE,
     FIELD,
     Forest,
     Layer,
+    NormStep,
     SiteStep,
     Stack,
     read_layer_definition,
@@ -23,6 +25,7 @@ from symdlt.definitions import (
 )
 from symdlt.derivation.forward_steps import FieldTree, step_forward_terms
 from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, equation_text
+from symdlt.derivation.norm_forward import NormForward, norm_forward
 from symdlt.derivation.step_forward import StepForward, tree_order
 from symdlt.errors import OrderError, require
 
@@ -85,7 +88,7 @@ class StackForwardEquation:
 
     forest: Forest
     layer: Stack
-    equations: tuple[StepForward, ...]
+    equations: tuple[StepForward | NormForward, ...]
 
     def __repr__(self) -> str:
         terms = sum(len(one.terms) for one in self.equations)
@@ -168,11 +171,15 @@ def _check_size(forest: Forest, fields: int) -> None:
     """Refuse a forest whose equation would not fit into memory."""
     if _old_terms(forest, fields) > MOST_TERMS:
         has = "has" if fields == 1 else "can have"  # not all fields are read by each branch
-        raise OrderError(
-            f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
-            "terms. At each vertex there is one for each way to split its edges into blocks. "
-            "Give a forest of lower degrees."
-        )
+        raise _too_large(forest, has)
+
+
+def _too_large(forest: Forest, has: str) -> OrderError:
+    return OrderError(
+        f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
+        "terms. At each vertex there is one for each way to split its edges into blocks. "
+        "Give a forest of lower degrees."
+    )
 
 
 def _old_terms(forest: Forest, fields: int) -> float:
@@ -193,18 +200,43 @@ def _old_terms(forest: Forest, fields: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
-    waiting: list[FieldTree] = [(forest, (0,) * forest.vertices)]
-    equations: list[StepForward] = []
-    for step in reversed(steps_of(layer, truncated=True, written=True)):
+    steps = steps_of(layer, truncated=True, written=True)
+    top = steps[-1].above.index(ABOVE)
+    equations, waiting = _of_norms([(forest, (top,) * forest.vertices)], steps[-1].norms_above)
+    for step in reversed(steps):
         made = [_of_step(*tree, step) for tree in waiting]
-        equations += made
-        waiting = sorted({tree for one in made for tree in one.needs}, key=tree_order)
+        needed = sorted({tree for one in made for tree in one.needs}, key=tree_order)
+        normed, waiting = _of_norms(needed, step.norms)
+        equations += [*made, *normed]
     return StackForwardEquation(forest, layer, tuple(equations))
+
+
+def _of_norms(
+    trees: list[FieldTree], norms: tuple[NormStep, ...]
+) -> tuple[list[StepForward | NormForward], list[FieldTree]]:
+    """The equations of trees with normalised fields, and the trees that are left."""
+    equations: list[StepForward | NormForward] = []
+    for norm in reversed(norms):
+        done: set[FieldTree] = set()
+        while own := [tree for tree in trees if norm.field in tree[1]]:
+            made = [_of_norm(*tree, norm) for tree in own]
+            done |= {*own}
+            needed = {tree for one in made for tree in one.needs}
+            trees = sorted({*trees, *needed} - done, key=tree_order)
+            equations += made
+    return equations, trees
 
 
 def _of_step(forest: Forest, fields: tuple[int, ...], step: SiteStep) -> StepForward:
     _check_size(forest, len(step.below))
     return StepForward(forest, fields, step, tuple(step_forward_terms(forest, fields, step)))
+
+
+def _of_norm(forest: Forest, fields: tuple[int, ...], step: NormStep) -> NormForward:
+    equation = norm_forward(forest, fields, step, MOST_TERMS)
+    if len(equation.terms) > MOST_TERMS:
+        raise _too_large(forest, "has")
+    return equation
 
 
 @lru_cache(maxsize=1024)
