@@ -35,8 +35,9 @@ class SiteStep:
       \varphi^{a,q}(h^1_{j;\delta}, h^2_{j;\delta}, \ldots)$$
 
     It is a layer with labels: legs of one neuron are matched if they are of one field, as each
-    field has weights of its own. Where the layer keeps z, all of its steps carry z along. Masks
-    are factors of what weights read, drawn for this step: nothing differentiates them.
+    field has weights of its own. What the layer keeps is carried along by all of its steps. Masks
+    are factors of what weights read, drawn for this step: nothing differentiates them. Norms are
+    fields of the site that they read, which `norms` make of others.
 
     Attributes:
         stack: the layer.
@@ -57,7 +58,12 @@ class SiteStep:
     @property
     def own(self) -> tuple[str, ...]:
         """Those of the site that is read, without a z that is carried along."""
-        return self.below if self.first else tuple(x for x in self.below if x != BELOW)
+        return self.below if self.first else tuple(x for x in self.below if x not in self.carried)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The fields that the layer keeps, which steps inside it leave as they are."""
+        return tuple(name for name, _ in self._carried)
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -128,29 +134,33 @@ class SiteStep:
                     )
                 both, summed = (number, number), branch.summed
                 ways[code] = Way(code, how, both, (0, 0), count, powers, summed)
-        for number, _ in enumerate(self._kept, len(self._drawn)):
-            square = self._constant * self._constant
-            (count, powers), _ = self._monomial(square)
+        for number, (_, constant) in enumerate(self._carried, len(self._drawn)):
+            (count, powers), _ = self._monomial(constant * constant)
             both = (number, number)
             ways[BELOW] = Way(BELOW, "kept", both, (FIELD, FIELD), count, powers, False)
         return ways
 
     @cached_property
     def _kept(self) -> tuple[SiteBranch, ...]:
-        """The field z where it is kept, by the layer or only by a step."""
-        if BELOW not in self.below or not _top(self.stack).kept:
-            return ()
-        own = SiteFactor(self.below.index(BELOW), "")
-        field = self.above.index(_top(self.stack).name if self.last else BELOW)
+        """The fields that are kept, by the layer or only by a step."""
         unit = self._monomial(Polynomial.number(1))[0]
-        constant = self._monomial(self._constant)[0]
-        return (SiteBranch(field, None, ((unit, (own,)),), constant),)
+        return tuple(
+            SiteBranch(
+                self.above.index(_top(self.stack).name if self.last else name),
+                None,
+                ((unit, (SiteFactor(self.below.index(name), ""),)),),
+                self._monomial(constant)[0],
+            )
+            for name, constant in self._carried
+        )
 
     @property
-    def _constant(self) -> Polynomial:
-        """What multiplies z where the layer keeps it, in its last step."""
-        ((constant, _),) = _top(self.stack).kept
-        return constant if self.last else Polynomial.number(1)
+    def _carried(self) -> tuple[tuple[str, Polynomial], ...]:
+        """What the layer keeps, and what multiplies it in this step: constants in the last one."""
+        return tuple(
+            (factor.field, constant if self.last else Polynomial.number(1))
+            for constant, factor in _top(self.stack).kept
+        )
 
     @cached_property
     def _drawn(self) -> tuple[tuple[SiteBranch, Drawn], ...]:
@@ -231,7 +241,7 @@ def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
     top = _top(stack).name
     plain = [tuple(name for name in site if name not in apart) for site in stack.sites]
     inner = [site for site in plain if site and not {BELOW, top} & {*site}]
-    carried = (BELOW,) if _top(stack).kept else ()
+    carried = tuple(factor.field for _, factor in _top(stack).kept)
     levels = [((BELOW,), ()), *((site, carried) for site in inner), ((top,), ())]
     return tuple((*site, *normed_fields(stack, site), *kept) for site, kept in levels)
 
@@ -307,8 +317,10 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
-        keeps_z = stream is _top(stack) and [one for _, one in stream.kept] == [Factor(BELOW)]
-        hidden = keeps_z and (truncated or _hides_neurons(stack))
+        fields = [factor.field for _, factor in stream.kept]
+        below = {*levels[0]} if written else {BELOW}
+        carried = stream is _top(stack) and {*fields} <= below and len({*fields}) == len(fields)
+        hidden = carried and (truncated or _hides_neurons(stack))
         if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (

@@ -127,13 +127,14 @@ def forward_equation(
     $(\lambda_W/n_\ell)\,\delta_{i_u i_v}$ and one neuron sum for both ends; a vertex has at most
     one, because z is linear in W. A new bias edge needs both its ends to have no other derivative.
     In a layer of several fields old edges are differentiated along each field that is read, and an
-    edge is new in the weights of one field.
+    edge is new in the weights of one field. A norm reads all neurons, and old edges go along each.
 
     Args:
         forest: any observable.
         layer: the definition of the layer, or its short form. Of a `Stack` a chain of steps; it
-            may keep z, since the equation holds before any average, and have weights of any law
-            and windows: d0+q0 is then the position that the weights of the offset q0 read.
+            may keep z, since the equation holds before any average, and have weights of any law,
+            norms, whose fields are multiplied with c_{d0}, and windows: d0+q0 is then the position
+            that the weights of the offset q0 read.
 
     Raises:
         LayerError: for a layer that cannot be read, or a stack that is no chain of steps.
@@ -157,6 +158,13 @@ def forward_equation(
     z_{i0; d0}[l+1] =
       + sum_{j0 q0} W_{i0 j0 q0} s(z)_{j0;d0+q0}
       + b_{i0}
+    >>> print(forward_equation(PREACTIVATION, "z' = W s(rmsnorm(z))"))
+    z_{i0; d0}[l+1] =
+      + sum_{j0} W_{i0 j0} s(rmsnorm(z))_{j0;d0}
+    rmsnorm(z)_{i0; d0} =
+      + c_{d0} z_{i0;d0}
+    c_{d0}^-2 =
+      + 1/n sum_{j0} z_{j0;d0}^2
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
     definition = read_layer_definition(layer)
@@ -207,7 +215,7 @@ def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
         made = [_of_step(*tree, step) for tree in waiting]
         needed = sorted({tree for one in made for tree in one.needs}, key=tree_order)
         normed, waiting = _of_norms(needed, step.norms)
-        equations += [*made, *normed]
+        equations += [one for one in made if not one.trivial] + normed
     return StackForwardEquation(forest, layer, tuple(equations))
 
 

@@ -73,6 +73,12 @@ class StepForward:
         return inside_trees(needed, self.step.below)
 
     @property
+    def trivial(self) -> bool:
+        """Whether it says that fields which are carried along are what they are."""
+        own = {self.step.above[field] for field in self.fields}
+        return not self.step.last and own <= {*self.step.carried}
+
+    @property
     def width_below(self) -> str:
         """The name of the width that sums run over."""
         return "n" if self.step.first else f"n_{ascii_name(self.step.below[0])}"

@@ -39,8 +39,8 @@ OFFSETS = {2: (0, 1)}  # of windows, by their size
 DEEP = "h = U z; g = a + V s(h); z' = xi z + W s(g)"
 # Norms of fields that are (1, 7)/4 or, less their mean, (1, 7, -1, -7)/4: roots are rational.
 LENGTHS = (Fraction(1, 4), Fraction(7, 4), Fraction(-1, 4), Fraction(-7, 4))
-NORMED = "z' = xi z + b + W s(rmsnorm(z))"
-CENTRED = "y = layernorm(z); z' = xi z + W s(y)"
+NORMED = "z' = xi z + b - 2/3 rmsnorm(z) + W s(rmsnorm(z))"
+CENTRED = "y = layernorm(z); h = U z; z' = xi y + W h"
 INNER = "h = U z; g = V s(rmsnorm(h)) h; z' = xi z + W g"
 LAST = "h = xi z + W z; z' = rmsnorm(h)"
 
@@ -243,19 +243,20 @@ def conv_block():
 def normed():
     net = Written({"W": 2}, LENGTHS[:2])
     z = net.fields["z"]
-    read = applied(sigma, net.norm("rmsnorm(z)", z))
-    kept = applied(lambda p: p * HYPER["xi"], z)
-    net.fields["z'"] = added(kept, net.bias("b", 2), net.weighted("W", read, 2))
+    y = net.norm("rmsnorm(z)", z)
+    kept = applied(lambda p, q: p * HYPER["xi"] + q * Fraction(-2, 3), z, y)
+    net.fields["z'"] = added(kept, net.bias("b", 2), net.weighted("W", applied(sigma, y), 2))
     return net
 
 
 def centred():
-    net = Written({"W": 4}, [x + Fraction(1, 3) for x in LENGTHS])
+    net = Written({"U": 4, "W": 2}, [x + Fraction(1, 3) for x in LENGTHS])
     z = net.fields["z"]
     mean = [sum(column, Jet()) * Fraction(-1, 4) for column in zip(*z, strict=True)]
     x = net.fields["centred(z)"] = added(z, [mean] * 4)
-    kept = applied(lambda p: p * HYPER["xi"], z)
-    net.fields["z'"] = added(kept, net.weighted("W", applied(sigma, net.norm("y", x)), 4))
+    h = net.fields["h"] = net.weighted("U", z, 2)
+    kept = applied(lambda p: p * HYPER["xi"], net.norm("y", x))
+    net.fields["z'"] = added(kept, net.weighted("W", h, 4))
     return net
 
 
@@ -446,7 +447,7 @@ def test_a_layer_of_one_field_has_the_equation_of_a_layer():
     [
         ("z' = b + U s(z) + W s(z'[-1])", "several steps"),
         ("z' = rmsnorm(z)", "makes z' of z without weights"),
-        ("y = rmsnorm(z); z' = y + W s(y)", "keeps y on its neuron"),
+        ("y = rmsnorm(z); h = U y; z' = W s(h) y", "on the neurons of z|past the fields"),
         ("h = U s(z); g = h + V s(h); z' = W s(g)", "reads h in g|keeps h"),
         ("h = U s(z) z; z' = z + W s(h) s(z)", "on the neurons of z"),
     ],
