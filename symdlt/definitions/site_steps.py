@@ -50,7 +50,7 @@ class SiteStep:
     stack: Stack
     number: int
 
-    @property
+    @cached_property
     def below(self) -> tuple[str, ...]:
         """The names of the fields that are read."""
         return levels_of(self.stack)[self.number]
@@ -65,7 +65,7 @@ class SiteStep:
         """The fields that the layer keeps, which steps inside it leave as they are."""
         return tuple(name for name, _ in self._carried)
 
-    @property
+    @cached_property
     def above(self) -> tuple[str, ...]:
         """The names of the fields that are made."""
         return levels_of(self.stack)[self.number + 1]

@@ -25,7 +25,7 @@ from symdlt.definitions import (
 )
 from symdlt.derivation.forward_steps import FieldTree, step_forward_terms
 from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, equation_text
-from symdlt.derivation.norm_forward import NormForward, norm_forward
+from symdlt.derivation.norm_forward import NormForward, norm_choices, norm_forward
 from symdlt.derivation.step_forward import StepForward, tree_order
 from symdlt.errors import OrderError, require
 
@@ -241,10 +241,11 @@ def _of_step(forest: Forest, fields: tuple[int, ...], step: SiteStep) -> StepFor
 
 
 def _of_norm(forest: Forest, fields: tuple[int, ...], step: NormStep) -> NormForward:
-    equation = norm_forward(forest, fields, step, MOST_TERMS)
-    if len(equation.terms) > MOST_TERMS:
+    _check_size(forest, 2)  # its derivatives have as many terms as those along two fields, or more
+    choices = norm_choices(forest, fields, step)
+    if prod(map(len, choices)) > MOST_TERMS:
         raise _too_large(forest, "has")
-    return equation
+    return norm_forward(forest, fields, step, choices)
 
 
 @lru_cache(maxsize=1024)

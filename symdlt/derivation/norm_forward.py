@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, product
+from itertools import product
 
 from symdlt.combinatorics import set_partitions
 from symdlt.definitions import ABOVE, BELOW, Forest, NormStep
@@ -74,7 +73,7 @@ class NormForward:
         """Where the field itself is given the mean square that is the scale to the power -2."""
         if not self.step.scale or self.forest.vertices > 1:
             return None
-        return _placed(ForwardTerm((), (ANY,), ((),), ((),)), (SQUARE,), self.step, self.step.read)
+        return _placed(ForwardTerm((), (ANY,), ((),), ((),)), (SQUARE,), self.step.read)
 
     @property
     def needs(self) -> tuple[FieldTree, ...]:
@@ -100,52 +99,55 @@ class NormForward:
         return observable_text(self.forest, self.fields, self.step.names)
 
 
-def norm_forward(forest: Forest, fields: Fields, step: NormStep, most: int) -> NormForward:
-    """The forward equation of a norm, with one term more than `most` if there are so many.
+def norm_choices(forest: Forest, fields: Fields, step: NormStep) -> list[list[Choice]]:
+    """At each vertex the ways to part its edges into blocks, with the terms of the derivative.
 
     Args:
         forest: the observable.
         fields: the number of the field of each vertex.
         step: the norm.
-        most: how many terms are wanted at most.
     """
-    return NormForward(forest, fields, step, tuple(islice(_terms(forest, fields, step), most + 1)))
-
-
-def _terms(forest: Forest, fields: Fields, step: NormStep) -> Iterator[NormTerm]:
     definition = NORMED if step.scale else CENTRED
-    alone = forest.vertices == 1
     choices: list[list[Choice]] = []
     for v, field in enumerate(fields):
         edges = tuple(edge for edge in forest.edges if v in edge)
         if field != step.field:
             choices.append([((edges,) * bool(edges), None)])
-        elif alone:
+        elif forest.vertices == 1:
             choices.append([((), term) for term in definition])
         else:
+            parted = sorted(set_partitions(edges), key=lambda blocks: (len(blocks), blocks))
             choices.append(
                 [
                     (blocks, term)
-                    for blocks in sorted(set_partitions(edges), key=lambda one: (len(one), one))
+                    for blocks in parted
                     for term in derivatives(definition, len(blocks))
                 ]
             )
-    # Terms of a normalised field are written in itself.
-    of = step.field if step.scale and not alone else step.read
+    return choices
+
+
+def norm_forward(
+    forest: Forest, fields: Fields, step: NormStep, choices: list[list[Choice]]
+) -> NormForward:
+    """The forward equation of a norm, of what `norm_choices` has found."""
+    # Derivatives of a normalised field are written in itself.
+    of = step.field if step.scale and forest.vertices > 1 else step.read
+    terms = []
     for chosen in product(*choices):
-        blocks, terms = zip(*chosen, strict=True)
+        blocks, parts = zip(*chosen, strict=True)
         along = tuple(
-            (field if term is None else step.read,) * len(own)
-            for field, own, term in zip(fields, blocks, terms, strict=True)
+            (field if part is None else step.read,) * len(own)
+            for field, own, part in zip(fields, blocks, parts, strict=True)
         )
         term = ForwardTerm((), (ANY,) * len(fields), blocks, along)
-        yield _placed(term, terms, step, of, fields)
+        terms.append(_placed(term, parts, of, fields))
+    return NormForward(forest, fields, step, tuple(terms))
 
 
 def _placed(
     term: ForwardTerm,
     parts: tuple[NeuronTerm | None, ...],
-    step: NormStep,
     of: int,
     fields: Fields = (),
 ) -> NormTerm:

@@ -465,7 +465,18 @@ def test_other_layers_are_refused_with_the_reason(text, why):
             assert named or ask is derive
 
 
-def test_forests_that_are_too_large_are_refused():
-    star = Forest(41, tuple((0, k) for k in range(1, 41)))
+STAR = Forest(41, tuple((0, k) for k in range(1, 41)))
+PAIR_OF_STARS = Forest(8, (*((0, k) for k in range(1, 7)), (1, 7)))
+
+
+@pytest.mark.parametrize(
+    ("forest", "text"),
+    [
+        (STAR, "u = U z; v = V z; z' = W s(u) v"),
+        (STAR, "h = W s(z); z' = rmsnorm(h)"),
+        (PAIR_OF_STARS, "h = W s(z); z' = rmsnorm(h)"),
+    ],
+)
+def test_forests_that_are_too_large_are_refused(forest, text):
     with pytest.raises(OrderError, match="more than 1,000,000 terms"):
-        forward_equation(star, "u = U z; v = V z; z' = W s(u) v")
+        forward_equation(forest, text)
