@@ -68,7 +68,7 @@ def _told(own: Activation, layer: Stack, values: Mapping[str, NumberLike] | None
         jumping = any(one.kinks(0) for one in maps.functions.values())  # chi_perp diverges
         if jumping or not maps.drawn_by_last(maps.weight):
             return ""
-        above, perpendicular = NormedMaps(maps).maps
+        above, perpendicular = NormedMaps(maps).read()
     except (LayerError, SolutionError, KernelError, MeanError):
         return ""
     kept = above.diff(K)
@@ -89,8 +89,7 @@ class NormedMaps:
         self._maps = maps
         self._known = {BELOW: K}  # the kernels of all fields
 
-    @property
-    def maps(self) -> tuple[sp.Expr, sp.Expr]:
+    def read(self) -> tuple[sp.Expr, sp.Expr]:
         """Both of them, from the equations of the layer for one input.
 
         Raises:
@@ -167,7 +166,7 @@ def _beside(maps: StackMap, above: sp.Expr, perpendicular: sp.Expr) -> str:
     )
     alone = _unbiased(maps, drawn)
     if abs(kept - 1) < EQUAL:
-        # A distance that is multiplied by 1 + p/l in layer l, where K is l times what is drawn.
+        # A distance that is multiplied by 1 + p/l in layer l goes as l^p, and K as l.
         part = perpendicular.subs(K, depth * alone) - 1
         power = _number(sp.limit(depth * part, depth, sp.oo))
         if power is None:
