@@ -229,3 +229,18 @@ def test_streams_print_the_statements_that_make_them(text):
     layer = Stack(text)
     assert str(layer.with_streams(lambda one: one)) == text
     assert Stack(str(layer)) == layer
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("z' = b + W V s(z)", "v = V s(z); z' = b + W v"),
+        ("z' = z + 1/2 W xi V U s(z)", "u = U s(z); v = V u; z' = z + 1/2 xi W v"),
+        ("z' = W (V s(z) + z) + b", "v = V s(z) + z; z' = W v + b"),
+        ("h = U z; z' = W V s(h) h", "h = U z; v = V s(h) h; z' = W v"),
+        ("z' = b + W[3] V s(z)", "v = V s(z); z' = b + W[3] v"),
+    ],
+)
+def test_weights_behind_weights_make_a_field(short, long):
+    assert Stack(short) == Stack(long)
+    assert str(Stack(short)) == short
