@@ -234,6 +234,13 @@ class LayerDerivation:
                 f"keeps z, and of such layers {self.correlator.name}.1 is known without fourth "
                 "cumulants. Leave out the skip",
             )
+        made = self._beyond_limit.lengths.made_of(self.top, Vertex(0))
+        if self.shared and any(self.program.fields[field].norm for field in made):
+            raise refused(
+                self.layer,
+                f"keeps z and what a norm makes of it. Of each the neuron of {self.correlator.name}"
+                ".1 is itself in the length, at every depth. Let weights read it",
+            )
         unknown = [b for b in branches if b.entry_fourth is None and not b.orthogonal]
         placed = self.texts.labels.windows and heavy
         if unknown or placed:
