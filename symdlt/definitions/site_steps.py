@@ -148,6 +148,11 @@ class SiteStep:
             ways[BELOW] = Way(BELOW, "kept", both, (FIELD, FIELD), count, powers, False)
         return ways
 
+    @property
+    def width(self) -> str:
+        """The name of the number of neurons of the fields that the step before made."""
+        return width_name(self.stack, self.below[0])
+
     def width_of(self, branch: SiteBranch) -> str:
         """The name of the number of neurons that weights sum over."""
         ((_, factors), *_) = branch.products
@@ -335,7 +340,7 @@ def is_chain(layer: Layer | Stack) -> bool:
 
 
 def steps_of(
-    stack: Stack, *, truncated: bool = False, written: bool = False
+    stack: Stack, *, truncated: bool = False, leading: bool = False, written: bool = False
 ) -> tuple[SiteStep, ...]:
     """The steps from the fields of the layer below to those of the layer above.
 
@@ -345,15 +350,16 @@ def steps_of(
     Args:
         stack: the layer.
         truncated: whether weights may read any function of a z that is kept. The steps then read
-            the last layer alone, which is all of it for kernel and NTK at infinite width, where
-            neurons are independent, and not for fluctuations.
+            the last layer alone, which is not all of fluctuations.
+        leading: whether they are of the kernel and the NTK at infinite width, where neurons are
+            independent, so that it is all of these. Fields inside may then be kept as well.
         written: whether steps are written out alone, and nothing is averaged: then weights may have
-            any law, and windows.
+            any law, and windows, and unless the others are asked for fields may read any others.
 
     Raises:
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
-    for why in _obstacles(stack, truncated, written):
+    for why in _obstacles(stack, truncated, leading, written):
         raise _refused(stack, why)
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
@@ -361,7 +367,7 @@ def steps_of(
     return steps
 
 
-def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
+def _obstacles(stack: Stack, truncated: bool, leading: bool, written: bool) -> Iterator[str]:
     """Why a layer is no chain of steps; `written` alone says that it need be none."""
     if is_recurrent(stack.streams):
         yield "uses its weights at several steps"
@@ -372,7 +378,7 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
     levels = levels_of(stack)
     level_of = {name: k for k, level in enumerate(levels) for name in level.own}
     masks = masks_of(stack)
-    chain = truncated or not written
+    chain = truncated or leading or not written
     for stream in stack.streams:
         if stream.norm and not written:
             yield (
@@ -385,11 +391,11 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
         site = next(site for site in stack.sites if stream.name in site)
         if not chain:
             pass
-        elif BELOW in site and not last and not (truncated and stream.kept):
+        elif BELOW in site and not last and not (leading and stream.kept):
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
-        elif stream.kept and not _keeps_alone(stack, stream, levels, truncated):
+        elif stream.kept and not _keeps_alone(stack, stream, levels, truncated, leading):
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
                 f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
@@ -412,13 +418,32 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
                     )
 
 
-def _keeps_alone(stack: Stack, stream: Stream, levels: tuple[Level, ...], truncated: bool) -> bool:
+def _keeps_alone(
+    stack: Stack, stream: Stream, levels: tuple[Level, ...], truncated: bool, leading: bool
+) -> bool:
     """Whether all that is known of what a layer keeps are pairs of its legs."""
     fields = [factor.field for _, factor in stream.kept]
-    if truncated:  # one field on the neurons of a step, from the level before or from z
-        kept = [len(level.carried) for level in levels]
-        return len(fields) == 1 and max(kept) <= (stream is _top(stack) and fields == [BELOW])
-    return fields == [BELOW] and stream is _top(stack) and _hides_neurons(stack)
+    skip = fields == [BELOW] and stream is _top(stack)
+    if leading:  # one field alone on the neurons of each step
+        return len(fields) == 1 and all(len(level.carried) <= skip for level in levels)
+    return skip and (truncated or _hides_neurons(stack))
+
+
+def keeps_inside(stack: Stack) -> bool:
+    """Whether a layer keeps others than z, or keeps it in a field inside.
+
+    >>> keeps_inside(Stack("h = U s(z); z' = z + W s(h)"))
+    False
+    >>> keeps_inside(Stack("h = z + U s(z); z' = h + W s(h)"))
+    True
+    """
+    kept = {
+        (stream.name, factor.field)
+        for stream in stack.streams
+        if not stream.norm
+        for _, factor in stream.kept
+    }
+    return not kept <= {(_top(stack).name, BELOW)}
 
 
 def _hides_neurons(stack: Stack) -> bool:
