@@ -360,7 +360,7 @@ def steps_of(
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
     for why in _obstacles(stack, truncated, leading, written):
-        raise _refused(stack, why)
+        raise _refused(stack, why, forward=written and not (truncated or leading))
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
         step.ways  # noqa: B018  (what cannot be averaged is refused here)
@@ -468,17 +468,17 @@ def _instead(stack: Stack) -> str:
         return f"Make its steps layers, or ask {numbers}"
     if last.norm or any(stream.score for stream in inside):
         return f"Ask {numbers}"
-    if any(one.window for stream in inside for one in stream.drawn):
-        return f"Make it two layers, the first of which ends with the window, or ask {numbers}"
     return (
         "Ask `layer_equations` for the order 1/n in symbols, whose `explain` says where terms "
         f"come from, or {numbers}"
     )
 
 
-def _refused(stack: Stack, why: str) -> LayerError:
-    return LayerError(
-        f"The layer {str(stack)[:120]!r} {why}. Forward equations, and recursions at any order in "
-        "1/n, are derived for layers that are chains of steps, each of which reads the fields "
-        f"before it. {_instead(stack)}"
+def _refused(stack: Stack, why: str, *, forward: bool = False) -> LayerError:
+    kind = (
+        "Of such layers no forward equations are known."
+        if forward
+        else "Recursions at any order in 1/n are derived for layers that are chains of steps, each "
+        "of which reads the fields before it."
     )
+    return LayerError(f"The layer {str(stack)[:120]!r} {why}. {kind} {_instead(stack)}")
