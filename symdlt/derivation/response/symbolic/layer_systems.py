@@ -74,8 +74,8 @@ def layer_system(
     if all(one.function is None for one in last.drawn):
         raise KernelError(
             f"The layer {definition} has no weights in its last statement. Layer 1 of a kernel "
-            "file reads the input by these. Write it so that z' has weights, or ask `propagate` of a "
-            "`Network`, whose first layer may be another one."
+            "file reads the input by these. Write it so that z' has weights, or ask `propagate` of "
+            "a `Network`, whose first layer may be another one."
         )
     named = (one if isinstance(one, str) else one.name for one in tensors)
     names = ("G", *map(canonical_name, named))
