@@ -40,7 +40,7 @@ TWO_MASKS = "u = U z; v = V z; z' = W (dropout(1/4) s(u) v + 1/2 prune(1/3) tanh
 MASKED_GATE = "m = dropout(1/4); u = U z; v = V z; z' = b + W (m s(u) v + 1/2 m tanh(v))"
 LONG = [MIXED, THREE]
 EVERY = [BLOCK, GATE, *LONG]
-SLOW = {GATE: "A", MIXED: "ADQT", THREE: "DQT"}
+SLOW = {BLOCK: "A", GATE: "AT", MIXED: "ADQST", THREE: "DQT"}
 
 
 def marks_of(name, layer):

@@ -51,7 +51,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
 @pytest.mark.parametrize(
-    "layer", [RMS, DROPOUT, SAME, *map(slow, [INSIDE, BLOCK, BOTH]), swept(TWICE)]
+    "layer", [RMS, DROPOUT, *map(slow, [SAME, BLOCK]), *map(swept, [INSIDE, BOTH, TWICE])]
 )
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data = DATA if inputs == "many" else DATA[:1]

@@ -105,7 +105,7 @@ def test_text_does_not_depend_on_the_hash_seed():
         ("V", "h = U[3] s(z); z' = z + W s(h)", "V of .* those that do G and H"),
         ("G.1", CHAIN, "G.1 of .* It has a window inside"),
         ("V", "u = U[3] z; z' = b + W s(u) + P z", "V of .* joins samples where they are"),
-        (
+        slow(
             "V",
             "h = U[3] s(z); k = T[2] s(h); v = V z; z' = W s(k) v",
             "The weights U read positions of a window behind another one",
