@@ -190,7 +190,7 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
 @pytest.mark.parametrize(
     ("activation", "layer", "values"),
     [
-        ("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
+        slow("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         swept("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
         slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
         # what the rate of V multiplies is of K^4, which the first orders in K do not have

@@ -234,7 +234,7 @@ def test_each_term_is_what_its_diagrams_give(name, layer):
             assert sum(parts) == term.coefficient
 
 
-LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE)]
+LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE), ("X6_02_14", MIXED)]
 
 
 def at_one_sample(term):

@@ -104,13 +104,12 @@ def test_corrections_of_several_windows_and_of_pooled_positions(layer, shape, re
     check(layer, shape, readout, ("G.1", "H.1"))
 
 
-@pytest.mark.parametrize("readout", [None, "all", "mean"])
 @pytest.mark.parametrize(
-    "layer",
+    ("layer", "readout"),
     [
-        "z' = xi z + b + W[3, zero] s(z)",
-        "h = U z; z' = 1/2 z + W[3] s(h)",
-        "y = rmsnorm(z); z' = z + b + W[2] s(y)",
+        *(("z' = xi z + b + W[3, zero] s(z)", readout) for readout in (None, "all", "mean")),
+        ("h = U z; z' = 1/2 z + W[3] s(h)", "all"),
+        ("y = rmsnorm(z); z' = z + b + W[2] s(y)", "mean"),
     ],
 )
 def test_kernel_and_ntk_of_a_skip_are_those_of_propagate(layer, readout):

@@ -100,7 +100,7 @@ KERNELS = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-7, 1e-11])
+@pytest.mark.parametrize("tolerance", [1e-3, swept(1e-7), 1e-11])
 def test_sines_of_any_kernel(name, tolerance):
     K = KERNELS[name]
     for pattern, found in zip(
@@ -413,7 +413,7 @@ def test_nodes_that_lie_apart_miss_nothing(text):
 
 
 @pytest.mark.parametrize("coupled", [0.0, 1e-6])
-@pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("tolerance", [1e-5, swept(1e-7), 1e-9, swept(1e-11)])
 @pytest.mark.parametrize("f", [TANH, SIN, functions(erf, 4)], ids=["tanh", "sin", "erf"])
 def test_two_pairs_that_are_independent_of_each_other(f, tolerance, coupled):
     """Means are products: what odd functions have of samples that are given is zero there.

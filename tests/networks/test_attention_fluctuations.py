@@ -238,6 +238,7 @@ def precision(comparison, name):
     return comparison.errors[name].flat[theory.argmax()] / theory.max()
 
 
+@pytest.mark.slow
 def test_theory_and_sampled_networks_agree():
     comparison = check(between("tanh"), X, ["G", "V"], networks=300)
     assert comparison.agrees

@@ -67,7 +67,7 @@ def test_one_input(activation, monkeypatch):
 
 @pytest.mark.parametrize("activation", ["relu", slow("where(z < 0, 0.3*z, z)"), swept("abs")])
 def test_one_input_with_a_kink(activation, monkeypatch):
-    compare(residual(activation, 6), X[:1], KINKED, monkeypatch)
+    compare(residual(activation, 5), X[:1], KINKED, monkeypatch)
 
 
 def test_powers_whose_squares_no_grid_reaches(monkeypatch):
@@ -89,7 +89,7 @@ def test_two_inputs(activation, names, monkeypatch):
     compare(residual(activation, 4), X, names, monkeypatch)
 
 
-@pytest.mark.parametrize("x", [X[:1], X])
+@pytest.mark.parametrize("x", [X[:1], slow(X)])
 def test_skips_that_keep_nothing_at_some_layers(x, monkeypatch):
     network = residual("swish", 6, xi=[0.6, 0.5, 0.0, 0.7, 0.3, 0.0])
     compare(network, x, [*"VDP"], monkeypatch)

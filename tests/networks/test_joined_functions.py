@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import swept
 
 from symdlt import Network, check, propagate
 from symdlt.errors import ActivationError, LayerError
@@ -22,8 +23,8 @@ def network(activation, *layers):
     ("activation", "text", "whole"),
     [
         ("relu", "(s(z) z)", "z*max(0,z)"),
-        ("relu", "s(z) s(z)", "max(0,z)**2"),
-        ("tanh", "sin(z) s(z)", "sin(z)*tanh(z)"),
+        swept("relu", "s(z) s(z)", "max(0,z)**2"),
+        swept("tanh", "sin(z) s(z)", "sin(z)*tanh(z)"),
         ("relu", "sin(z) s(z)", "sin(z)*max(0,z)"),
         ("max(0, x)", "(s(z) z)", "z*max(0,z)"),
     ],

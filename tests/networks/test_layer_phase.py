@@ -214,8 +214,8 @@ def test_kernels_that_vanish_and_grow():
     ("activation", "C_b", "C_W", "start", "expected"),
     [
         ("tanh", 0, 1, 1.0, (0, 1, 1)),
-        ("100*tanh(z/100)", 0, 1, 1.0, (0, 1, 1)),
-        ("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
+        swept("100*tanh(z/100)", 0, 1, 1.0, (0, 1, 1)),
+        swept("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
         ("elu", 0, 1, 1.0, (0, 1, 1)),
         ("relu", 0.1, 2, 1.0, (np.inf, 1, 1)),
         ("softplus", 0.1, 4, 1.0, (np.inf, 2, 2)),
