@@ -44,7 +44,7 @@ CASES = [
         name,
         marks=()
         if family in ONE_STREAM or (name in "GHVBF" and family != "both norms")
-        else (pytest.mark.slow if name in "VAPT" else pytest.mark.sweep),
+        else (pytest.mark.slow if name in "VAT" else pytest.mark.sweep),
     )
     for family in LAYERS
     for name in BOOK

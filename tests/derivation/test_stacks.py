@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from cases import slow
+from cases import slow, swept
 from direct.stacks import StackValues
 from sympy import Rational
 
@@ -111,9 +111,7 @@ def test_the_order_one_is_that_of_the_linear_response(name, layer):
 
 
 @pytest.mark.parametrize("layer", [DROPPED, MASKED_GATE, TWO_MASKS])
-@pytest.mark.parametrize(
-    "name", [*"GHVBF", *(pytest.param(x, marks=pytest.mark.slow) for x in "ADPQRSTU")]
-)
+@pytest.mark.parametrize("name", [*"GHVBF", *map(slow, "ADRU"), *map(swept, "PQST")])
 def test_masks_at_order_one_are_those_of_the_linear_response(name, layer):
     """Of one draw, or at one sample, the moments of k factors are numbers, 1/(1 - p)^(k - 1)."""
     (equation,) = layer_equations(name, layer).equations

@@ -259,7 +259,7 @@ def test_phase_against_direct_iteration(case):
     _agrees(*case)
 
 
-@pytest.mark.parametrize("case", thinned(SWEEP, 12))
+@pytest.mark.parametrize("case", thinned(SWEEP, 24))
 def test_phase_of_all_against_direct_iteration(case):
     _agrees(*case)
 

@@ -81,8 +81,8 @@ def run(
 @pytest.mark.parametrize(
     "layer",
     [
-        *map(slow, [GATE, BLOCK, MIXTURE, JOINED, BARE, BILINEAR]),
-        swept(SWIGLU),
+        *map(slow, [GATE, BLOCK, JOINED]),
+        *map(swept, [MIXTURE, BARE, BILINEAR, SWIGLU]),
         "z' = b + W s'(z)",
     ],
 )

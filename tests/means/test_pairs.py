@@ -6,7 +6,7 @@ import hypothesis
 import mpmath
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 from hypothesis import strategies as st
 from kernels.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 
@@ -290,7 +290,7 @@ def test_slopes_by_prices_theorem_are_those_of_their_own_coefficients(f, count, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("f", [tanh, swish, sigmoid, cosine, seventh, half_tilted])
-@pytest.mark.parametrize("count", [5, 40, 300])
+@pytest.mark.parametrize("count", [5, 40, swept(300)])
 def test_one_range_of_variances_serves_many_kernels(f, count):
     """Kernels that grow and shrink, with duplicates and strong correlations, out of any order."""
     f = functions(f, 4)
