@@ -125,7 +125,7 @@ def check_corrections(layer, inputs, names, allowed=1e-12):
     "layer",
     [
         slow(Stack("h = U s(z); m = prune(1/3); z' = xi z + W m s(h)")),
-        Stack(RESIDUAL, laws={"W": orthogonal}),
+        slow(Stack(RESIDUAL, laws={"W": orthogonal})),
     ],
 )
 def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):

@@ -204,6 +204,7 @@ def test_linear_networks_of_a_thousand_layers_keep_their_exact_growth():
     np.testing.assert_allclose(found["V"].ravel(), 2 * (1 - xi**4) * np.arange(depth), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_relu_networks_of_three_hundred_layers_grow_as_their_sum():
     """Of V/K² a layer: 2(1 - ξ⁴) + C_W²B²[3 + 2Σ s(ξ^k)], B = ½, at C_W = 2(1 - ξ²)."""
     depth, xi = 300, 0.9**0.5

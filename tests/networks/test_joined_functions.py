@@ -40,6 +40,7 @@ def test_products_of_one_field_are_one_activation(activation, text, whole):
         np.testing.assert_allclose(found[name], dense[name], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_products_and_sums_with_a_kink_next_to_a_skip():
     skip = "z' = z + b + W s(z)"
     for text, whole, names in (
