@@ -26,7 +26,6 @@ def waits_are_not_told(monkeypatch):
 
 def pytest_collection_finish():
     """What was imported and collected is no garbage, and need not be looked at again."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)  # seldom enough to take a fiftieth of the time, measured
 
