@@ -209,7 +209,6 @@ def place(
     return correlator, correlator.settle(tuple(samples[v] for v in ways[0]))
 
 
-@lru_cache(maxsize=8, typed=True)  # an order of `True` is none
 def correlators(order: int) -> tuple[Correlator, ...]:
     """All tensors that start at order 1/n^order: 2, 11, 103, … of them, the book's first.
 
