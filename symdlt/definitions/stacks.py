@@ -32,7 +32,9 @@ from symdlt.definitions.statements import (
     constant_of,
     field_of,
     free_name,
+    weights_in,
 )
+from symdlt.definitions.stream_text import stack_text
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
@@ -101,9 +103,9 @@ class Stack:
         object.__setattr__(self, "rates", dict(self.rates or {}))
         if isinstance(self.text, Mapping):
             written = [read_field(name, one) for name, one in self.text.items()]
-            object.__setattr__(self, "text", "; ".join(field.text for field in written))
             made: set[str] = set()
             streams = tuple(s for field in written for s in field.streams(self.rates or {}, made))
+            object.__setattr__(self, "text", stack_text(streams))
             if streams:
                 self.__dict__["streams"] = streams  # as they are written, with laws of their own
         if not isinstance(self.text, str):
@@ -141,11 +143,21 @@ class Stack:
             raise self._refused("does not end with the statement of z'")
         return tuple(streams)
 
-    def with_streams(self, streams: tuple[Stream, ...]) -> Stack:
-        """The same text with other streams, as without windows."""
+    def with_streams(self, change: Callable[[Stream], Stream]) -> Stack:
+        """The layer with each of its streams changed, and the text that makes those.
+
+        >>> from dataclasses import replace
+        >>> Stack("z' = z + b + W s(z)").with_streams(lambda one: replace(one, kept=()))
+        Stack("z' = b + W s(z)")
+        """
         again = Stack.__new__(Stack)  # what was found out of these streams is not that of others
-        for name in ("text", "rates", "laws"):
-            object.__setattr__(again, name, getattr(self, name))
+        streams = tuple(map(change, self.streams))
+        for name, own in (
+            ("text", stack_text(streams)),
+            ("rates", self.rates),
+            ("laws", self.laws),
+        ):
+            object.__setattr__(again, name, own)
         again.__dict__["streams"] = streams
         return again
 
@@ -222,7 +234,7 @@ class Stack:
         kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
         for products in summands:
-            letters = {word for one in products for word in one.names if word[0].isupper()}
+            letters = {word for one in products for word in weights_in(one)}
             if len(letters) > 1:
                 raise self._refused(f"multiplies the weights {' and '.join(sorted(letters))}")
             if letters:
@@ -371,9 +383,9 @@ def is_stack(text: object) -> bool:
         return False
     text = text.strip(AROUND)
     plain = re.sub(r"\bs'*\(\s*z\s*\)", BELOW, text.partition("=")[2])
-    several = any(len(re.findall(r"\bz\b", summand)) > 1 for summand in re.split("[+-]", plain))
+    summands = re.split("[+-]", plain)
     return (
-        several
+        any(len(re.findall(mark, one)) > 1 for mark in (r"\bz\b", r"\b[A-Z]") for one in summands)
         or ";" in text
         or "(" in plain
         or "[" in plain

@@ -211,3 +211,36 @@ def test_a_layer_of_one_stream_reads_z_alone():
     other = activation("σ", preactivations("ℓ", name="u"))
     with pytest.raises(LayerError, match="reads another field than z"):
         Layer((weights("ℓ+1")(i, j) * other(j, δ)).sum(j))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "u = U layernorm(z); z' = -xi z + W s(u) - 2/3 b",
+        "z' = b + 2 W[3x3, stride 2, zero] s(z)",
+        "h = U[3, pool 2] z; z' = W[all] (1/3 xi xi h - h tanh''(h))",
+        "q = Q z; k = K z; v = V z; z' = W[causal] softmax(q.k) v",
+        "z' = 1/2 z'[-1] + W s(z'[-2]) + U z",
+        "y = rmsnorm(z); z' = 1/2 y + W dropout(1/10) s(y) + U prune(1/3) z",
+        "m = dropout(1/5); z' = W m s(rmsnorm(z)) + U[circular] m z + V[mean] s'(z)",
+    ],
+)
+def test_streams_print_the_statements_that_make_them(text):
+    layer = Stack(text)
+    assert str(layer.with_streams(lambda one: one)) == text
+    assert Stack(str(layer)) == layer
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("z' = b + W V s(z)", "v = V s(z); z' = b + W v"),
+        ("z' = z + 1/2 W xi V U s(z)", "u = U s(z); v = V u; z' = z + 1/2 xi W v"),
+        ("z' = W (V s(z) + z) + b", "v = V s(z) + z; z' = W v + b"),
+        ("h = U z; z' = W V s(h) h", "h = U z; v = V s(h) h; z' = W v"),
+        ("z' = b + W[3] V s(z)", "v = V s(z); z' = b + W[3] v"),
+    ],
+)
+def test_weights_behind_weights_make_a_field(short, long):
+    assert Stack(short) == Stack(long)
+    assert str(Stack(short)) == short

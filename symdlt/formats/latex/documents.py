@@ -22,10 +22,10 @@ from symdlt.errors import require
 from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, layer_document
+from symdlt.formats.latex.norm_forward import forward_equation_latex
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
-from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.streams import layer_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation | StackForwardEquation | LayerResult
@@ -79,6 +79,9 @@ _FORWARD_WINDOWS = r"""Samples stand at positions: $\delta+q$ is the position th
 the offset $q$ read for the one of~$\delta$, sums over $q$ run over all offsets of a window, and
 beyond the edge are zeros where it is padded with them. """
 
+_FORWARD_NORMS = r"""A field that is normalised is multiplied with $c$, one over its length. What is
+$\mathrm{centred}$ has its mean over the neurons taken away. """
+
 _FORWARD_PRIME = r"""The prime of the left side says that it is of layer~$\ell+1$. """
 
 _FORWARD_EDGES = r"""The superscript of $\widehat{X}$ lists the edges of a tree; its subscripts are
@@ -131,7 +134,7 @@ def to_latex(
         return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
     if isinstance(what, StackForwardEquation):
         return "\n".join(
-            displayed(step_forward_latex(one, use), use, f"forward-{k}" if numbered else "")
+            displayed(forward_equation_latex(one, use), use, f"forward-{k}" if numbered else "")
             for k, one in enumerate(what.equations, 1)
         )
     if isinstance(what, ForwardEquation):
@@ -178,6 +181,7 @@ def document(
         notation += _FORWARD_EDGES if r"\widehat{X}" in shown else ""
         drawn = (one for stream in what.layer.streams for one in stream.drawn)
         notation += _FORWARD_WINDOWS if any(one.window for one in drawn) else ""
+        notation += _FORWARD_NORMS if any(one.norm for one in what.layer.streams) else ""
         notation += "" if use.layers else PRIMED
         return LatexDocument(f"{preamble}{prose(notation, use)}\n{shown}\n{_END}")
     if isinstance(what, ForwardEquation):

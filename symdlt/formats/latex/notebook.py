@@ -11,9 +11,9 @@ from symdlt.derivation.stacks import StackRecursion
 from symdlt.formats.latex.documents import Printable
 from symdlt.formats.latex.forward import forward_latex
 from symdlt.formats.latex.layers import layer_equation_latex
+from symdlt.formats.latex.norm_forward import forward_equation_latex
 from symdlt.formats.latex.notation import Conventions
 from symdlt.formats.latex.recursions import recursion_latex
-from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.stacks import step_latex
 
 # By convention: what fits on a screen, and the tensors of the book.
@@ -39,7 +39,7 @@ def _bodies(what: Printable) -> list[Callable[[], str]]:
     if isinstance(what, StackRecursion):
         return [partial(step_latex, one, use, MOST_TERMS) for one in what.equations]
     if isinstance(what, StackForwardEquation):
-        return [partial(step_forward_latex, one, use, MOST_TERMS) for one in what.equations]
+        return [partial(forward_equation_latex, one, use, MOST_TERMS) for one in what.equations]
     if isinstance(what, ForwardEquation):
         return [partial(forward_latex, what, use, MOST_TERMS)]
     recursions = what.recursions if isinstance(what, RecursionSystem) else (what,)

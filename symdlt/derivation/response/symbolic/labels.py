@@ -145,24 +145,6 @@ def read_together(window: Window) -> tuple[int, int]:
     return window.count * window.pool ** (ENDS * len(window.kernel)), 0
 
 
-def inside_name(letter: str, *fields: str) -> str:
-    """The name of a tensor of fields inside a layer.
-
-    >>> inside_name("V", "u", "v")
-    'V^(u,v)'
-    """
-    return f"{letter}^({','.join(fields)})"
-
-
-def is_inside(name: str) -> bool:
-    """Whether a name is that of a tensor of fields inside a layer.
-
-    >>> is_inside("V^(u,v)"), is_inside("G^lm")
-    (True, False)
-    """
-    return "^(" in name
-
-
 def windows_of(layer: Layer | Stack) -> dict[str, Window]:
     """The windows of weights, by the names of these.
 
