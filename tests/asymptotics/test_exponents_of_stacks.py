@@ -61,7 +61,7 @@ def of_names(formula, known):
         # its Taylor series is of numbers that are no multiples of one another
         slow("tanh(z) + sin(sqrt(2)*z)"),
         swept("elu"),
-        slow("selu"),
+        swept("selu"),
     ],
 )
 def test_a_block_of_two_equal_halves_is_two_dense_layers(activation):
@@ -170,7 +170,7 @@ def test_corrections_of_residual_blocks_come_to_their_asymptotes():
         assert more < min(2e-3, 0.1 * less), (name, less, more)
 
 
-@pytest.mark.parametrize(("layer", "error"), [slow(BLOCK, 4e-3), slow(READING, 5e-4)])
+@pytest.mark.parametrize(("layer", "error"), [swept(BLOCK, 4e-3), slow(READING, 5e-4)])
 def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
     """By linear response, which knows no steps; the errors fall with the depth.
 
@@ -192,7 +192,7 @@ def test_tensors_of_residual_blocks_come_to_their_asymptotes(layer, error):
     [
         slow("tanh", BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         swept("tanh(z) + tanh(z)**2/4", BLOCK, {"C_U": 1, "xi": "1/2"}),
-        slow("tanh", GATE, {"C_U": 1, "C_V": 2}),
+        swept("tanh", GATE, {"C_U": 1, "C_V": 2}),
         # what the rate of V multiplies is of K^4, which the first orders in K do not have
         swept("tanh(z)**4 / 2", FLAT, {"C_U": 1, "C_V": 1}),
     ],
@@ -256,7 +256,7 @@ def test_tensors_of_kinked_blocks_come_to_their_asymptotes():
     [
         slow(BLOCK, {"C_U": "3/2", "xi": "4/5"}),
         slow(TWO, {"C_U": "5/4"}),
-        slow(BLOCK, {"C_U": 1, "xi": "1/9"}),
+        swept(BLOCK, {"C_U": 1, "xi": "1/9"}),
         (PRUNED, {}),
         slow(PRUNED_BLOCK, {"C_U": 1, "xi": "1/2"}),
     ],
