@@ -371,15 +371,25 @@ FORESTS = {
 }
 
 
-@pytest.mark.parametrize("text", [GATE, BLOCK, DEEP])
+SAME, APART = (0, 0, 0, 0), (0, 1, 1, 0)
+SECOND = ("ddNTK-I", "ddNTK-II")
+
+
 @pytest.mark.parametrize(
-    ("name", "i"),
+    ("text", "name", "i"),
     [
-        *product(FORESTS, [(0, 0, 0, 0), (0, 1, 1, 0)]),
-        slow("ddNTK-I", (0, 1, 1, 0)),
-        slow("ddNTK-II", (0, 0, 0, 0)),
-        swept("ddNTK-I", (0, 0, 0, 0)),
-        swept("ddNTK-II", (0, 1, 1, 0)),
+        *product((GATE, BLOCK, DEEP), FORESTS, (SAME, APART)),
+        *(
+            slow(text, *case)
+            for text in (BLOCK, DEEP)
+            for case in zip(SECOND, (APART, SAME), strict=True)
+        ),
+        *(
+            swept(text, *case)
+            for text in (BLOCK, DEEP)
+            for case in zip(SECOND, (SAME, APART), strict=True)
+        ),
+        *(swept(GATE, *case) for case in product(SECOND, (SAME, APART))),
     ],
 )
 def test_every_equation_holds_for_a_single_network(text, name, i, networks):
