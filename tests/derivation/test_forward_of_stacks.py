@@ -372,24 +372,17 @@ FORESTS = {
 
 
 SAME, APART = (0, 0, 0, 0), (0, 1, 1, 0)
-SECOND = ("ddNTK-I", "ddNTK-II")
+SECOND = [("ddNTK-I", APART), ("ddNTK-II", SAME)]
+MORE = [("ddNTK-I", SAME), ("ddNTK-II", APART)]
 
 
 @pytest.mark.parametrize(
     ("text", "name", "i"),
     [
         *product((GATE, BLOCK, DEEP), FORESTS, (SAME, APART)),
-        *(
-            slow(text, *case)
-            for text in (BLOCK, DEEP)
-            for case in zip(SECOND, (APART, SAME), strict=True)
-        ),
-        *(
-            swept(text, *case)
-            for text in (BLOCK, DEEP)
-            for case in zip(SECOND, (SAME, APART), strict=True)
-        ),
-        *(swept(GATE, *case) for case in product(SECOND, (SAME, APART))),
+        *(slow(text, *case) for text, case in product((BLOCK, DEEP), SECOND)),
+        *(swept(text, *case) for text, case in product((BLOCK, DEEP), MORE)),
+        *(swept(GATE, *case) for case in (*SECOND, *MORE)),
     ],
 )
 def test_every_equation_holds_for_a_single_network(text, name, i, networks):
