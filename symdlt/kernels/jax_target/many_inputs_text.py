@@ -12,9 +12,8 @@ from symdlt.errors import KernelError
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.lowering import OVERLAP
-from symdlt.kernels.generator.python.layout import quoted, tuple_text
-from symdlt.kernels.generator.python.one_input import Data
-from symdlt.kernels.generator.python.printer import expression_text
+from symdlt.kernels.generator.python.layout import quoted, tuple_behind
+from symdlt.kernels.generator.python.one_input import Data, first_layer
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.jax_target import template
@@ -48,12 +47,10 @@ def data_of_many(module: KernelModule) -> Data:
     names = {name: f"h.{name}" for name in module.names}
     overlap = next(n for f in module.functions for n in symbols(f.first) if OVERLAP in n)
     return {
-        "needed": tuple_text(quoted(module.hyperparameters)),
+        "needed": tuple_behind("NEEDED = ", quoted(module.hyperparameters)),
         "fields": [f"{name}: Array" for name in module.names],
         "overlap": overlap,
-        "first_layer": [
-            f'"{f.tensor}": {expression_text(f.first, names)},' for f in module.functions
-        ],
+        "first_layer": first_layer(module, names),
         "table": [f'"{f.tensor}": advance_{f.variable.lower()},' for f in module.functions],
         "recursions": "\n\n\n".join([*recursions(module), *fields_table(module)]),
         **(template.THROUGH_FIELDS if module.several else template.THROUGH_ONE),

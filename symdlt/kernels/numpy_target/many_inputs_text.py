@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
-from symdlt.kernels.generator.lowering import OVERLAP, ZERO
-from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise
+from symdlt.kernels.generator.lowering import OVERLAP
+from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise, kept_told
 from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
@@ -17,7 +17,8 @@ from symdlt.kernels.generator.python.layout import (
     tuple_items,
     tuple_text,
 )
-from symdlt.kernels.generator.python.printer import expression_text, returned
+from symdlt.kernels.generator.python.one_input import first_layer
+from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
@@ -36,16 +37,12 @@ from symdlt.kernels.numpy_target.problem import PAIR
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
     """What the template asks for, apart from what all kernels have."""
+    overlaps = {n for f in module.functions for n in symbols(f.first) if OVERLAP in n}
     names = {name: f"h.{name}" for name in (*module.names, "r")}
-    first = []
-    for function in module.functions:
-        if function.first != ZERO:
-            read = [name for name in symbols(function.first) if OVERLAP in name]
-            same = {name: name.rpartition("_")[0] for name in read}
-            first.append(f'"{function.tensor}": {expression_text(function.first, names | same)},')
+    names |= {name: name.rpartition("_")[0] for name in overlaps}
     return {
         "fields": [f"{name}: float" for name in module.names],
-        "first_layer": first,
+        "first_layer": first_layer(module, names),
         "recursions": "\n\n\n".join(
             [
                 *(_covariance(field, module) for field in module.fields),
@@ -89,10 +86,12 @@ def states_text(module: KernelModule) -> list[str]:
         return []
     kept = [
         filled(
-            template.KEPT_MANY,
-            name=one.variable,
-            of="NTK" if one.tensor[0] == "H" else "covariance",
+            template.RECURSION_MANY,
+            name=f"keep_{one.variable}",
+            told=kept_told(one),
+            where="all pairs",
             equation=one.equation,
+            samples="",
             entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
             value=returned(one.value, {n: f"h.{n}" for n in module.names}, INSIDE),
         )
@@ -168,7 +167,14 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
         equation = equation_lines(one.equation)
         value = returned(one.value, names, INSIDE)
     return filled(
-        template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
+        template.RECURSION_MANY,
+        name=f"covariance_{field.name}",
+        told=f"The covariance of the field {field.name}",
+        where="all pairs",
+        equation=equation,
+        samples="",
+        entries=entries,
+        value=value,
     )
 
 
@@ -190,8 +196,8 @@ def recursion_text(
     return filled(
         template.RECURSION_MANY,
         name=part or f"advance_{function.variable.lower()}",
-        tensor=function.tensor,
-        where=("at the tuples x" if tuples else "at all pairs") + told,
+        told=f"{function.tensor} of layer l+1",
+        where=("the tuples x" if tuples else "all pairs") + told,
         equation=equation_lines(function.equation),
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if tuples else "",
         entries=[

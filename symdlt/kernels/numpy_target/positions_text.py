@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import lcm, prod
+from math import lcm
 from string import Template
 
 from symdlt.definitions import Window
@@ -87,18 +87,10 @@ def _window(window: Window) -> str:
     return f"GridWindow({', '.join(given)})"
 
 
-def example_with_positions(positions: PositionMeans, functions: str, given: str, sine: str) -> str:
-    """A call with one input whose positions its windows fit."""
+def example_shape(positions: PositionMeans) -> tuple[int, ...]:
+    """The shape of one input whose positions its windows fit."""
     axes = max(len(window.kernel) for window in positions.windows) or 1
-    grid = tuple(_length(positions.windows, axis) for axis in range(axes))
-    return filled(
-        template.EXAMPLE_POSITIONS,
-        sine=sine,
-        functions=functions,
-        hyperparameters=given,
-        numbers=str(CHANNELS * prod(grid)),
-        shape=str((1, CHANNELS, *grid)),
-    )
+    return 1, CHANNELS, *(_length(positions.windows, axis) for axis in range(axes))
 
 
 def _length(windows: Iterable[Window], axis: int) -> int:

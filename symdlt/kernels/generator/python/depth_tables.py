@@ -14,6 +14,12 @@ def is_noise(state: TensorFunction) -> bool:
     return state.tensor.startswith(NOISE)
 
 
+def kept_told(one: TensorFunction) -> str:
+    """What goes on from layer to layer."""
+    of = "NTK" if one.tensor[0] == "H" else "covariance"
+    return f"The {of} of z of layer m+1 with z of an earlier layer l"
+
+
 def depth_field(depths: DepthFunctions) -> Data:
     """The arguments that say what later layers read functions of, if not of z."""
     return {
