@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from symdlt.algebra import as_expression
 from symdlt.definitions import BOOK, DENSE, OBSERVABLES
@@ -16,12 +17,15 @@ from symdlt.derivation import (
     derive,
     forward_equation,
 )
-from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
-from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
 from symdlt.formats.latex.forward import forward_latex
-from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, layer_document
+from symdlt.formats.latex.layer_documents import (
+    Bodies,
+    LayerResult,
+    layer_bodies,
+    layer_document,
+)
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
@@ -126,20 +130,21 @@ def to_latex(
     \end{align*}
     """
     use = _checked(what, conventions)
-    if isinstance(what, StackRecursion | LayerEquations):
-        named = equations_latex(what, use)
-        return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
-    if isinstance(what, StackForwardEquation):
-        return "\n".join(
-            displayed(step_forward_latex(one, use), use, f"forward-{k}" if numbered else "")
-            for k, one in enumerate(what.equations, 1)
-        )
-    if isinstance(what, ForwardEquation):
-        return displayed(forward_latex(what, use), use, "forward" if numbered else "")
     return "\n".join(
-        displayed(recursion_latex(recursion, use), use, recursion.name if numbered else "")
-        for recursion in _recursions(what)
+        displayed(body(), use, label if numbered else "") for label, body in bodies(what, use)
     )
+
+
+def bodies(what: Printable, use: Conventions, most: int | None = None) -> Bodies:
+    """The equations as lines of `align` bodies; of more than so many terms others are counted."""
+    if isinstance(what, LayerResult):
+        return layer_bodies(what, use, most)
+    if isinstance(what, StackForwardEquation):
+        printed = [partial(step_forward_latex, one, use, most) for one in what.equations]
+        return [(f"forward-{k}", one) for k, one in enumerate(printed, 1)]
+    if isinstance(what, ForwardEquation):
+        return [("forward", partial(forward_latex, what, use, most))]
+    return [(one.name, partial(recursion_latex, one, use, most)) for one in _recursions(what)]
 
 
 def document(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import ascii_name
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import (
     ABOVE,
     LAYER,
@@ -18,7 +17,7 @@ from symdlt.formats.latex.layer_symbols import (
     symbol_latex,
     width_latex,
 )
-from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
+from symdlt.formats.latex.lines import product_text
 from symdlt.formats.latex.notation import Conventions, power
 
 _WIDTH = re.compile(r"P|n(?:'|_.+)?")
@@ -30,21 +29,14 @@ def layer_equation_latex(
     r"""One equation of a layer as lines of an `align` body.
 
     What a letter with a Q is the part of, in which both averages fluctuate together, has Q above.
-
-    Args:
-        equation: what to print.
-        of: the equations that it is one of, whose layer says which symbols are constants.
-        use: choices of notation.
-        most: how many terms are printed at most; the others are counted.
+    The layer of all equations says which symbols are constants.
     """
     name, above, _ = equation.name.partition("[l+1]")
     head = symbol_latex(name, ABOVE if above else LAYER, use)
     constants = {ascii_name(symbol) for symbol in of.layer.symbols}
-    summands = [_summand(term, constants, use) for term in equation.products[:most]]
-    # brackets with nothing in front of them say nothing
-    summands = [one if one.prefix else replace(one, family=k) for k, one in enumerate(summands)]
-    body = equation_lines(head, grouped(summands), use.points)
-    return body if most is None else body + remaining_terms(len(equation.products) - most)
+    return equation_latex(
+        head, equation.products, lambda term: _summand(term, constants, use), use, most
+    )
 
 
 def _summand(term: Polynomial, constants: set[str], use: Conventions) -> Summand:
@@ -60,7 +52,7 @@ def _summand(term: Polynomial, constants: set[str], use: Conventions) -> Summand
     tensors = [each for each in others if each[0][0] != "<"]
     return Summand(
         Fraction(number),
-        (*widths, *own, *sums),
+        (*widths, *own, *sums) or monomial,  # brackets with nothing in front of them say nothing
         tuple(prefix),
         (),
         _factors(means, use),

@@ -182,8 +182,3 @@ def product_text(factors: Iterable[str]) -> str:
     for before, factor in pairwise(listed):
         text += joint(before, factor) + factor
     return text
-
-
-def remaining_terms(count: int) -> str:
-    """A last line that counts the terms which are not printed, if there are any."""
-    return " \\\\\n" + rf"&\quad + \cdots\ \text{{({count} more terms)}}" if count > 0 else ""

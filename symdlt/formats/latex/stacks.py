@@ -7,21 +7,14 @@ from symdlt.derivation.stacks import (
     FieldMean,
     FieldSlot,
     FieldTensor,
-    StackRecursion,
     StepRecursion,
     StepTerm,
 )
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import field_latex, indexed, letter_latex
-from symdlt.formats.latex.lines import equation_lines, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power, symbol_text, tensor_text
 
 ABOVE_LAYER, BELOW_LAYER = r"\ell+1", r"\ell"
-
-
-def stack_latex(recursion: StackRecursion, use: Conventions) -> tuple[str, ...]:
-    """Each equation as lines of an `align` body."""
-    return tuple(step_latex(equation, use) for equation in recursion.equations)
 
 
 def step_latex(recursion: StepRecursion, use: Conventions, most: int | None = None) -> str:
@@ -29,18 +22,13 @@ def step_latex(recursion: StepRecursion, use: Conventions, most: int | None = No
 
     Tensors of fields inside the layer are those of layer ℓ+1, with their fields in front of it, as
     in $V^{uuvv(\ell+1)}$.
-
-    Args:
-        recursion: what to print.
-        use: choices of notation.
-        most: how many terms are printed at most; the others are counted.
     """
     fields = "" if recursion.step.last else _listed(recursion.fields, recursion.step.above)
     labels = None if recursion.single_input else recursion.samples
     head = tensor_text(recursion.correlator, recursion.piece, labels, ABOVE_LAYER, use, fields)
-    summands = [_summand(term, recursion, use) for term in recursion.terms[:most]]
-    body = equation_lines(head, grouped(summands), use.points)
-    return body if most is None else body + remaining_terms(len(recursion.terms) - most)
+    return equation_latex(
+        head, recursion.terms, lambda term: _summand(term, recursion, use), use, most
+    )
 
 
 def _summand(term: StepTerm, recursion: StepRecursion, use: Conventions) -> Summand:
