@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
+from symdlt.activations.activation import kinks_of
 from symdlt.activations.smooth_pieces import smooth_pieces, straight_slopes
 from symdlt.activations.sympy_form import Z
 from symdlt.errors import KernelError
@@ -15,7 +16,6 @@ from symdlt.kernels.generator.lowering import OVERLAP
 from symdlt.kernels.generator.python.layout import quoted, tuple_behind
 from symdlt.kernels.generator.python.one_input import Data, first_layer
 from symdlt.kernels.generator.representation import KernelModule
-from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.jax_target import template
 from symdlt.kernels.jax_target.activations import jax_activation
 from symdlt.kernels.jax_target.many_inputs_recursions import (
