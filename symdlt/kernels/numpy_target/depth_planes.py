@@ -12,24 +12,14 @@ from symdlt.kernels.numpy_target.joint_means import TWO, JointOrders
 from symdlt.means import (
     Array,
     Indices,
-    KernelInputError,
     LayerMeans,
     Planes,
     SmoothMeans,
-    Unrelated,
     by_samples,
+    few_planes,
+    largest_along,
     plane_means,
-    plane_step,
-    planes,
 )
-
-# Measured, for `propagate`: the highest degree for two samples and for more, whose work is as its
-# third power and as the square of the number of pairs.
-HIGHEST_DEGREE, SAMPLES_OF_HIGHEST = 40, 4
-# Measured: with finer steps a plane has too many nodes, and coefficients fall slowly.
-FINEST_PLANE = 0.06
-# Coefficients in the plane that are kept; 256 MB. For memory only.
-MOST_COEFFICIENTS = 1 << 25
 
 
 class PlanesOfDepths(NamedTuple):
@@ -86,22 +76,10 @@ def planes_of_depths(
         K: the covariances of all layers, of shape (depth, N, N).
         joint: the functions of means over two layers.
     """
-    # The larger variance of two samples along one axis is at most the sum of both.
-    largest = 2.0 * float(K.max(initial=0.0))
-    if not isinstance(means, SmoothMeans) or means.is_narrow(largest) or not len(K):
+    if not isinstance(means, SmoothMeans) or means.is_narrow(largest_along(K)) or not len(K):
         return None
     fours = [(*side, one)[:TWO] for both in joint for side in both]
     kinds = tuple(sorted({kind for four in fours for kind in (four, four[::-1])}))
-    most = round(HIGHEST_DEGREE * min(1.0, SAMPLES_OF_HIGHEST / K.shape[-1]) ** (4 / 3))
-    if len(K) * len(kinds) * (K.shape[-1] * most) ** 2 > 4 * MOST_COEFFICIENTS:
-        return None
-    functions = [Unrelated(function) for function in means.activation]
-    try:
-        if plane_step(functions, largest, means.tolerance) < FINEST_PLANE:
-            return None
-        pairs = [(kind[0], kind[1]) for kind in kinds]
-        return PlanesOfDepths(
-            kinds, planes(functions, pairs, K, most, means.tolerance), means.tolerance
-        )
-    except KernelInputError:  # functions that grow or oscillate too fast for one grid
-        return None
+    pairs = [(kind[0], kind[1]) for kind in kinds]
+    found = few_planes(means.activation, pairs, K, means.tolerance)
+    return None if found is None else PlanesOfDepths(kinds, found, means.tolerance)

@@ -8,31 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.derivation.response.site_means import LEGS, SiteMeans, Wanted
-from symdlt.means import (
-    KernelInputError,
-    Planes,
-    SmoothMeans,
-    Unrelated,
-    by_samples,
-    plane_means,
-    plane_step,
-    planes,
-)
+from symdlt.means import Planes, SmoothMeans, by_samples, few_planes, largest_along, plane_means
 from symdlt.networks.depths.products import Factor, activation_means, is_smooth
 from symdlt.progress import track
 
 Array = NDArray[np.float64]
 Known = NDArray[np.bool_]
 Two = tuple[Factor, Factor]
-
-# The highest degree for two samples and for more, whose work is as its third power and as the
-# square of the number of pairs; beyond, `SmoothMeans.between` is faster. Measured.
-HIGHEST, FULL = 40, 4
-# With finer steps a plane has too many nodes, and functions that need them coefficients that fall
-# slowly. Measured.
-FINEST = 0.06
-# Coefficients in the plane that are kept; 256 MB. For memory only.
-MOST_COEFFICIENTS = 1 << 25
 
 
 class DepthPlanes:
@@ -73,22 +55,14 @@ class DepthPlanes:
         kinds = sorted({*lefts, *rights})
         # Depths that are here once and later once have their coefficients once.
         K, place = np.unique(np.concatenate([here, there]), axis=0, return_inverse=True)
-        size = len(K) * len(kinds)
-        most = round(HIGHEST * min(1.0, FULL / self.site.samples) ** (4 / 3))
-        size *= (self.site.samples * most) ** 2 // LEGS
-        # The larger variance of two samples along one axis is at most the sum of both.
-        largest = 2.0 * float(K.max())
-        if not sides or size > MOST_COEFFICIENTS or not is_smooth(self.site, factors, largest):
+        if not sides or not is_smooth(self.site, factors, largest_along(K)):
             return {}, known
         means = activation_means(self.site, factors)
         tolerance = min(one.tolerance for one in means if isinstance(one, SmoothMeans))
-        functions = [Unrelated(self.site.functions(name, k)[k]) for name, k in factors]
-        try:
-            if plane_step(functions, largest, tolerance) < FINEST:
-                return {}, known
-            products = [(factors.index(a), factors.index(b)) for a, b in kinds]
-            whole = planes(functions, products, K, most, tolerance)
-        except KernelInputError:  # functions that grow or oscillate too fast for one grid
+        functions = [self.site.functions(name, k)[k] for name, k in factors]
+        products = [(factors.index(a), factors.index(b)) for a, b in kinds]
+        whole = few_planes(functions, products, K, tolerance)
+        if whole is None:
             return {}, known
         first = whole.at(place.ravel()[: len(here)]).of([kinds.index(two) for two in lefts])
         second = whole.at(place.ravel()[len(here) :]).of([kinds.index(two) for two in rights])
