@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from symdlt.derivation import Recursion
-from symdlt.kernels.generator.centring import Means, centred
 from symdlt.kernels.generator.equations import mean_of, taylor_coefficient
+from symdlt.kernels.generator.gaussian_mean import Means, centred
 from symdlt.kernels.generator.hyperparameters import Hyperparameter
 from symdlt.kernels.generator.representation import Mean, SharedFactor, variable
 

@@ -25,8 +25,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     overlap_of,
 )
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
+from symdlt.kernels.generator.gaussian_mean import centred
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
 from symdlt.kernels.generator.names import identifier, table_of
