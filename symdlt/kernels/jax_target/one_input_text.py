@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from symdlt.activations import Activation, activation
 from symdlt.kernels.generator.layer_lowering import GIVEN
-from symdlt.kernels.generator.python.depth_tables import depth_rows, functions_read, is_noise
 from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_items
 from symdlt.kernels.generator.python.one_input import (
     Data,
@@ -14,7 +13,12 @@ from symdlt.kernels.generator.python.one_input import (
     recursions_text,
     shared_data,
 )
-from symdlt.kernels.generator.python.one_input_fields import FieldTexts
+from symdlt.kernels.generator.python.one_input_fields import (
+    FieldTexts,
+    depth_rows,
+    functions_read,
+    is_noise,
+)
 from symdlt.kernels.generator.python.printer import expression_text
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from symdlt.kernels.generator.expressions import symbols
 from symdlt.kernels.generator.lowering import OVERLAP
-from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise, kept_told
 from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
@@ -18,6 +17,7 @@ from symdlt.kernels.generator.python.layout import (
     tuple_text,
 )
 from symdlt.kernels.generator.python.one_input import first_layer
+from symdlt.kernels.generator.python.one_input_fields import depth_field, is_noise, kept_told
 from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,

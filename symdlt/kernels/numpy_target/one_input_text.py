@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from symdlt.kernels.generator.python.depth_tables import depth_rows, functions_read, is_noise
 from symdlt.kernels.generator.python.layout import bracketed, filled
 from symdlt.kernels.generator.python.one_input import (
     Data,
@@ -11,7 +10,12 @@ from symdlt.kernels.generator.python.one_input import (
     recursions_text,
     shared_data,
 )
-from symdlt.kernels.generator.python.one_input_fields import FieldTexts
+from symdlt.kernels.generator.python.one_input_fields import (
+    FieldTexts,
+    depth_rows,
+    functions_read,
+    is_noise,
+)
 from symdlt.kernels.generator.python.printer import expression_text
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import symbols
-from symdlt.kernels.generator.python.depth_tables import is_noise, kept_told
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
@@ -24,11 +23,53 @@ from symdlt.kernels.generator.python.one_input import (
 from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
+    DepthFunctions,
     FieldFunction,
     KernelModule,
     Mean,
     TensorFunction,
 )
+
+NOISE = "Y_"  # how names of covariances with noise begin
+
+
+def is_noise(state: TensorFunction) -> bool:
+    """Whether a state is a covariance with noise, which each later layer has."""
+    return state.tensor.startswith(NOISE)
+
+
+def kept_told(one: TensorFunction) -> str:
+    """What goes on from layer to layer."""
+    of = "NTK" if one.tensor[0] == "H" else "covariance"
+    return f"The {of} of z of layer m+1 with z of an earlier layer l"
+
+
+def depth_field(depths: DepthFunctions) -> Data:
+    """The arguments that say what later layers read functions of, if not of z."""
+    return {
+        "field": "" if depths.field == "z" else f'field="{depths.field}",',
+        "scale": f'scale="{depths.scale}",' if depths.scale else "",
+    }
+
+
+def depth_rows(module: KernelModule, depths: DepthFunctions) -> Data:
+    """The rows of all tables for one input, but for those of noise."""
+    joint = {both for one in depths.states for both in one.later_means if both[0]}
+    return {
+        "states": [f'"{one.tensor}": advance_{one.variable},' for one in depths.states],
+        "joint": bracketed("joint=(", tuple_items(map(str, sorted(joint))), "),", INSIDE),
+        "sums": [f'"{one.tensor}": advance_{one.variable.lower()},' for one in module.sums],
+        "kept": [f'"{one.tensor}": keep_{one.variable},' for one in depths.kept],
+        **depth_field(depths),
+    }
+
+
+def functions_read(module: KernelModule) -> str:
+    """The functions that later layers read, as code."""
+    depths = module.depths
+    read = [one for one in module.fields if depths and one.name == depths.field and one.functions]
+    return f'functions["{read[0].key}"]' if read else "()"
+
 
 VALUE = '''\
 def $name(h: Hyperparameters, means: Values, below: Values) -> $type:
