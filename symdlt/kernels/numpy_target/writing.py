@@ -19,14 +19,13 @@ from symdlt.kernels.generator.python.notation import ONE_INPUT, notation_of_fiel
 from symdlt.kernels.generator.python.one_input import INTEGRANDS, RECURSION
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
+from symdlt.kernels.numpy_target.many_inputs_text import data_of_many, example_shape
 from symdlt.kernels.numpy_target.named_functions import (
     by_function,
     constant_places,
     named_source,
 )
 from symdlt.kernels.numpy_target.one_input_text import data_of_fields, data_of_one
-from symdlt.kernels.numpy_target.positions_text import example_shape
 
 SUFFIX = ".py"
 
