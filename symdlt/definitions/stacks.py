@@ -32,6 +32,7 @@ from symdlt.definitions.statements import (
     constant_of,
     field_of,
     free_name,
+    weights_in,
 )
 from symdlt.definitions.streams import (
     ABOVE,
@@ -222,7 +223,7 @@ class Stack:
         kept: list[tuple[Polynomial, Factor]] = []
         drawn: list[Drawn] = []
         for products in summands:
-            letters = {word for one in products for word in one.names if word[0].isupper()}
+            letters = {word for one in products for word in weights_in(one)}
             if len(letters) > 1:
                 raise self._refused(f"multiplies the weights {' and '.join(sorted(letters))}")
             if letters:
@@ -371,9 +372,9 @@ def is_stack(text: object) -> bool:
         return False
     text = text.strip(AROUND)
     plain = re.sub(r"\bs'*\(\s*z\s*\)", BELOW, text.partition("=")[2])
-    several = any(len(re.findall(r"\bz\b", summand)) > 1 for summand in re.split("[+-]", plain))
+    summands = re.split("[+-]", plain)
     return (
-        several
+        any(len(re.findall(mark, one)) > 1 for mark in (r"\bz\b", r"\b[A-Z]") for one in summands)
         or ";" in text
         or "(" in plain
         or "[" in plain

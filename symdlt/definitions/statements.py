@@ -97,7 +97,7 @@ class StatementReader:
         products = [StatementProduct(Fraction(1))]
         start = self.place
         while self._next and self._next not in ("+", "-", ")"):
-            factor = self._factor()
+            factor = self._factor_behind(products)
             products = [one * other for one in products for other in factor]
             while self._next[:1] == "/":
                 part = StatementProduct(Fraction(reciprocal(self._take()[1:], self.refused)))
@@ -105,6 +105,21 @@ class StatementReader:
         if self.place == start:
             raise self.refused("has an empty summand")
         return products
+
+    def _factor_behind(self, before: list[StatementProduct]) -> list[StatementProduct]:
+        """A factor, which is a field of its own if it is V s(z) or (V s(z) + z) right behind W."""
+        if not all(weights_in(one) and not one.factors for one in before):
+            return self._factor()
+        if self._next == "(":
+            self._take()
+            inside = self._sum()
+            self._close()
+        elif self._next[:1].isupper():
+            inside = [self._product()]
+        else:
+            return self._factor()
+        products = [one for summand in inside for one in summand]
+        return [_alone(self.make(inside, None))] if any(map(weights_in, products)) else products
 
     def _factor(self) -> list[StatementProduct]:
         word = self._take()
@@ -179,6 +194,11 @@ class StatementReader:
         self._take()
 
 
+def weights_in(product: StatementProduct) -> list[str]:
+    """The names of weights among those of a product."""
+    return [name for name in product.names if name[0].isupper()]
+
+
 def _alone(field: str) -> StatementProduct:
     """A field itself."""
     return StatementProduct(Fraction(1), (), (Factor(field),))
@@ -196,8 +216,8 @@ def field_of(summands: list[list[StatementProduct]]) -> str | None:
 
 def free_name(summands: list[list[StatementProduct]], taken: set[str]) -> str:
     """A name for a field without one: the letter of its first weights, small, if it is free."""
-    letters = [name for summand in summands for one in summand for name in one.names]
-    letter = next((name[0].lower() for name in letters if name[0].isupper()), "h")
+    letters = (name for summand in summands for one in summand for name in weights_in(one))
+    letter = next((name[0].lower() for name in letters), "h")
     names = chain([letter], (f"{letter}{k}" for k in count(2)))
     return next(name for name in names if name not in taken)
 

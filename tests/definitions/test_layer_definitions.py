@@ -141,7 +141,8 @@ def test_laws_and_rates_of_ones_own():
     [
         ("z = W s(z)", "does not begin with"),
         ("z' =", "does not begin with"),
-        ("z' = W U s(z)", "multiplies the weights W and U"),
+        ("z' = W U s(z)", "several streams"),
+        ("z' = s(z) W U", "several streams"),
         ("z' = s(z) z", "Give it to"),
         ("h = U z; z' = W s(h)", "several streams, .* `layer_phase` and `critical_value`"),
         ("z' = 2", "not random"),

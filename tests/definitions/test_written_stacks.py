@@ -211,3 +211,18 @@ def test_a_layer_of_one_stream_reads_z_alone():
     other = activation("σ", preactivations("ℓ", name="u"))
     with pytest.raises(LayerError, match="reads another field than z"):
         Layer((weights("ℓ+1")(i, j) * other(j, δ)).sum(j))
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("z' = b + W V s(z)", "v = V s(z); z' = b + W v"),
+        ("z' = z + 1/2 W xi V U s(z)", "u = U s(z); v = V u; z' = z + 1/2 xi W v"),
+        ("z' = W (V s(z) + z) + b", "v = V s(z) + z; z' = W v + b"),
+        ("h = U z; z' = W V s(h) h", "h = U z; v = V s(h) h; z' = W v"),
+        ("z' = b + W[3] V s(z)", "v = V s(z); z' = b + W[3] v"),
+    ],
+)
+def test_weights_behind_weights_make_a_field(short, long):
+    assert Stack(short) == Stack(long)
+    assert str(Stack(short)) == short

@@ -14,7 +14,7 @@ from symdlt.algebra import orthogonal
 
 DEPTH, WIDTH = 4, 6
 VALUES = {"C_b": 0.1, "C_W": 0.5, "C_U": 0.4, "xi": 0.8}
-NOISE = re.compile(r"Q?Y_(?P<legs>[^\[]+)\[(?P<function>.*)\]")
+NOISE = re.compile(r"(?P<head>Q?Y(\^\(\w\))?)_(?P<legs>[^\[]+)\[(?P<function>.*)\]")
 LAYERS = {
     "plain": Stack("z' = xi z + b + W s(z)"),
     "rmsnorm": Stack("z' = xi z + b + W s(rmsnorm(z))"),
@@ -31,9 +31,10 @@ LONG = ("layernorm", "kept norm", "two on one neuron")
 
 def parts(text):
     """A function without its labels, and these."""
-    words = [word.replace("^m", "").rpartition("_") for word in text.split()]
+    text = text.replace("^m", "").replace("(z)", "")  # a layer without other fields leaves out (z)
+    words = [word.rpartition("_") for word in text.split()]
     words.sort(key=lambda word: word[0])
-    return " ".join(name.replace("^m", "") for name, _, _ in words), [at for *_, at in words]
+    return " ".join(name for name, _, _ in words), [at for *_, at in words]
 
 
 def each(legs):
@@ -69,7 +70,7 @@ class Depths:
             """What is left of z from one layer to the next; of a layer it is one number per at."""
             if "f =" in self.text:
                 return lambda at: VALUES["xi"] * (1 + scale(depth, at))
-            return lambda at: VALUES["xi"] ** (2 if "h =" in self.text else 1)
+            return lambda at: VALUES["xi"] ** (2 if "h = xi" in self.text else 1)
 
         def of(f, a, g, b):
             (f, one), (g, other) = place(f), place(g)
@@ -78,7 +79,7 @@ class Depths:
             for name, depth, at in ((f, one, a), (g, other, b)):
                 factor *= scale(depth, at) if "norm" in name or name == "f" else 1
             if f == "h":
-                joint = VALUES["xi"] ** 2 * K[one - 1][a, b] + VALUES["C_U"] * self.mean(one, a, b)
+                joint = VALUES["xi"] ** 2 * K[one - 1][a, b] + self.drawn(one, a, b)
                 if one == other:
                     return factor * joint
                 factor *= VALUES["xi"]
@@ -90,6 +91,10 @@ class Depths:
             return factor * joint * (VALUES["xi"] if g == "h" else 1)
 
         return of
+
+    def drawn(self, depth, a, b):
+        """The covariance of what U draws."""
+        return VALUES["C_U"] * self.mean(depth, a, b)
 
     def mean(self, depth, a, b):
         return self.meaning(depth, depth).mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
@@ -123,19 +128,21 @@ class Depths:
 
     def noise(self, depth, name, at, m):
         """Y of a layer, of a function that layer m reads."""
-        if depth == 1:
-            return 0.0
         match = NOISE.match(name)
+        inside = "^" in match["head"]
+        if depth == 1 and not inside:
+            return 0.0
         function, asked = parts(match["function"])
         for equation in self.noises:
             own = NOISE.match(equation.name.removesuffix("[l+1]"))
             known, labels = parts(own["function"])
-            if known == function:
+            if (known, own["head"]) == (function, match["head"]):
                 named = dict(zip(own["legs"], map(at, each(match["legs"])), strict=True))
                 named |= dict(zip(labels, map(at, asked), strict=True))
                 key = depth, m, equation.name, tuple(sorted(named.items()))
                 if key not in self.known:
-                    self.known[key] = self.meaning(depth - 1, m).value(equation, named.get)
+                    below = self.meaning(depth - (not inside), m)
+                    self.known[key] = below.value(equation, named.get)
                 return self.known[key]
         raise AssertionError(name)
 
@@ -355,10 +362,14 @@ class Positions(Depths):
 
     def __init__(self, layer, x, layers):
         self.text, self.known = layer, {}
-        self.top, *self.noises, self.whole = layer_equations("V", layer).equations
-        (kernel,) = layer_equations("G", layer).equations
+        self.top, *others = layer_equations("V", layer).equations
+        # Y, that of fields inside as well, and tensors of fields inside
+        self.noises = [one for one in others if "Y" in one.name]
+        self.inside = {one.name.partition("_")[0]: one for one in others if one.name[:2] == "V^"}
+        self.fresh = {}  # covariances of what U draws
+        kernel, *_ = layer_equations("G", layer).equations
         padded = np.pad(x, ((0, 0), (1, 1)))
-        shifted = [padded[:, q : q + 3] for q in range(3)]
+        shifted = [padded[:, q : q + 3] for q in range(3)] if "W[" in layer else [x] * 3
         K = VALUES["C_b"] + VALUES["C_W"] / 3 * sum(y.T @ y for y in shifted) / len(x)
         self.found = {"G": [K]}
         for depth in range(1, layers):
@@ -367,13 +378,59 @@ class Positions(Depths):
                 K[at] = meaning.value(kernel, dict(zip("12", at, strict=True)).get)
             self.found["G"].append(K)
 
+    def meaning(self, below, m):
+        meaning = super().meaning(below, m)
+        whole = meaning.covariance
+        for name, one in self.inside.items():
+            meaning.tensors[name] = lambda *at, of=one: self.of_inside(below, of, at)
+        meaning.tensors["G^(h)"] = lambda a, b: whole("h", a, "h", b)
+        meaning.tensors["Y^(h)"] = lambda name, at: self.noise(below, name, at, m)
+        meaning.constants["n_h"] = 5 / WIDTH
 
-def test_convolutions_with_a_skip():
-    layer, x = "z' = xi z + b + W[3, zero] s(z)", np.array([[1.0, -0.4, 0.7], [0.2, 0.8, -0.5]])
+        def alone(f, a, g, b):
+            """Of fields of which h keeps nothing."""
+            if "h" not in (f, g):
+                return whole(f, a, g, b)
+            return self.drawn(below, a, b) if f == g else 0.0
+
+        if "h = xi z" not in self.text:
+            meaning.covariance = alone
+        return meaning
+
+    def drawn(self, depth, a, b):
+        if (depth, a, b) not in self.fresh:
+            read = [(a + q, b + q) for q in (-1, 0, 1)]
+            read = [(c, d) for c, d in read if {c, d} <= {0, 1, 2}]
+            sums = sum(self.mean(depth, c, d) for c, d in read)
+            self.fresh[depth, a, b] = VALUES["C_U"] / 3 * sums
+        return self.fresh[depth, a, b]
+
+    def of_inside(self, depth, equation, at):
+        """A tensor of fields inside, whose layer is the one above a depth."""
+        key = depth, equation.name, at
+        if key not in self.known:
+            labels = dict(zip("1234", at, strict=True)).get
+            self.known[key] = self.meaning(depth, depth).value(equation, labels)
+        return self.known[key]
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        "z' = xi z + b + W[3, zero] s(z)",
+        "h = U[3, zero] s(z); z' = xi z + b + W[3, zero] s(h)",
+        "h = xi z + U[3, zero] s(z); z' = xi h + b + W s(h)",
+    ],
+)
+def test_convolutions_with_a_skip(layer):
+    x = np.array([[1.0, -0.4, 0.7], [0.2, 0.8, -0.5]])
     depths = Positions(layer, x, 3)
-    layers = ["z' = b + W[3, zero] z", layer, layer, "z' = b + W[all] s(z)"]
-    values = {name: value for name, value in VALUES.items() if name != "C_U"}
-    expected = propagate(Network(ACTIVATION, [WIDTH] * 3, values, layers), x[None], "V")["V"][-1]
+    first = "z' = b + W[3, zero] z" if "W[" in layer else "z' = b + W z"
+    layers = [first, layer, layer, "z' = b + W[all] s(z)"]
+    values = {name: value for name, value in VALUES.items() if name[-1] in layer}
+    inner = {"inner": {"h": 5}} if "h = U" in layer else {}
+    net = Network(ACTIVATION, [WIDTH] * 3, values | {"xi": VALUES["xi"]}, layers, **inner)
+    expected = propagate(net, x[None], "V")["V"][-1]
     # a readout keeps nothing, and reads neurons whose noise is met: the first equation at ξ = 0
     readout, *_ = layer_equations("V", "z' = xi z + b + W[all] s(z)").equations
     known = depths.meaning(3, 3)

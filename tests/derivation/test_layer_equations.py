@@ -13,7 +13,7 @@ from symdlt.algebra import Polynomial, from_cumulants, orthogonal, signs, sparse
 from symdlt.cli import main
 from symdlt.definitions import ascii_name, read_layer_definition, tensor
 from symdlt.derivation.response.symbolic.glossary import head_of
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_layer import symbolic_layer
 from symdlt.derivation.terms import bracket_text, tensor_text
 from symdlt.errors import LayerError, OrderError, SchemaError, UnknownTensorError
@@ -295,7 +295,8 @@ def test_what_cannot_be_derived_is_refused():
         ("G.1", Stack(RESIDUAL, laws={"W": uniform}), "without norms and fourth cumulants"),
         ("G.1", Stack("z' = W s(z)", laws={"W": short}), "without a fourth cumulant"),
         ("G.1", Stack(WINDOWED, laws={"W": uniform}), "windows and weights with a fourth"),
-        ("V", "h = U[3] s(z); z' = W[3] s(h)", "has a window inside"),
+        ("G.1", "h = U[3] s(z); z' = W[3] s(h)", "has a window inside, .* G.1 is known"),
+        ("A3", "h = U[3] s(z); z' = z + W[3] s(h)", "has a window inside, .* A3 is known"),
         ("V", "g = z + U s(z); h = V s(g); z' = h + W s(h)", "others than z of the neurons of z"),
         ("G.1", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
         ("V", "z' = A[1] z + B[2] z + C[3] z + D[4] z + E[5] z", "more than 4 windows"),

@@ -112,7 +112,7 @@ class Meaning:
         if name in self.constants:
             return self.constants[name]
         head, _, tail = name.partition("_")
-        if head in ("Y", "QY"):
-            return self.tensors["Y"](name, at)
+        if "Y" in head:
+            return self.tensors[head.removeprefix("Q")](name, at)
         labels = [*map(at, tail.split(",") if "," in tail else tail)]
         return 0.0 if None in labels else self.tensors[head](*labels)

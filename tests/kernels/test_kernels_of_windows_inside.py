@@ -5,17 +5,20 @@ from cases import slow, swept
 from kernel_reference import loaded, printed_under_two_hash_seeds
 from windows_reference import OUTPUTS, check, inputs, overlaps, text_that_stands_alone
 
-from symdlt import layer_equations
+from symdlt import BOOK
 from symdlt.derivation.response.symbolic.layer_systems import layer_system
-from symdlt.errors import KernelError, LayerError
+from symdlt.errors import KernelError
 from symdlt.kernels import kernel_for, numpy_activation
 
 CHAIN = "h = U[3, zero] s(z); z' = b + W s(h)"
 BEHIND = "h = U[3, zero] s(z); z' = b + W[2] s(h)"
 GATE = "u = U[3, zero] z; v = V z; z' = W s(u) v"
 BOTH = "u = U[3, zero] z; v = V[2] z; z' = W s(u) v"
+BLOCK = "h = U[3, zero] s(z); z' = xi z + b + W[3, zero] s(h)"
+KEPT_THREE = "h = U[3, zero] s(z); k = T[2, zero] s(h); z' = xi z + W[2] s(k)"
 THREE = "h = U[3, zero] s(z); k = T[2, zero] s(h); z' = b + W[2] s(k)"
 SOME = ("V", "F", "S")
+EQUAL = (OUTPUTS,) * 3  # widths
 
 
 @pytest.mark.parametrize(
@@ -56,10 +59,28 @@ def test_families_of_layers(layer, shape, readout):
     check(layer, shape, readout, SOME)
 
 
-@pytest.mark.parametrize("readout", [None, "mean"])
-def test_kernel_and_ntk_where_z_is_kept(readout):
-    layer = "h = U[3, zero] s(z); z' = z + b + W s(h)"
-    check(layer, (2, 3, 3), readout, ("H",), [OUTPUTS] * 3)
+@pytest.mark.parametrize(
+    ("layer", "shape", "readout", "tensors"),
+    [
+        ("h = U[3, zero] s(z); z' = z + b + W s(h)", (2, 3, 3), "mean", ("H",)),
+        (BLOCK, (1, 3, 3), None, ("V",)),
+        slow(BLOCK, (1, 3, 3), "mean", tuple(BOOK)),
+        swept(BLOCK, (2, 3, 3), None, tuple(BOOK)),
+        swept(BLOCK, (1, 3, 3), "all", tuple(BOOK)),
+        swept("h = U[3, zero] s(z); z' = z + W s(h)", (2, 3, 2), None, ("V", "D", "Q")),
+        swept("h = U[2x1] s(z); z' = z + W[1x2] s(h)", (1, 3, 2, 2), "mean", ("V", "T")),
+        slow(KEPT_THREE, (1, 3, 3), "mean", ("V", "F", "P")),
+        slow("u = U[3, zero] rmsnorm(z); z' = z + W[3, zero] s(u)", (1, 3, 3), "mean", ("V", "F")),
+        swept("u = U[3, zero] s(layernorm(z)); z' = z + W s(u)", (1, 3, 3), None, ("V", "F")),
+        swept("u = U[3, zero] dropout(0.1) s(z); z' = z + W s(u)", (2, 3, 2), None, ("V",)),
+        slow("u = U[3, zero] z; v = V[2] z; z' = xi z + W s(u) v", (1, 3, 3), None, ("V", "F")),
+        swept(
+            "h = U[3, zero] z; p = P s(z); z' = xi z + W s(h) + R s(p)", (1, 3, 3), "mean", ("V",)
+        ),
+    ],
+)
+def test_layers_that_keep_z(layer, shape, readout, tensors):
+    check(layer, shape, readout, tensors, EQUAL)
 
 
 def test_tensors_of_fields_inside_are_read_where_weights_read_them():
@@ -102,7 +123,7 @@ def test_text_does_not_depend_on_the_hash_seed():
         ("V", "h = U[3, stride 2] z; z' = W s(h)", "a window inside that makes fewer positions"),
         ("V", "h = U[3, pool 2] z; z' = W s(h)", "a window inside that makes fewer positions"),
         ("V", "u = z + U[3] s(z); z' = b + W s(u)", "a window inside, of a field that keeps z"),
-        ("V", "h = U[3] s(z); z' = z + W s(h)", "V of .* those that do G and H"),
+        ("V", "h = U[3] z; z' = z + W s(h) + P s(z)", "reads again what that window reads"),
         ("G.1", CHAIN, "G.1 of .* It has a window inside"),
         ("V", "u = U[3] z; z' = b + W s(u) + P z", "V of .* joins samples where they are"),
         (
@@ -115,8 +136,3 @@ def test_text_does_not_depend_on_the_hash_seed():
 def test_what_has_no_kernel_is_refused(name, layer, reason):
     with pytest.raises(KernelError, match=reason):
         kernel_for([name], layer=layer)
-
-
-def test_equations_in_symbols_are_refused():
-    with pytest.raises(LayerError, match="has a window inside"):
-        layer_equations("V", CHAIN)

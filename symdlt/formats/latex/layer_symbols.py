@@ -17,9 +17,12 @@ _FACTOR = re.compile(
     r"(?:\((?:(?P<norm>\w+)\((?P<inner>\w+?)(?:\^m)?\)|(?P<field>\w+?)(?:\^m)?)\))?"
     r"(?P<later>\^m)?_(?P<at>\w(?:\+\w)?)"
 )
-_NOISE = re.compile(r"Y_(?P<legs>[^\[]+)\[(?P<function>[^;\]]+)(?:; (?P<edges>[^\]]+))?\]")
+_NOISE = re.compile(
+    r"Y(?:\^\((?P<field>\w+)\))?_(?P<legs>[^\[]+)\[(?P<function>[^;\]]+)(?:; (?P<edges>[^\]]+))?\]"
+)
 _TENSOR = re.compile(
-    r"(?P<part>Q?)(?P<letter>[A-Z][H3]?)(?P<piece>\.1)?(?:\^(?P<other>.*)m)?_(?P<at>[\d+,a-z]+)"
+    r"(?P<part>Q?)(?P<letter>[A-Z][H3]?)(?P<piece>\.1)?"
+    r"(?:\^(?P<other>.*)m|\^\((?P<fields>[\w',]+)\))?_(?P<at>[\d+,a-z]+)"
 )
 _SCALE = re.compile(r"(?P<letter>\w+?)(?:\((?P<of>\w+)\))?(?P<later>\^m)?_(?P<at>\w(?:\+\w)?)")
 # Blocks of fourth cumulants, without and with an edge.
@@ -37,6 +40,8 @@ def symbol_latex(name: str, layer: str, use: Conventions) -> str:
     '\\mathring{F}_{132}^{(\\ell)}'
     >>> symbol_latex("G^lm_31", r"\ell", Conventions(sample=""))
     'K_{31}^{(m\\ell)}'
+    >>> symbol_latex("V^(h,z)_1234", r"\ell", Conventions(sample=""))
+    'V_{(12)(34)}^{h,z}'
     """
     if name[0] == "<":
         return _mean(name[1:-1], use)
@@ -44,6 +49,8 @@ def symbol_latex(name: str, layer: str, use: Conventions) -> str:
     if noise:
         edges = f"[{noise['edges']}]" if noise["edges"] else ""
         below, above = samples_latex(noise["legs"], use), _above(edges, layer, use)
+        if noise["field"]:
+            above = f"^{{{edges}{field_latex(noise['field'])}}}"
         return f"Y_{{{below}}}{above}[{function_latex(noise['function'], use)}]"
     known = _TENSOR.fullmatch(name)
     if known and (known["letter"] in NAMED or known["letter"] in _BLOCKS):
@@ -61,6 +68,8 @@ def _tensor(known: re.Match[str], layer: str, use: Conventions) -> str:
     """A tensor, the part of it that fluctuates together, or a kernel between layers."""
     letter, at, other = known["letter"], known["at"], known["other"]
     below = samples_latex(at, use)
+    if known["fields"]:
+        return _inside(known, use)
     if other is not None:
         return rf"{kernel_letter(letter, use)}_{{{below}}}{between_latex(other)}"
     if letter in _BLOCKS:
@@ -72,6 +81,17 @@ def _tensor(known: re.Match[str], layer: str, use: Conventions) -> str:
     text = tensor_text(correlator, piece, None, layer, use, known["part"])
     head, mark, above = text.partition("^")
     return f"{head}_{{{below}}}{mark}{above}"
+
+
+def _inside(known: re.Match[str], use: Conventions) -> str:
+    """A tensor of fields inside the layer, which stand above it."""
+    letter, at = known["letter"], known["at"]
+    head = kernel_letter(letter, use) if letter in ("G", "H") else ""
+    if not head:
+        labels = tuple(map(int, at)) if at.isdigit() else None
+        head, _, _ = tensor_text(NAMED[letter], 0, labels, LAYER, use, "").partition("^")
+    below = "" if "_" in head else f"_{{{samples_latex(at, use)}}}"
+    return f"{head}{below}^{{{','.join(map(field_latex, known['fields'].split(',')))}}}"
 
 
 def kernel_letter(letter: str, use: Conventions) -> str:

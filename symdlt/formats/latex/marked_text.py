@@ -22,7 +22,7 @@ from symdlt.formats.latex.notation import Conventions, power, sigma, tensor_text
 _MARKED = re.compile("`([^`]*)`")
 _TOKEN = re.compile(
     r"(?P<mean><[^>]*>)"
-    r"|(?P<symbol>(?:Y_\d+\[[^\]]*\]|Q?[A-Z][H3]?(?:\.1)?(?:\^\w*m)?_\d[\d,+a-z]*))(?:\^(?P<power>\d))?"
+    r"|(?P<symbol>(?:Y(?:\^\(\w+\))?_\d+\[[^\]]*\]|Q?[A-Z][H3]?(?:\.1)?(?:\^\w*m)?_\d[\d,+a-z]*))(?:\^(?P<power>\d))?"
     r"|(?P<factor>[^\W\d_]\w*?'*(?:\(\w+(?:\(\w+\))?\))?(?:\^m)?_\d(?:\+\w)?(?:\^\d)?)"
     r"|(?P<above>\^\([^)]*\))"
     r"|(?P<word>[^\W\d]\w*(?:\.1)?(?:\^\w*m)?'*)"
@@ -64,6 +64,8 @@ def _token(match: re.Match[str], constants: Container[str], use: Conventions) ->
         return power(constant_latex(name, ""), exponent)
     if match["symbol"]:
         return power(symbol_latex(match["symbol"], LAYER, use), int(match["power"] or 1))
+    if match["mean"] and "_" in text:
+        return symbol_latex(text, LAYER, use)
     if match["mean"]:
         return rf"\left\langle {text[1:-1]}\right\rangle"
     if match["factor"]:

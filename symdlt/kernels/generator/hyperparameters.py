@@ -117,9 +117,11 @@ def identifier(field: str) -> str:
 def table_of(tensor: str) -> str:
     """The name of the table of a tensor in code.
 
-    >>> table_of("V"), table_of("G^lm"), table_of("V^(u,v)")
-    ('V', 'G_lm', 'V_u_v')
+    >>> table_of("V"), table_of("G^lm"), table_of("V^(u,v)"), table_of("Y^(h)_s")
+    ('V', 'G_lm', 'V_u_v', 'Y_h_s')
     """
-    letter, _, of = tensor.partition("^")
-    fields = of.removeprefix("(").removesuffix(")").split(",") if of else []
-    return "_".join([letter, *map(identifier, fields)])
+    letter, mark, of = tensor.partition("^")
+    if not of.startswith("("):
+        return f"{letter}{'_' * bool(mark)}{of}"
+    fields, _, rest = of.removeprefix("(").rpartition(")")
+    return "_".join([letter, *map(identifier, fields.split(","))]) + rest

@@ -117,7 +117,8 @@ def _depths(system: LayerSystem, depths: DepthSystem, tables: _Tables) -> DepthF
         )
     scaled = any(entry.scale for entry in (*entries, *(e for one in kept for e in one.entries)))
     scale = identifier(tables.scales[BELOW]) if scaled else ""
-    return DepthFunctions(kept, states, depths.observed, next(iter(read), BELOW), scale)
+    observed = frozenset(map(table_of, depths.observed))
+    return DepthFunctions(kept, states, observed, next(iter(read), BELOW), scale)
 
 
 def _fields_read(system: LayerSystem) -> dict[str, tuple[str, ...]]:
@@ -210,7 +211,7 @@ class _Tables:
             return self._mean(read)
         samples = () if self.single else read.samples
         if isinstance(read, ReadNoise):
-            return Entry(read.name, samples, later=2 * read.later)
+            return Entry(table_of(read.name), samples, later=2 * read.later)
         if isinstance(read, ReadScale):
             name, later = identifier(read.name.replace(LATER, "")), int(LATER in read.name)
             of = identifier(read.field.replace(LATER, ""))

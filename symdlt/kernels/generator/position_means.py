@@ -10,7 +10,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     LayerSystem,
     SystemEquation,
 )
-from symdlt.derivation.response.symbolic.labels import Labels, windows_of
+from symdlt.derivation.response.symbolic.labels import Labels, is_inside, windows_of
+from symdlt.kernels.generator.hyperparameters import table_of
 from symdlt.kernels.generator.representation import (
     PositionMeans,
     PositionPart,
@@ -37,9 +38,9 @@ def position_means(system: LayerSystem, lowered: Lowered) -> PositionMeans | Non
         name: layer[name] if name in layer and _alike(parts, layer[name]) else parts
         for name, parts in _parts(system.readout, lowered, "_readout").items()
     }
-    inside = tuple(layer)[: len(system.inside)]
+    inside = [table_of(one.name) for one in (*system.inside, *states) if is_inside(one.name)]
     told = Labels((), windows_of(system.layer)).meaning()
-    return PositionMeans(system.windows, system.overlaps, layer, readout, told, inside)
+    return PositionMeans(system.windows, system.overlaps, layer, readout, told, tuple(inside))
 
 
 def with_entries_of_parts(one: TensorFunction, positions: PositionMeans) -> TensorFunction:

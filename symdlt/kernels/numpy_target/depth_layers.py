@@ -174,6 +174,7 @@ class DepthLayers:
         self.states, self.leading = states, leading
         self.depth, self.count = len(leading["G"]), len(problem.overlap)
         self.read = len(problem.layers) - 1  # so many layers others read
+        self.inside: tuple[str, ...] = ()  # states of fields inside the layer, which others read
         self.fixed: dict[str, Array] = {}  # what functions read of each layer
         self.known: dict[str, Array] = {}  # the states of the last layer
         self.noises = {name: depths.noises[name] for name in states if name in depths.noises}
@@ -211,9 +212,7 @@ class DepthLayers:
     def _step(self, layer: int, known: Tables) -> dict[str, Array]:
         """The states of a layer, from those of the layer below."""
         h = self.problem.layers[layer]
-        below = {name: table[layer - 1] for name, table in self.leading.items()}
-        problem = self.problem._replace(recursions=dict(self.states), tuples={})
-        means = dict(means_of_fields(problem, *self.taken, h, below))
+        means, below = self._means(h, {n: table[layer - 1] for n, table in self.leading.items()})
         joint = self._joint(layer)
         over = self._joint_means(layer, joint)
         own = below | self._own(known, layer - 1) | self.fixed
@@ -222,6 +221,8 @@ class DepthLayers:
             if name not in self.noises:
                 states[name] = self._room(one)
                 self._write(name, one, states[name], (h, means, own))
+                if name in self.inside:
+                    own[name] = states[name]
                 continue
             states[name] = self._room(one, len(known[name]))
             if layer >= len(known[name]):
@@ -229,11 +230,17 @@ class DepthLayers:
             later = slice(layer, len(known[name]))
             above = {f"{n}_m": table[later] for n, table in self.leading.items()}
             above |= {n: table[: len(known[name]) - layer] for n, table in joint.items()}
-            above |= {n: known[n][later] for n in one.needs if n in known}
+            every = {**known, **{n: states[n] for n in self.inside if n in states}}
+            above |= {n: every[n][later] for n in one.needs if n in every}
             read = {n: table[later] for n, table in self.later.items()}
             given = (h, means | read | over, below | above | self.fixed)
             self._write(name, one, states[name][later], given)
         return states
+
+    def _means(self, h: Any, below: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """The means of a layer, and what they read of the layer below."""
+        problem = self.problem._replace(recursions=dict(self.states), tuples={})
+        return dict(means_of_fields(problem, *self.taken, h, below)), below
 
     def _write(self, name: str, one: TensorRecursion, room: Array, given: Given) -> None:
         """Fill in a table at all pairs, or at some tuples and all that symmetries exchange."""
@@ -273,7 +280,7 @@ class DepthLayers:
         return {
             name: table[layer] if name in self.noises else table
             for name, table in known.items()
-            if name not in self.noises or layer < len(table)
+            if name not in self.inside and (name not in self.noises or layer < len(table))
         }
 
     def _joint(self, layer: int) -> dict[str, Array]:

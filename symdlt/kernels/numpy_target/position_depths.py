@@ -25,6 +25,7 @@ from symdlt.kernels.numpy_target.position_layers import (
     by_positions,
     kept_symmetries,
     layers_at_entries,
+    means_and_inside,
     read_from,
     samples_of,
     tables_above,
@@ -59,7 +60,8 @@ def depths_with_positions(
     states, last = needed_states(depths, sums), len(problem.layers) - 1
     refuse_unequal([float(layer.r) for layer in problem.layers])
     refuse_many_states(depths, states, len(problem.overlap), len(problem.layers))
-    leading = {name: problem.recursions[name] for name in LEADING if name in problem.recursions}
+    first = (*LEADING, *positions.inside)
+    leading = {name: problem.recursions[name] for name in first if name in problem.recursions}
     pairs, told = problem._replace(recursions=leading, tuples={}), None if states else after_layer
     result, grids = layers_at_entries(pairs, inputs, positions, taken, first_layer, told)
     if states:
@@ -74,7 +76,8 @@ def depths_with_positions(
                 result[name].append(table)
             if after_layer is not None:
                 after_layer(last + 1)
-    return by_positions({n: result[n] for n in problem.recursions}, inputs.samples, grids)
+    outer = [name for name in problem.recursions if name not in positions.inside]
+    return by_positions({name: result[name] for name in outer}, inputs.samples, grids)
 
 
 class DepthsAtPositions(DepthLayers):
@@ -102,7 +105,21 @@ class DepthsAtPositions(DepthLayers):
     ) -> None:
         super().__init__(problem, depths, taken, states, leading)
         self.places = read
+        placed = () if read is None else read.inside
+        self.inside = tuple(name for name in placed if name in states)
+        self.around = {  # kernels and NTKs of fields inside the layer
+            name: problem.recursions[name]
+            for name in placed
+            if name in problem.recursions and name not in states
+        }
         self.fixed = {"sample": samples_of(self.count, samples)}
+
+    def _means(self, h: Any, below: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        if self.places is None:
+            return super()._means(h, below)
+        recursions = {**self.states, **self.around}
+        problem = self.problem._replace(recursions=recursions, tuples={}, overlap=below["G"])
+        return means_and_inside(problem, self.places, self.taken, h, below, {}, [*self.around])
 
     def _write(self, name: str, one: TensorRecursion, room: Array, given: Given) -> None:
         """Fill in a table, of a state the sum of its parts."""
@@ -125,7 +142,9 @@ class DepthsAtPositions(DepthLayers):
         fields = {read for one in self.states.values() for read in one.fields}
         sums = {n: one._replace(fields=tuple(sorted(fields))) for n, one in self.sums.items()}
         below = {name: table[self.depth - 1] for name, table in self.leading.items()}
-        problem = self.problem._replace(recursions=sums, overlap=below["G"])
+        states = {name: self.states[name] for name in self.inside if name not in self.noises}
+        every = {**self.around, **states, **sums}
+        problem = self.problem._replace(recursions=every, overlap=below["G"])
         own = below | self._own(self.known, self.depth - 1)
         try:
             return tables_above(problem, read, self.taken, h, own, {})

@@ -264,22 +264,40 @@ def tables_above(
     problem: Problem, read: PositionsRead, taken: MeansOfLayer, h: Any, below: Tables, rows: Rows
 ) -> dict[str, Array]:
     """The tensors of a layer: of what functions give below, the means over what it reads."""
-    below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
     inside = [name for name in read.inside if name in problem.recursions]
+    means, below = means_and_inside(problem, read, taken, h, below, rows, inside)
+    return {
+        name: sum_of_parts(name, one.symmetries, read, (h, means, below), rows)
+        for name, one in problem.recursions.items()
+        if name not in inside
+    }
 
-    def made(name: str, means: Tables) -> Array:
+
+def means_and_inside(
+    problem: Problem,
+    read: PositionsRead,
+    taken: MeansOfLayer,
+    h: Any,
+    below: Tables,
+    rows: Rows,
+    inside: Sequence[str],
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The means of a layer, and what is read of below with tensors inside the layer."""
+    below = {**below, "sample": samples_of(len(below["G"]), read.samples)}
+
+    def make(name: str, means: Tables) -> None:
         symmetries = problem.recursions[name].symmetries
-        return sum_of_parts(name, symmetries, read, (h, means, below), rows)
+        below[name] = sum_of_parts(name, symmetries, read, (h, means, below), rows)
 
     def prepare(field: str, means: Tables) -> None:
         if (name := f"G_{field}") in inside:
-            below[name] = made(name, means)
+            make(name, means)
 
-    means = means_of_fields(problem, *taken, h, below, prepare)
+    means = dict(means_of_fields(problem, *taken, h, below, prepare))
     for name in inside:
         if name not in below:
-            below[name] = made(name, means)
-    return {name: made(name, means) for name in problem.recursions if name not in inside}
+            make(name, means)
+    return means, below
 
 
 def sum_of_parts(

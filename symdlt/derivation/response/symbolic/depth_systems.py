@@ -5,25 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from graphlib import TopologicalSorter
 
 from symdlt.algebra import Polynomial
-from symdlt.definitions import BOOK, Layer, Stack, tensor
+from symdlt.definitions import ABOVE, BOOK, Layer, Stack, tensor
 from symdlt.derivation.response.symbolic.closed_systems import (
     DepthSystem,
     ReadTensor,
     SystemEquation,
 )
+from symdlt.derivation.response.symbolic.inside_equations import InsideEquations
+from symdlt.derivation.response.symbolic.labels import is_inside
 from symdlt.derivation.response.symbolic.later_layers import BASE
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR
+from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, OWN_NOISE
 from symdlt.derivation.response.symbolic.readable import PIECES
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.derivation.response.symbolic.window_sums import moved, sum_of_parts
 from symdlt.errors import KernelError
 
 NOTHING = Polynomial.number(0)
+LEADING = "GH"  # the letters of kernels and NTKs
 AXES = (1, 2, 3, 4)  # the labels of samples of tables of noise
 
 
@@ -37,6 +41,7 @@ class DepthEquations:
 
     def __init__(self, layer: Layer | Stack, inputs: str) -> None:
         self.layer, self.inputs = layer, inputs
+        self.inside = InsideEquations(layer)
         self.wholes: dict[str, SystemEquation] = {}
         self.states: dict[str, SystemEquation] = {}
 
@@ -73,7 +78,8 @@ class DepthEquations:
         left = [whole]
         while left:
             one = left.pop()
-            names = {name for name in one.needs if name[0] == "Q"} | one.noises
+            names = {n for n in one.needs if (n[0] == "Q" or is_inside(n)) and n[0] not in LEADING}
+            names |= one.noises
             for name in sorted(names - {*self.states}):
                 self.states[name] = self._state(name)
                 left.append(self.states[name])
@@ -90,7 +96,10 @@ class DepthEquations:
         if not self.states:
             return None
         book = [f"Q{name}" for name in (*BOOK, *PIECES) if f"Q{name}" in self.states]
-        names = [*book, *sorted({*self.states} - {*book})]
+        placed = sorted(name for name in self.states if is_inside(name))
+        read = {n: {*self.states[n].needs, *self.states[n].noises} & {*placed} for n in placed}
+        inside = [*TopologicalSorter(read).static_order()]  # each behind what it reads
+        names = [*inside, *book, *sorted({*self.states} - {*book, *inside})]
         new = {name for one in self.wholes.values() for name in one.noises}
         observed = set[str]()
         while new:
@@ -119,23 +128,71 @@ class DepthEquations:
 
     def _state(self, name: str) -> SystemEquation:
         """The equation of Q, or of Y."""
-        if name[0] == "Q":
+        if name[0] == "Q" and not is_inside(name):
             return self._fluctuation(name[1:])
-        derivation = self.noises
-        table = derivation.tables.known[name]
-        average, edges = derivation.tables.later_average(table), frozenset(table.links)
-        equation = derivation.noise(average, OF_PAIR, edges)
-        ways = table.symmetries
-        return system_equation(derivation, equation, name, AXES, NOTHING, ways, self.inputs)
+        derivation, tables = self.noises, self.noises.tables
+        if name not in tables.known:
+            return self.of_inside(name)
+        table, edges = tables.known[name], frozenset(tables.known[name].links)
+        average = tables.average(table, later=not name.startswith(OWN_NOISE))
+        if table.inside:
+            field = derivation.texts.names.index(table.inside)
+            equation = derivation.noise_inside(average, OF_PAIR, edges, field)
+        else:
+            equation = derivation.noise(average, OF_PAIR, edges)
+        return self._written(derivation, equation, name, AXES, table.symmetries)
+
+    def of_inside(self, name: str) -> SystemEquation:
+        """The equation of a kernel, an NTK, or a tensor of fields inside the layer.
+
+        Raises:
+            KernelError: for a tensor of a field inside and of z', whose positions may be others.
+        """
+        if ABOVE in name:
+            raise KernelError(
+                f"The layer {self.layer} has a window inside, and its last statement reads again "
+                "what that window reads. Kernel files have fields between the two. Give these "
+                "weights a statement of their own, or ask `propagate` of a `Network`."
+            )
+        derivation, equation, ways = self.inside.derived(name)
+        samples = tuple(map(int, derivation.samples))
+        return self._written(derivation, equation, name, samples, ways)
 
     def _equation(
         self, derivation: LayerDerivation, equation: LayerEquation, name: str
     ) -> SystemEquation:
         """An equation with the axes of a tensor."""
         samples, ways = tuple(map(int, derivation.samples)), derivation.correlator.symmetries
+        return self._written(derivation, equation, name, samples, ways)
+
+    def _written(
+        self,
+        derivation: LayerDerivation,
+        equation: LayerEquation,
+        name: str,
+        samples: tuple[int, ...],
+        ways: tuple[tuple[int, ...], ...],
+    ) -> SystemEquation:
         found = system_equation(derivation, equation, name, samples, NOTHING, ways, self.inputs)
         self.noises.tables.known |= derivation.tables.known
+        self.inside.known |= derivation.response.inside
         return found
+
+    @property
+    def pairs_inside(self) -> dict[str, SystemEquation]:
+        """The kernels and NTKs of fields inside the layer that are read, each behind these."""
+        made: dict[str, SystemEquation] = {}
+
+        def add(needs: frozenset[str]) -> None:
+            for name in sorted(needs):
+                if is_inside(name) and name[0] in LEADING and name not in made:
+                    equation = self.of_inside(name)
+                    add(equation.needs)
+                    made[name] = equation
+
+        for one in self.states.values():
+            add(one.needs)
+        return made
 
     def _kept(self, name: str) -> SystemEquation:
         """What z keeps of the layer below it keeps of its covariance with all before."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from symdlt.definitions import NAMED, AnyTensor, Layer, Stack, ascii_name, names_in
 from symdlt.definitions.streams import Drawn
 from symdlt.derivation import definition_text
+from symdlt.derivation.response.symbolic.labels import NOISE, is_inside
 
-# The letter of a tensor, with Q before it or layers behind; a mean; a noise.
+# The letter of a tensor, with Q before it or layers or fields behind; a mean; a noise.
 # The scale of a normalised field is told from constants of the layer by its bracket or sample.
 _HEAD = re.compile(
-    r"(?P<mark><|Y_|sum_)|(?P<letter>Q?[A-Z][H3]?(\.1|\^\w+)?|(c|a|k|scale)(\(\w+\))?(\^m)?)_\d"
+    r"(?P<mark><|Y_|sum_)|(?P<letter>Q?[A-Z][H3]?(\.1|\^\w+|\^\([\w',]+\))?|(c|a|k|scale)(\(\w+\))?(\^m)?)_\d"
 )
 
 # Heads that are printed in another way.
@@ -55,6 +56,8 @@ def head_of(symbol: str) -> str:
 
     >>> [head_of(name) for name in ("QV_1234", "<s_1 s_2>", "C_W", "Y_12[s_3 s_4]", "G^lm_31")]
     ['QV', '<', 'C_W', 'Y_', 'G^lm']
+    >>> head_of("V^(h,z)_1+q,2+q,3,4")
+    'V^(h,z)'
     """
     match = _HEAD.match(symbol)
     return symbol if match is None else match["letter"] or match["mark"]
@@ -89,7 +92,10 @@ class Glossary:
         every = dict.fromkeys(one if one in entries else head_of(one) for one in symbols)
         heads = [head for head in every if head not in known]
         known.update(heads)
-        return [(PRINTED.get(head, head), entries[head]) for head in heads]
+        return [
+            (PRINTED.get(head, head), _of_inside(head) if is_inside(head) else entries[head])
+            for head in heads
+        ]
 
     @property
     def introduction(self) -> list[str]:
@@ -175,6 +181,24 @@ class Glossary:
                 if symbol in names_in(constant)
             ]
             yield ascii_name(symbol), " and ".join(meanings) or "a constant of the layer"
+
+
+def _of_inside(head: str) -> str:
+    """What a tensor of fields inside the layer is."""
+    letter, fields = head.removesuffix(")").split("^(")
+    first, *others = fields.split(",")
+    if letter == NOISE:
+        return (
+            f"`{head}_12[F]` is `n` times the covariance of `Q({first}_1 {first}_2)` with the "
+            "noise of `M(F)` at the neurons of layer `l`, of an `F` that layer `m >= l` reads"
+        )
+    if not others:
+        kind = {"G": "covariance", "H": "NTK"}[letter]
+        return f"the {kind} of `{first}` at infinite width"
+    return (
+        f"`n` times the part of `{letter}` in which both `Q` fluctuate together, of `{first}` in "
+        f"place of `z` at its first pair, and of `{others[0]}` at its second"
+    )
 
 
 def _random(one: Drawn) -> str:

@@ -24,6 +24,7 @@ OF_WINDOW = len(SHIFTS[0])
 SUMS = tuple(f"sum_{shift}" for shift in "".join(SHIFTS))
 PAIRS, ENDS = 2, 2  # of legs, and of each of these
 APART = 2  # from the shift of a first end to that of a second one
+NOISE = "Y"  # the covariance of noise with a conditional covariance
 POSITIONS = "P"  # the number of all positions, or of those that are pooled
 Ends = tuple[Vertex, Vertex]
 

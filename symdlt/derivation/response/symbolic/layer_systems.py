@@ -31,11 +31,16 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
-from symdlt.derivation.response.symbolic.inside_equations import NOTHING, PAIR, InsideEquations
+from symdlt.derivation.response.symbolic.inside_equations import (
+    NOTHING,
+    PAIR,
+    InsideEquations,
+    MadeInside,
+)
 from symdlt.derivation.response.symbolic.labels import is_inside
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.symbolic_means import symbol_named
 from symdlt.derivation.response.symbolic.system_equations import system_equation
 from symdlt.derivation.response.symbolic.window_sums import readout_of
@@ -64,7 +69,7 @@ def layer_system(
     >>> [one.name for one in layer_system(["V"], "z' = xi z + b + W s(z)").depths.states]
     ['QV', 'Y_s', 'Y_z']
     """
-    definition = readable_layer(layer, windows_inside=True)
+    definition = readable_layer(layer)
     named = (one if isinstance(one, str) else one.name for one in tensors)
     names = ("G", *map(canonical_name, named))
     if not windows_in(definition):
@@ -81,8 +86,9 @@ def layer_system(
 @lru_cache(maxsize=8)  # kernels of each target are of one system
 def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> LayerSystem:
     """The equations of some tensors, and of all that they need."""
-    depths, inside = DepthEquations(definition, inputs), InsideEquations(definition, inputs)
+    depths, inside = DepthEquations(definition, inputs), InsideEquations(definition)
     equations: dict[str, SystemEquation] = {}
+    pairs: dict[str, SystemEquation] = {}  # inside, that states of all depths read
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
     while left:
@@ -95,7 +101,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             equations[name] = _of_steps(name, definition, inputs)
         else:
             derivation = LayerDerivation(correlator, definition, False)
-            if piece or (derivation.shared and correlator.order):
+            if piece:
                 _check_without_inside(derivation, name)
             closes = not (correlator.order or piece) or isinstance(correlator, OddTensor)
             if not closes and _is_met(derivation):
@@ -115,14 +121,17 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             else:
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
+                pairs |= depths.pairs_inside
                 continue
-            left += inside.add(derivation, [equations[name]])
+            inside.add(derivation, equations[name].terms)
         left += [need for need in sorted(equations[name].needs) if not is_inside(need)]
         if name == "G":
             fields = tuple(_fields(derivation, inputs))
-            left += inside.add(derivation, fields)
+            inside.add(derivation, [term for one in fields for term in one.terms])
+        left += inside.below
     ordered = _in_dependency_order(equations)
-    made = tuple(inside.made.values())
+    pairs |= {name: _of_inside(name, one, inputs) for name, one in inside.made.items()}
+    made = tuple(pairs.values())
     return LayerSystem(definition, ordered, fields, depths.system(), inputs, inside=made)
 
 
@@ -197,9 +206,9 @@ def _check_without_inside(derivation: LayerDerivation, name: str) -> None:
     """Refuse what windows inside a layer are not known for."""
     if derivation.kernels.windowed:
         raise KernelError(
-            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside: "
-            "layers that do not keep z have their thirteen tensors, and those that do G and H. Ask "
-            "`propagate` of a `Network` for it."
+            f"{name} of the layer {derivation.layer} has no kernel file. It has a window inside, "
+            "and such layers have files of the thirteen tensors of the book. Ask `propagate` of a "
+            "`Network` for it."
         )
 
 
@@ -279,6 +288,11 @@ def _of_tensor(
     name, samples = correlator.name + ".1" * piece, tuple(map(int, derivation.samples))
     ways = correlator.symmetries
     return system_equation(derivation, equation, name, samples, first, ways, inputs)
+
+
+def _of_inside(name: str, made: MadeInside, inputs: str) -> SystemEquation:
+    samples, ways = tuple(map(int, made.derivation.samples)), made.symmetries
+    return system_equation(made.derivation, made.equation, name, samples, NOTHING, ways, inputs)
 
 
 def _fields(derivation: LayerDerivation, inputs: str) -> Iterator[SystemEquation]:

@@ -13,13 +13,14 @@ from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
 from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, Read, SiteAverage
 from symdlt.derivation.response.site_functions import Vertex
-from symdlt.derivation.response.symbolic.closed_systems import ReadNoise
-from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.closed_systems import ReadNoise, ReadTensor
+from symdlt.derivation.response.symbolic.labels import NOISE, Labels, inside_name
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 
 Axes = tuple[int, ...]
 Links = tuple[tuple[int, int], ...]  # edges between axes
 
+OWN_NOISE = "Yl"  # begins names of covariances with noise of what the layer itself reads
 OBSERVED = "z"  # the function whose noise the tensor itself has met
 OF_MEAN = "mean"  # of one that is a mean over neurons, which has one leg and not two
 OF_PAIR, OF_FUNCTION = (0, 1), (2, 3)  # axes
@@ -35,11 +36,13 @@ class NoiseTable(NamedTuple):
         kind: the function whose noise it is.
         links: edges between axes.
         slopes: how often the function is differentiated along z at each of its axes.
+        inside: the name of the field that the pair is of, if that is inside the layer.
     """
 
     kind: str
     links: Links = ()
     slopes: tuple[int, int] = (0, 0)
+    inside: str = ""
 
     @property
     def name(self) -> str:
@@ -47,10 +50,13 @@ class NoiseTable(NamedTuple):
 
         >>> NoiseTable("s", ((1, 3),)).name, NoiseTable("s", (), (2, 0)).name
         ('Y_s_24', 'Y_s_d20')
+        >>> NoiseTable("s", inside="h").name
+        'Y^(h)_s'
         """
+        head = inside_name(NOISE, self.inside) if self.inside else NOISE
         slopes = ["d" + "".join(map(str, self.slopes))] * any(self.slopes)
         edges = [f"{u + 1}{v + 1}" for u, v in self.links]
-        return "_".join(["Y", self.kind, *slopes, *edges])
+        return "_".join([head, self.kind, *slopes, *edges])
 
     @property
     def symmetries(self) -> tuple[Axes, ...]:
@@ -160,17 +166,25 @@ class NoiseTables:
                 return "_".join(part for part in parts if part)
         return f"f{number + 1}"
 
-    def entries(self, met: MetNoise) -> Counter[ReadNoise]:
-        """The entries whose sum a covariance with noise is; where a leg stands twice, several."""
+    def entries(self, met: MetNoise) -> Counter[ReadNoise | ReadTensor]:
+        """The entries whose sum a covariance with noise is; where a leg stands twice, several.
+
+        That of a pair inside the layer with what the layer itself reads is a tensor inside.
+        """
         kind, samples = self.kinds[met.average.read], [*map(self.labels.number, met.ways)]
-        found: Counter[ReadNoise] = Counter()
+        (field, _), _ = met.pair
+        inside = "" if field == BASE else self.names[field]
+        later = met.average.read[0] == self.later
+        found: Counter[ReadNoise | ReadTensor] = Counter()
         for links, along in self._placed(met):
             first, second = (sum(axis == end for _, axis in along) for end in OF_FUNCTION)
-            table = NoiseTable(kind, links, (first, second))
+            table = NoiseTable(kind, links, (first, second), inside)
             turns = ((table.turned(o), tuple(samples[axis] for axis in o)) for o in table.turns)
             turned, at = min(turns)  # one entry of those that are equal
-            self.known[turned.name] = turned
-            found[ReadNoise(turned.name, at, met.average.read[0] == self.later)] += 1
+            name = turned.name.replace(NOISE, OWN_NOISE, 1) if inside and not later else turned.name
+            self.known[name] = turned
+            own = ReadTensor(name, at) if inside and not later else ReadNoise(name, at, later)
+            found[own] += 1
         return found
 
     def _placed(self, met: MetNoise) -> Iterator[tuple[Links, list[tuple[int, int]]]]:
@@ -211,10 +225,15 @@ class NoiseTables:
         """Which of the functions that later layers read it is."""
         return read[1] if read[0] == self.later else self.beyond.sources.index(read)
 
-    def later_average(self, table: NoiseTable) -> SiteAverage:
-        """What a later layer reads, whose noise a table is of, at legs numbered as its axes."""
-        kinds = {kind: number for (of, number), kind in self.kinds.items() if of == self.later}
+    def average(self, table: NoiseTable, *, later: bool = True) -> SiteAverage:
+        """What a layer reads, whose noise a table is of, at legs numbered as its axes.
+
+        Args:
+            table: the table.
+            later: whether a later layer reads it, else the layer itself.
+        """
+        reads = {kind: of for of, kind in self.kinds.items() if (of[0] == self.later) == later}
         first, second = map(Vertex, table.ends)
         along = [first] * table.slopes[0] + [second] * table.slopes[1]
-        legs = tuple((self.later, vertex) for vertex in along)
-        return SiteAverage((self.later, kinds[table.kind]), (first, second), legs)
+        legs = tuple((self.later if later else BASE, vertex) for vertex in along)
+        return SiteAverage(reads[table.kind], (first, second), legs)

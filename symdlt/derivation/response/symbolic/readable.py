@@ -50,12 +50,11 @@ def readable_tensor(name: str | AnyTensor) -> AnyTensor:
     return correlator
 
 
-def readable_layer(layer: Layer | Stack | str, *, windows_inside: bool = False) -> Layer | Stack:
+def readable_layer(layer: Layer | Stack | str) -> Layer | Stack:
     """A layer whose equations can be had.
 
     Args:
         layer: a layer, or its text.
-        windows_inside: whether windows of other statements than the last are known.
 
     Raises:
         LayerError: for a layer that ends with a norm, keeps what LayerNorm makes on the neurons of
@@ -70,11 +69,6 @@ def readable_layer(layer: Layer | Stack | str, *, windows_inside: bool = False) 
         raise refused(definition, "uses its weights at several steps. Make them layers")
     if last.norm:
         raise refused(definition, "ends with a norm. Begin the next layer with it")
-    if not windows_inside and any(one.window for stream in inside for one in stream.drawn):
-        raise refused(
-            definition,
-            "has a window inside. Those of its last statement are known. Make it two layers",
-        )
     if len(windows_in(definition)) > len(SHIFTS):
         raise refused(
             definition, f"has more than {len(SHIFTS)} windows. Give weights the same ones"

@@ -50,6 +50,7 @@ from symdlt.derivation.response.site_functions import (
     product_of,
 )
 from symdlt.derivation.response.symbolic.labels import Labels
+from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import term_text
 
 SECOND_ORDER = {
@@ -292,16 +293,26 @@ class ReasonTexts:
     @text.register
     def _(self, reason: CovarianceBelow) -> str:
         edge = f", with the edge {self.edges(reason.edges)} between them" if reason.edges else ""
-        return (
-            f"{self.pair(reason.left)} and {self.pair(reason.right)} of layer l fluctuate "
-            f"together, as averages over layer l-1{edge}"
+        below = self._is_below(reason.left) and self._is_below(reason.right)
+        over = (
+            " of layer l fluctuate together, as averages over layer l-1"
+            if below
+            else (" fluctuate together, as averages over layer l and below")
         )
+        return f"{self.pair(reason.left)} and {self.pair(reason.right)}{over}{edge}"
 
     @text.register
     def _(self, reason: NoiseBelow) -> str:
         noise = f"The noise of M({self.averaged(reason.average)})"
-        met = f"{self.pair(reason.pair)} of layer l"
-        return f"{noise} and {met} have met at the same neurons in the layers below"
+        if self._is_below(reason.pair):
+            met, where = f"{self.pair(reason.pair)} of layer l", "in the layers below"
+        else:
+            met, where = self.pair(reason.pair), "in layer l and below"
+        return f"{noise} and {met} have met at the same neurons {where}"
+
+    def _is_below(self, pair: Pair) -> bool:
+        """Whether a conditional covariance is of layer l."""
+        return all(field == BASE for field, _ in pair)
 
     def of_kernel(self, reason: KernelOf, u: Vertex, v: Vertex) -> str:
         """Why a kernel or an NTK has a part, at two vertices."""

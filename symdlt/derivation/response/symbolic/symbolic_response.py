@@ -44,7 +44,7 @@ from symdlt.derivation.response.site_functions import (
     product_of,
 )
 from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
-from symdlt.derivation.response.symbolic.labels import inside_name, joined
+from symdlt.derivation.response.symbolic.labels import NOISE, inside_name, joined
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.noise_tables import MetNoise, links_of
 from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
@@ -150,13 +150,18 @@ class SymbolicResponse(Fluctuations):
 
         return self.parts(later_first(joint), edges, of_pair, of_noise)
 
-    def made(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
-        """The covariance of two δQ by what they are made of, also of fields that have windows."""
+    def made(self, pairs: Sequence[Pair], find: Callable[[], Symbols]) -> Symbols:
+        """The covariance of δQ by what they are made of, also of fields that have windows."""
         known, self.known = self.known, {}  # of other origins
-        self.origin = {frozenset(left), frozenset(right)}
-        covariance = self.both(left, right, edges)
+        self.origin = {*map(frozenset, pairs)}
+        covariance = find()
         self.known, self.origin = known, set()
         return covariance
+
+    def _is_lowered(self, pair: Pair) -> bool:
+        """Whether a pair is of one field, whose weights have a window."""
+        (first, _), (second, _) = pair
+        return first == second and first in self.kernels.windowed
 
     def _settles(self, left: Pair, right: Pair) -> bool:
         """Whether two δQ are those of a tensor inside the layer, as a field of one has a window.
@@ -166,10 +171,7 @@ class SymbolicResponse(Fluctuations):
         pairs = sorted((left, right), key=max)
         if any(first != second for (first, _), (second, _) in pairs):
             return False
-        lowered = [
-            pair[0][0] in self.kernels.windowed and frozenset(pair) not in self.origin
-            for pair in pairs
-        ]
+        lowered = [self._is_lowered(pair) and frozenset(pair) not in self.origin for pair in pairs]
         ((below, _), _), ((above, _), _) = pairs
         read = {branch.site for branch in self.program.fields[above].branches}
         return lowered[1] or (lowered[0] and not read.isdisjoint(self.reached[below]))
@@ -185,9 +187,9 @@ class SymbolicResponse(Fluctuations):
         for links in links_of(edges, legs):
             if inside:
                 fields = [field for field, _ in (*left, *right)]
-                total = total + filled(self._inside_symbol(links, fields, vertices))
-                continue
-            known = filled(self.tensor_symbol(links, vertices))
+                known = filled(self._inside_symbol(links, fields, vertices))
+            else:
+                known = filled(self.tensor_symbol(links, vertices))
             total = total + self.means.told(1, known, CovarianceBelow(left, right, edges))
         whole: Symbols = total / symbol_named("n" if inside else "n'")
         return whole
@@ -213,16 +215,23 @@ class SymbolicResponse(Fluctuations):
         return self.means.tensor(f"{self.prefix}{correlator.name}", settled)
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
-        """The covariance of noise with a δQ; with that of the layer below, a symbol."""
+        """The covariance of noise with a δQ; of the layer below, or behind a window, a symbol."""
+        if self.prefix and self._is_lowered(pair) and frozenset(pair) not in self.origin:
+            return self._met(average, pair, edges) if self.meets(average, pair[0][0]) else ZERO
         if any(field != BASE for field, _ in pair):
             return super().noise(average, pair, edges)
         if self.odd:
             find = self._odd_tensor if average.read[0] == BASE else self._noise_of_kept
             return find(average, pair, edges)
         site = self.program.fields[BASE].site
+        if not self.prefix or self.function(average)[1] != site:
+            return ZERO
+        return self._met(average, pair, edges)
+
+    def _met(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
+        """The covariance of noise of the neurons of z with a δQ, as symbols."""
         ends = {vertex.leg for vertex in (*average.vertices, *(vertex for _, vertex in pair))}
-        reached = all({*edge} <= ends for edge in edges)
-        if not self.prefix or self.function(average)[1] != site or not reached:
+        if not all({*edge} <= ends for edge in edges):
             return ZERO
         # Functions times other fields are of norms, whose corrections are refused with a skip.
         assert not average.times, average
@@ -235,7 +244,7 @@ class SymbolicResponse(Fluctuations):
             return ZERO
         known = sum((filled(self.means.symbol(name)) for name in names), 0 * ONE)
         known = self.means.told(1, known, NoiseBelow(average, pair))
-        met: Symbols = known / symbol_named("n'")
+        met: Symbols = known / symbol_named("n'" if pair[0][0] == BASE else "n")
         return met
 
     def _noise_of_kept(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
@@ -298,7 +307,9 @@ class SymbolicResponse(Fluctuations):
         samples = self.labels.samples
         legs = joined(sorted(self.labels.of(vertex) for _, vertex in met.pair))
         links = ",".join(sorted(samples[u] + samples[v] for u, v in met.edges))
-        name = f"Y_{legs}[{inside}{'; ' * bool(links)}{links}]"
+        (field, _), _ = met.pair
+        head = NOISE if field == BASE else inside_name(NOISE, self.texts.names[field])
+        name = f"{head}_{legs}[{inside}{'; ' * bool(links)}{links}]"
         self.means.noises[name] = met
         return name
 

@@ -11,10 +11,11 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     Read,
     ReadMask,
     ReadNoise,
+    ReadTensor,
     SystemEquation,
 )
+from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.response_equations import LayerDerivation
 from symdlt.derivation.response.symbolic.window_sums import with_parts_over_positions
 
 Term = tuple[Monomial, Fraction | int]
@@ -88,6 +89,7 @@ def _expanded(
         yield tuple(sorted((rest | {named: 1}).items())), times * number
 
 
-def _symbol(entry: ReadNoise) -> str:
+def _symbol(entry: ReadNoise | ReadTensor) -> str:
     """A symbol for an entry of a table."""
-    return f"{entry.name}[{','.join(map(str, entry.samples))}]{'^m' * entry.later}"
+    later = isinstance(entry, ReadNoise) and entry.later
+    return f"{entry.name}[{','.join(map(str, entry.samples))}]{'^m' * later}"
