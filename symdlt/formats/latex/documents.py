@@ -1,4 +1,4 @@
-"""Formulas and whole documents."""
+"""Formulas, whole documents, and what notebooks show."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ from symdlt.formats.latex.layer_documents import (
     layer_bodies,
     layer_document,
 )
+from symdlt.formats.latex.lines import PRIMED, displayed, prose
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
-from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.streams import layer_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation | StackForwardEquation | LayerResult
+
+# By convention: what fits on a screen, and the tensors of the book.
+MOST_TERMS = 12
+MOST_RECURSIONS = 13  # those of the book; more of them nobody reads in a cell
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -277,3 +281,18 @@ def golden_files() -> dict[str, str]:
     for name, forest in OBSERVABLES.items():
         files[f"forward_{name}.tex"] = to_latex(forward_equation(forest))
     return {f"tests/golden/latex/{name}": text + "\n" for name, text in sorted(files.items())}
+
+
+def notebook_latex(what: Printable) -> str:
+    """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
+    printed = bodies(what, Conventions(), MOST_TERMS)
+    shown = (body() for _, body in printed[:MOST_RECURSIONS])
+    parts = [f"\\begin{{aligned}}{body}\\end{{aligned}}" for body in shown]
+    if len(parts) < len(printed):
+        parts.append(rf"\cdots\ \text{{({len(printed) - len(parts)} more recursions)}}")
+    body = parts[0] if len(parts) == 1 else _column(parts)
+    return f"$\\displaystyle {body}$"
+
+
+def _column(parts: list[str]) -> str:
+    return "\\begin{array}{l}" + " \\\\[1ex]\n".join(parts) + "\\end{array}"

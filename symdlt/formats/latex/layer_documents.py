@@ -18,11 +18,10 @@ from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import LayerError
 from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
-from symdlt.formats.latex.layers import layer_equation_latex
+from symdlt.formats.latex.layers import layer_equation_latex, step_latex
+from symdlt.formats.latex.lines import PRIMED, displayed, prose
 from symdlt.formats.latex.marked_text import marked_latex
 from symdlt.formats.latex.notation import Conventions, tensor_name
-from symdlt.formats.latex.pages import PRIMED, displayed, prose
-from symdlt.formats.latex.stacks import step_latex
 from symdlt.formats.latex.streams import layer_latex
 
 LayerResult = LayerEquations | StackRecursion

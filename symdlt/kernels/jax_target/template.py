@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf, erfc
-from symdlt.kernels.jax_target.running.arcs import erf_means, gelu_means, relu_means
+from symdlt.kernels.jax_target.running.arcs import (
+    erf_means, gelu_means, relu_means, wave_means
+)
 from symdlt.errors import KernelInputError
 from symdlt.kernels.jax_target.running.calls import (
     Activation, Function, PerLayer, at_layers, derivatives_of,
@@ -19,13 +21,13 @@ from symdlt.kernels.jax_target.running.calls import (
 from symdlt.kernels.jax_target.running.depths import (
     DepthTable, refuse_widths, tensors_of_depths
 )
-from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
-from symdlt.kernels.jax_target.running.pair_fields import PairField, means_of_pairs
+from symdlt.kernels.jax_target.running.fields import (
+    FieldTable, PairField, Values, joined, means_of_fields, means_of_pairs
+)
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
 from symdlt.kernels.jax_target.running.smooth import Array, bounded_exp, root, trapezoid
-from symdlt.kernels.jax_target.running.waves import wave_means
 """
 
 USE = """\

@@ -18,8 +18,9 @@ from symdlt.kernels.numpy_target.depth_layers import (
 from symdlt.kernels.numpy_target.depths_of_one import (
     DepthsOfOne, Step, depths_of_one, refuse_many_pairs
 )
-from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_over_layers
-from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
+from symdlt.kernels.numpy_target.fields import (
+    Field, FieldMeans, Values, joined, means_of_fields, means_over_layers, with_constant
+)
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_depths import depths_with_positions
