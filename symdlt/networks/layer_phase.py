@@ -22,6 +22,8 @@ from symdlt.networks.layer_response import (
 )
 
 STEP = 2.0  # from one place to the next
+GOLDEN = (5**0.5 - 1) / 2  # sections of this share leave one inner place for the next
+PAIRED = 1e-4  # two fixed points whose kernels differ by less are one at which the kernel rests
 # Values of a symbol that are tried; networks in use have variances of order one.
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 NEARLY = 1e-14  # means are known to so many digits
@@ -229,18 +231,54 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
         try:
             after = excess(here)
         except KernelInputError:
-            if here < HIGHEST:
+            if at < 0:
                 raise
-            break  # it has grown until there
+            break  # it has grown until there, where its means overflow
         # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
         # grows, and of tanh it still shrinks.
         if abs(after) > AT_REST:
-            if (after > 0) != (at > 0):
-                return _crossing(excess, min(known, here), max(known, here))
+            turned = (after > 0) != (at > 0)
+            end = here if turned else _dip(excess, (known, at), (here, after))
+            if end is not None:
+                return _crossing(excess, min(known, end), max(known, end))
             known, at = here, after
         if not 1 / NEAR < here / start < NEAR:
             factor *= factor
     return inf if at > 0 else 0.0
+
+
+def _dip(
+    function: Callable[[float], float], first: tuple[float, float], last: tuple[float, float]
+) -> float | None:
+    """A place between two at which a function has another sign than at both, if it dips there.
+
+    Each place stands with the value there. By golden sections of their logarithms. Where means are
+    not known nothing is found.
+    """
+    (a, at_a), (b, at_b) = ((log(place), abs(value)) for place, value in (first, last))
+    sign = 1 if first[1] > 0 else -1
+
+    def height(place: float) -> float:
+        try:
+            return sign * function(exp(place))
+        except KernelInputError:
+            return inf
+
+    inner = [b - GOLDEN * (b - a), a + GOLDEN * (b - a)]
+    at_inner = [*map(height, inner)]
+    while min(at_inner) > 0 and abs(b - a) > PAIRED:
+        if min(at_inner) >= min(at_a, at_b):
+            return None  # it goes from one end to the other
+        if at_inner[0] < at_inner[1]:
+            b, at_b = inner[1], at_inner[1]
+            inner = [b - GOLDEN * (b - a), inner[0]]
+            at_inner = [height(inner[0]), at_inner[0]]
+        else:
+            a, at_a = inner[0], at_inner[0]
+            inner = [inner[1], a + GOLDEN * (b - a)]
+            at_inner = [at_inner[1], height(inner[1])]
+    least = min(at_inner)
+    return exp(inner[at_inner.index(least)]) if least < 0 else None
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:

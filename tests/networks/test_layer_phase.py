@@ -1,5 +1,6 @@
 """Fixed points and susceptibilities of layers of any kind, against maps written out."""
 
+import mpmath
 import numpy as np
 import pytest
 from cases import slow, swept
@@ -9,6 +10,7 @@ from symdlt.errors import InputError, LayerError, SolutionError
 
 GATE = "u = U z; v = V z; z' = b + W sigmoid(u) v"
 THREE = "u = U z; v = V z; w = T z; z' = W s(u) s(v) s(w)"
+C_B = 0.01
 RESIDUAL = "z' = xi z + b + W s(z)"
 # The trapezoidal rule, for functions that are analytic near the real line.
 NODES = np.linspace(-10, 10, 401)
@@ -294,3 +296,18 @@ def test_a_symbol_has_a_name():
 def test_no_critical_value_is_said():
     with pytest.raises(SolutionError, match="makes chi_perp 1"):
         critical_value("z' = z + W s(z)", "relu", {}, "C_W")
+
+
+@pytest.mark.parametrize(("C_W", "start"), [(0.18, 0.2), (0.1802, 0.05)])
+def test_two_fixed_points_near_each_other_are_found(C_W, start):
+    """Of exp K = C_b + C_W e^(2K), which the lower branch of Lambert's W solves."""
+    K = C_B - mpmath.lambertw(-2 * C_W * mpmath.exp(2 * C_B)).real / 2
+    found = layer_phase("z' = b + W s(z)", "exp", {"C_W": C_W, "C_b": C_B}, start=start)
+    assert pytest.approx(float(K), rel=1e-9) == found.K
+    assert found.chi_parallel == pytest.approx(2 * (float(K) - C_B), rel=1e-6)
+
+
+@pytest.mark.parametrize("C_W", [0.1803, 1.0])
+def test_kernels_that_explode(C_W):
+    found = layer_phase("z' = b + W s(z)", "exp", {"C_W": C_W, "C_b": C_B}, start=0.05)
+    assert found.K == found.chi_parallel == found.chi_perp == np.inf

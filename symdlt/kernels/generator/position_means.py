@@ -10,7 +10,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     LayerSystem,
     SystemEquation,
 )
-from symdlt.derivation.response.symbolic.labels import Labels, is_inside, windows_of
+from symdlt.derivation.response.symbolic.field_names import is_inside
+from symdlt.derivation.response.symbolic.labels import Labels, windows_of
 from symdlt.kernels.generator.hyperparameters import table_of
 from symdlt.kernels.generator.representation import (
     PositionMeans,

@@ -14,8 +14,8 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     ReadTensor,
     SystemEquation,
 )
+from symdlt.derivation.response.symbolic.field_names import is_inside
 from symdlt.derivation.response.symbolic.inside_equations import InsideEquations
-from symdlt.derivation.response.symbolic.labels import is_inside
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation

@@ -8,6 +8,7 @@ from symdlt.definitions import BELOW, Layer, Stack, ascii_name
 from symdlt.definitions.streams import Factor, short_names
 from symdlt.derivation.response.symbolic.later_layers import LaterLayer
 
+NOISE = "Y"  # the covariance of noise with a conditional covariance
 SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that is free
 
 
@@ -71,3 +72,21 @@ def letters_of(
         if field in later.copies:
             letters[later.copies[field]] = f"{own}^m"
     return letters
+
+
+def inside_name(letter: str, *fields: str) -> str:
+    """The name of a tensor of fields inside a layer.
+
+    >>> inside_name("V", "u", "v")
+    'V^(u,v)'
+    """
+    return f"{letter}^({','.join(fields)})"
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name is that of a tensor of fields inside a layer.
+
+    >>> is_inside("V^(u,v)"), is_inside("G^lm")
+    (True, False)
+    """
+    return "^(" in name

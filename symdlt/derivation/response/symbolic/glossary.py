@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from symdlt.definitions import NAMED, AnyTensor, Layer, Stack, ascii_name, names_in
 from symdlt.definitions.streams import Drawn
 from symdlt.derivation import definition_text
-from symdlt.derivation.response.symbolic.labels import NOISE, is_inside
+from symdlt.derivation.response.symbolic.field_names import NOISE, is_inside
 
 # The letter of a tensor, with Q before it or layers or fields behind; a mean; a noise.
 # The scale of a normalised field is told from constants of the layer by its bracket or sample.

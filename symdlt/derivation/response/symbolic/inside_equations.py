@@ -10,7 +10,7 @@ from symdlt.algebra import Polynomial
 from symdlt.algebra.polynomial import Monomial
 from symdlt.definitions import Layer, Stack, tensor
 from symdlt.derivation.response.symbolic.closed_systems import ReadTensor
-from symdlt.derivation.response.symbolic.labels import is_inside
+from symdlt.derivation.response.symbolic.field_names import is_inside
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation

@@ -24,7 +24,6 @@ OF_WINDOW = len(SHIFTS[0])
 SUMS = tuple(f"sum_{shift}" for shift in "".join(SHIFTS))
 PAIRS, ENDS = 2, 2  # of legs, and of each of these
 APART = 2  # from the shift of a first end to that of a second one
-NOISE = "Y"  # the covariance of noise with a conditional covariance
 POSITIONS = "P"  # the number of all positions, or of those that are pooled
 Ends = tuple[Vertex, Vertex]
 
@@ -144,24 +143,6 @@ def read_together(window: Window) -> tuple[int, int]:
     if window.pool > 1 and not window.kernel:  # along as many axes as there are
         return 1, ENDS
     return window.count * window.pool ** (ENDS * len(window.kernel)), 0
-
-
-def inside_name(letter: str, *fields: str) -> str:
-    """The name of a tensor of fields inside a layer.
-
-    >>> inside_name("V", "u", "v")
-    'V^(u,v)'
-    """
-    return f"{letter}^({','.join(fields)})"
-
-
-def is_inside(name: str) -> bool:
-    """Whether a name is that of a tensor of fields inside a layer.
-
-    >>> is_inside("V^(u,v)"), is_inside("G^lm")
-    (True, False)
-    """
-    return "^(" in name
 
 
 def windows_of(layer: Layer | Stack) -> dict[str, Window]:

@@ -28,10 +28,10 @@ from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, 
 from symdlt.derivation.response.site_functions import Edge, Vertex
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.field_names import (
+    inside_name,
     mark_between,
 )
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
-from symdlt.derivation.response.symbolic.labels import inside_name
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, Links

@@ -31,13 +31,13 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.composed_steps import ComposedSteps
 from symdlt.derivation.response.symbolic.depth_systems import DepthEquations
+from symdlt.derivation.response.symbolic.field_names import is_inside
 from symdlt.derivation.response.symbolic.inside_equations import (
     NOTHING,
     PAIR,
     InsideEquations,
     MadeInside,
 )
-from symdlt.derivation.response.symbolic.labels import is_inside
 from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
 from symdlt.derivation.response.symbolic.readable import PIECES, readable_layer

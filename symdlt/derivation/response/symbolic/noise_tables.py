@@ -14,7 +14,8 @@ from symdlt.definitions.programs import Function
 from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, Read, SiteAverage
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.symbolic.closed_systems import ReadNoise, ReadTensor
-from symdlt.derivation.response.symbolic.labels import NOISE, Labels, inside_name
+from symdlt.derivation.response.symbolic.field_names import NOISE, inside_name
+from symdlt.derivation.response.symbolic.labels import Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 
 Axes = tuple[int, ...]

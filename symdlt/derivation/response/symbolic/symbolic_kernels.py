@@ -28,8 +28,8 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ZERO
 from symdlt.derivation.response.symbolic.accounts import Account
 from symdlt.derivation.response.symbolic.closed_systems import ReadScale
-from symdlt.derivation.response.symbolic.field_names import mark_between
-from symdlt.derivation.response.symbolic.labels import Ends, Labels, inside_name
+from symdlt.derivation.response.symbolic.field_names import inside_name, mark_between
+from symdlt.derivation.response.symbolic.labels import Ends, Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 from symdlt.derivation.response.symbolic.symbolic_means import (
     SymbolicMeans,

@@ -44,7 +44,8 @@ from symdlt.derivation.response.site_functions import (
     product_of,
 )
 from symdlt.derivation.response.site_means import LEGS, ONE, SIDES, ZERO
-from symdlt.derivation.response.symbolic.labels import NOISE, inside_name, joined
+from symdlt.derivation.response.symbolic.field_names import NOISE, inside_name
+from symdlt.derivation.response.symbolic.labels import joined
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.noise_tables import MetNoise, links_of
 from symdlt.derivation.response.symbolic.symbolic_kernels import SymbolicKernels, SymbolicMoves
