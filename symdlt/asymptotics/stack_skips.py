@@ -11,9 +11,9 @@ add is in the recursion of the last layer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 import sympy as sp
 
@@ -21,14 +21,12 @@ from symdlt.asymptotics.asymptotes import Asymptote
 from symdlt.asymptotics.skip_growth import skip_growth
 from symdlt.asymptotics.stack_kept import solve_kept
 from symdlt.definitions import BELOW, RESIDUAL, Stack, ascii_name
-from symdlt.definitions.masks import MASKS
 from symdlt.derivation import derive_stack_system
 from symdlt.fixed_points.stack_maps import StackMap
 from symdlt.symbols import n
 
 # Digits to which the growth by the last layer alone is one number, however it is found.
 AGREED = 1e-12
-_RATE = re.compile(rf"\b(?P<kind>{'|'.join(MASKS)})\([^)]*\)")
 
 
 def growth_of_v(
@@ -66,7 +64,9 @@ def growth_of_v(
 
 def _without_masks(layer: Stack) -> Stack:
     """The layer with all neurons, by masks that drop none."""
-    return Stack(_RATE.sub(r"\g<kind>(0)", layer.text), layer.rates, layer.laws)
+    return layer.with_streams(
+        lambda one: replace(one, mask=replace(one.mask, rate=Fraction(0)) if one.mask else None)
+    )
 
 
 def v_of_last_layer(maps: StackMap, slopes: Mapping[str, tuple[sp.Expr, sp.Expr]]) -> Asymptote:

@@ -37,6 +37,8 @@ from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
 from symdlt.definitions.network import read_layer_definition as read_layer_definition
+from symdlt.definitions.norm_steps import NormStep as NormStep
+from symdlt.definitions.norm_steps import free_letter as free_letter
 from symdlt.definitions.odd_tensors import ALONE as ALONE
 from symdlt.definitions.odd_tensors import NAMED as NAMED
 from symdlt.definitions.odd_tensors import ODD as ODD
@@ -86,5 +88,7 @@ from symdlt.definitions.tensors import identify as identify
 from symdlt.definitions.tensors import place as place
 from symdlt.definitions.uniform_inputs import at_uniform_input as at_uniform_input
 from symdlt.definitions.uniform_inputs import windows_in as windows_in
+from symdlt.definitions.uniform_inputs import without_windows as without_windows
+from symdlt.definitions.windows import ALL as ALL
 from symdlt.definitions.windows import Grid as Grid
 from symdlt.definitions.windows import Window as Window

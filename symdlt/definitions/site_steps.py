@@ -11,6 +11,7 @@ from symdlt.algebra import Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.masks import MASK, Mask
+from symdlt.definitions.norm_steps import NormStep, norm_steps, normed_fields
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.site_branches import Monomial, SiteBranch, SiteFactor
 from symdlt.definitions.stacks import Stack
@@ -34,8 +35,9 @@ class SiteStep:
       \varphi^{a,q}(h^1_{j;\delta}, h^2_{j;\delta}, \ldots)$$
 
     It is a layer with labels: legs of one neuron are matched if they are of one field, as each
-    field has weights of its own. Where the layer keeps z, all of its steps carry z along. Masks
-    are factors of what weights read, drawn for this step: nothing differentiates them.
+    field has weights of its own. What the layer keeps is carried along by all of its steps. Masks
+    are factors of what weights read, drawn for this step: nothing differentiates them. Norms are
+    fields of the site that they read, which `norms` make of others.
 
     Attributes:
         stack: the layer.
@@ -48,7 +50,7 @@ class SiteStep:
     stack: Stack
     number: int
 
-    @property
+    @cached_property
     def below(self) -> tuple[str, ...]:
         """The names of the fields that are read."""
         return levels_of(self.stack)[self.number]
@@ -56,9 +58,14 @@ class SiteStep:
     @property
     def own(self) -> tuple[str, ...]:
         """Those of the site that is read, without a z that is carried along."""
-        return self.below if self.first else tuple(x for x in self.below if x != BELOW)
+        return self.below if self.first else tuple(x for x in self.below if x not in self.carried)
 
     @property
+    def carried(self) -> tuple[str, ...]:
+        """The fields that the layer keeps, which steps inside it leave as they are."""
+        return tuple(name for name, _ in self._carried)
+
+    @cached_property
     def above(self) -> tuple[str, ...]:
         """The names of the fields that are made."""
         return levels_of(self.stack)[self.number + 1]
@@ -78,6 +85,16 @@ class SiteStep:
     def read(self) -> tuple[str, ...]:
         """The names of the fields that are read, and of masks behind them."""
         return (*self.below, *(name for name, _ in self.masks))
+
+    @property
+    def norms(self) -> tuple[NormStep, ...]:
+        """The norms among the fields that are read."""
+        return norm_steps(self.stack, self.below, self.own)
+
+    @property
+    def norms_above(self) -> tuple[NormStep, ...]:
+        """Of the last step the norms that make z' of what it makes."""
+        return norm_steps(self.stack, self.above, self.above) if self.last else ()
 
     @property
     def first(self) -> bool:
@@ -117,29 +134,33 @@ class SiteStep:
                     )
                 both, summed = (number, number), branch.summed
                 ways[code] = Way(code, how, both, (0, 0), count, powers, summed)
-        for number, _ in enumerate(self._kept, len(self._drawn)):
-            square = self._constant * self._constant
-            (count, powers), _ = self._monomial(square)
+        for number, (_, constant) in enumerate(self._carried, len(self._drawn)):
+            (count, powers), _ = self._monomial(constant * constant)
             both = (number, number)
             ways[BELOW] = Way(BELOW, "kept", both, (FIELD, FIELD), count, powers, False)
         return ways
 
     @cached_property
     def _kept(self) -> tuple[SiteBranch, ...]:
-        """The field z where it is kept, by the layer or only by a step."""
-        if BELOW not in self.below or not _kept_by(self.stack):
-            return ()
-        own = SiteFactor(self.below.index(BELOW), "")
-        field = self.above.index(ABOVE if self.last else BELOW)
+        """The fields that are kept, by the layer or only by a step."""
         unit = self._monomial(Polynomial.number(1))[0]
-        constant = self._monomial(self._constant)[0]
-        return (SiteBranch(field, None, ((unit, (own,)),), constant),)
+        return tuple(
+            SiteBranch(
+                self.above.index(_top(self.stack).name if self.last else name),
+                None,
+                ((unit, (SiteFactor(self.below.index(name), ""),)),),
+                self._monomial(constant)[0],
+            )
+            for name, constant in self._carried
+        )
 
     @property
-    def _constant(self) -> Polynomial:
-        """What multiplies z where the layer keeps it, in its last step."""
-        ((constant, _),) = _kept_by(self.stack)
-        return constant if self.last else Polynomial.number(1)
+    def _carried(self) -> tuple[tuple[str, Polynomial], ...]:
+        """What the layer keeps, and what multiplies it in this step: constants in the last one."""
+        return tuple(
+            (factor.field, constant if self.last else Polynomial.number(1))
+            for constant, factor in _top(self.stack).kept
+        )
 
     @cached_property
     def _drawn(self) -> tuple[tuple[SiteBranch, Drawn], ...]:
@@ -216,16 +237,22 @@ def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
     >>> levels_of(Stack("h = U z; z' = xi z + W s(h)"))
     (('z',), ('h', 'z'), ("z'",))
     """
-    masks = masks_of(stack)
-    plain = [tuple(name for name in site if name not in masks) for site in stack.sites]
-    inner = [site for site in plain if not {BELOW, ABOVE} & {*site}]
-    carried = (BELOW,) if _kept_by(stack) else ()
-    return ((BELOW,), *((*site, *carried) for site in inner), (ABOVE,))
+    apart = {*masks_of(stack), *(stream.name for stream in stack.streams if stream.norm)}
+    top = _top(stack).name
+    plain = [tuple(name for name in site if name not in apart) for site in stack.sites]
+    inner = [site for site in plain if site and not {BELOW, top} & {*site}]
+    carried = tuple(factor.field for _, factor in _top(stack).kept)
+    levels = [((BELOW,), ()), *((site, carried) for site in inner), ((top,), ())]
+    return tuple((*site, *normed_fields(stack, site), *kept) for site, kept in levels)
 
 
-def _kept_by(stack: Stack) -> tuple[tuple[Polynomial, Factor], ...]:
-    """What the layer keeps on its neurons."""
-    return stack.streams[-1].kept
+def _top(stack: Stack) -> Stream:
+    """The field that z' is, or that it is a norm of."""
+    streams = {stream.name: stream for stream in stack.streams}
+    top = stack.streams[-1]
+    while top.norm and top.kept[0][1].field in streams:
+        top = streams[top.kept[0][1].field]
+    return top
 
 
 def is_chain(layer: Layer | Stack) -> bool:
@@ -275,18 +302,25 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
     level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
     masks = masks_of(stack)
     with_below = {name for site in stack.sites if BELOW in site for name in site}
-    with_below -= {BELOW, ABOVE, *masks}
+    with_below -= {*levels[0], *levels[-1], *masks}
+    if _top(stack).norm:
+        yield "makes z' of z without weights"
     for stream in stack.streams:
-        if stream.norm:
+        if stream.norm and not written:
             yield (
                 f"has the field {stream.name}, a norm, whose neurons are not those of a Gaussian "
                 "field"
             )
+        if stream.norm:
+            continue
         if stream.name in with_below:
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
-        hidden = _keeps_below(stream) and (truncated or _hides_neurons(stack))
+        fields = [factor.field for _, factor in stream.kept]
+        below = {*levels[0]} if written else {BELOW}
+        carried = stream is _top(stack) and {*fields} <= below and len({*fields}) == len(fields)
+        hidden = carried and (truncated or _hides_neurons(stack))
         if stream.kept and not hidden:
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
@@ -325,18 +359,13 @@ def masks_of(stack: Stack) -> frozenset[str]:
     return frozenset(stream.name for stream in stack.streams if stream.mask)
 
 
-def _keeps_below(stream: Stream) -> bool:
-    """Whether it is z' and keeps z, once."""
-    return stream.name == ABOVE and [factor for _, factor in stream.kept] == [Factor(BELOW)]
-
-
 def _instead(stack: Stack) -> str:
     """What else to ask; some layers have no equations in symbols at the order 1/n either."""
-    *inside, _ = stack.streams
+    *inside, last = stack.streams
     numbers = "`propagate` for numbers."
     if is_recurrent(stack.streams):
         return f"Make its steps layers, or ask {numbers}"
-    if any(stream.score for stream in inside):
+    if last.norm or any(stream.score for stream in inside):
         return f"Ask {numbers}"
     if any(one.window for stream in inside for one in stream.drawn):
         return f"Make it two layers, the first of which ends with the window, or ask {numbers}"

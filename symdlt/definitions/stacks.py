@@ -34,6 +34,7 @@ from symdlt.definitions.statements import (
     free_name,
     weights_in,
 )
+from symdlt.definitions.stream_text import stack_text
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
@@ -102,9 +103,9 @@ class Stack:
         object.__setattr__(self, "rates", dict(self.rates or {}))
         if isinstance(self.text, Mapping):
             written = [read_field(name, one) for name, one in self.text.items()]
-            object.__setattr__(self, "text", "; ".join(field.text for field in written))
             made: set[str] = set()
             streams = tuple(s for field in written for s in field.streams(self.rates or {}, made))
+            object.__setattr__(self, "text", stack_text(streams))
             if streams:
                 self.__dict__["streams"] = streams  # as they are written, with laws of their own
         if not isinstance(self.text, str):
@@ -142,11 +143,21 @@ class Stack:
             raise self._refused("does not end with the statement of z'")
         return tuple(streams)
 
-    def with_streams(self, streams: tuple[Stream, ...]) -> Stack:
-        """The same text with other streams, as without windows."""
+    def with_streams(self, change: Callable[[Stream], Stream]) -> Stack:
+        """The layer with each of its streams changed, and the text that makes those.
+
+        >>> from dataclasses import replace
+        >>> Stack("z' = z + b + W s(z)").with_streams(lambda one: replace(one, kept=()))
+        Stack("z' = b + W s(z)")
+        """
         again = Stack.__new__(Stack)  # what was found out of these streams is not that of others
-        for name in ("text", "rates", "laws"):
-            object.__setattr__(again, name, getattr(self, name))
+        streams = tuple(map(change, self.streams))
+        for name, own in (
+            ("text", stack_text(streams)),
+            ("rates", self.rates),
+            ("laws", self.laws),
+        ):
+            object.__setattr__(again, name, own)
         again.__dict__["streams"] = streams
         return again
 

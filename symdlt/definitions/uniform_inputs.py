@@ -7,14 +7,13 @@ is that of the layer without windows, exactly and at any width.
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.stacks import Stack, is_stack
+from symdlt.definitions.streams import Stream
 from symdlt.definitions.windows import Window
 from symdlt.errors import LayerError
-
-_WEIGHTS = re.compile(r"(?<![\w'])(?P<letter>[A-Z]\w*)\s*\[[^\]]*\]")
 
 
 def windows_in(layer: Layer | Stack) -> tuple[Window, ...]:
@@ -51,6 +50,17 @@ def at_uniform_input(layer: Layer | Stack) -> Layer | Stack:
                 "circular windows such as [3] keep so. Ask `propagate` for the tensors at every "
                 "layer, or write the layer with such windows."
             )
-    text = _WEIGHTS.sub(r"\g<letter>", layer.text)
-    alone = not layer.laws and not layer.rates and not is_stack(text)
-    return Layer(text) if alone else Stack(text, layer.rates, layer.laws)
+    plain = without_windows(layer)
+    alone = not layer.laws and not layer.rates and not is_stack(str(plain))
+    return Layer(str(plain)) if alone else plain
+
+
+def without_windows(layer: Layer | Stack) -> Layer | Stack:
+    """The layer with weights that read the position that they make."""
+    if not isinstance(layer, Stack) or not windows_in(layer):
+        return layer
+
+    def plain(stream: Stream) -> Stream:
+        return replace(stream, drawn=tuple(replace(one, window=None) for one in stream.drawn))
+
+    return layer.with_streams(plain)

@@ -45,6 +45,13 @@ class Window:
     whole: str = ""
     causal: bool = False
 
+    def __str__(self) -> str:
+        kernel = "x".join(map(str, self.kernel))
+        options = [kernel, f"stride {self.stride}" * (self.stride > 1)]
+        options += [f"pool {self.pool}" * (self.pool > 1), self.whole, CAUSAL * self.causal]
+        options += ["" if self.padding == PADDINGS[0] and any(options) else self.padding]
+        return ", ".join(one for one in options if one)
+
     @property
     def pools(self) -> bool:
         """Whether it reads means over several positions."""

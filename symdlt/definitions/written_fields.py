@@ -10,7 +10,6 @@ from symdlt.algebra import Expression, Head, Polynomial, Species, Tensor, Term, 
 from symdlt.algebra import biases as biases_of
 from symdlt.algebra import weights as weights_of
 from symdlt.algebra.heads import Kind
-from symdlt.definitions.branches import ascii_name
 from symdlt.definitions.masks import MASKS, PRUNE, Mask
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.streams import NORMS, Drawn, Factor, SiteFunction, Stream
@@ -73,24 +72,6 @@ class WrittenField:
             read = Window.read(window) if window else None
             drawn.append(Drawn(head, rate, function if reads else None, coefficient, read))
         return Stream(self.name, kept, tuple(drawn))
-
-    @property
-    def text(self) -> str:
-        """The statement that makes the field."""
-        told = [_product(one.constant, [str(f) for f in one.factors]) for one in self._kept()]
-        for (head, window), listed in self._drawn().items():
-            letter = ascii_name(head.name) + (f"[{window}]" if window else "")
-            sums = [_product(one.constant, [*map(str, one.factors)]) for one in listed]
-            if head.kind is Kind.BIAS:
-                told.append(_product(listed[0].constant, [letter]))
-            elif len(listed) > 1:
-                told.append(f"{letter} ({_sum(sums)})")
-            else:
-                told.append(_product(listed[0].constant, [letter, *map(str, listed[0].factors)]))
-        return f"{self.name} = {_sum(told)}"
-
-    def _kept(self) -> list[WrittenSummand]:
-        return [one for one in self.summands if one.tensor is None]
 
     def _drawn(self) -> dict[tuple[Head, str], list[WrittenSummand]]:
         """The summands of each random tensor."""
@@ -191,29 +172,6 @@ def _scaled(head: Head) -> Head:
     assert head.law is not None
     law = head.law.substitute({columns: symbol(WIDTH)}) if isinstance(columns, str) else head.law
     return weights_of("ℓ+1", name=head.name.partition("[")[0], law=law)
-
-
-def _product(constant: Polynomial, words: list[str]) -> str:
-    """A product in the short form, its constant first.
-
-    Raises:
-        LayerError: for a constant that is no number times symbols.
-    """
-    terms = constant.terms
-    if len(terms) != 1 or any(power < 0 for _, power in terms[0][0]):
-        raise LayerError(
-            f"The constant {constant} of a layer is no product of a number and of symbols. It "
-            f"stands in front of {' '.join(words)}. Give the whole a name of its own."
-        )
-    ((monomial, number),) = terms
-    named = [ascii_name(name) for name, power in monomial for _ in range(power)]
-    front = [] if abs(number) == 1 else [str(abs(Fraction(number)))]
-    return "-" * (number < 0) + " ".join([*front, *named, *words])
-
-
-def _sum(products: list[str]) -> str:
-    text = " + ".join(products)
-    return text.replace("+ -", "- ")
 
 
 def _refused(name: str, expression: Expression, why: str) -> LayerError:

@@ -12,10 +12,12 @@ from typing import overload
 
 from symdlt.combinatorics import set_partitions
 from symdlt.definitions import (
+    ABOVE,
     DENSE,
     FIELD,
     Forest,
     Layer,
+    NormStep,
     SiteStep,
     Stack,
     read_layer_definition,
@@ -23,6 +25,7 @@ from symdlt.definitions import (
 )
 from symdlt.derivation.forward_steps import FieldTree, step_forward_terms
 from symdlt.derivation.forward_terms import ANY, Block, Edge, ForwardTerm, equation_text
+from symdlt.derivation.norm_forward import NormForward, norm_choices, norm_forward
 from symdlt.derivation.step_forward import StepForward, tree_order
 from symdlt.errors import OrderError, require
 
@@ -85,7 +88,7 @@ class StackForwardEquation:
 
     forest: Forest
     layer: Stack
-    equations: tuple[StepForward, ...]
+    equations: tuple[StepForward | NormForward, ...]
 
     def __repr__(self) -> str:
         terms = sum(len(one.terms) for one in self.equations)
@@ -124,13 +127,14 @@ def forward_equation(
     $(\lambda_W/n_\ell)\,\delta_{i_u i_v}$ and one neuron sum for both ends; a vertex has at most
     one, because z is linear in W. A new bias edge needs both its ends to have no other derivative.
     In a layer of several fields old edges are differentiated along each field that is read, and an
-    edge is new in the weights of one field.
+    edge is new in the weights of one field. A norm reads all neurons, and old edges go along each.
 
     Args:
         forest: any observable.
         layer: the definition of the layer, or its short form. Of a `Stack` a chain of steps; it
-            may keep z, since the equation holds before any average, and have weights of any law
-            and windows: d0+q0 is then the position that the weights of the offset q0 read.
+            may keep z, since the equation holds before any average, and have weights of any law,
+            norms, whose fields are multiplied with c_{d0}, and windows: d0+q0 is then the position
+            that the weights of the offset q0 read.
 
     Raises:
         LayerError: for a layer that cannot be read, or a stack that is no chain of steps.
@@ -154,6 +158,13 @@ def forward_equation(
     z_{i0; d0}[l+1] =
       + sum_{j0 q0} W_{i0 j0 q0} s(z)_{j0;d0+q0}
       + b_{i0}
+    >>> print(forward_equation(PREACTIVATION, "z' = W s(rmsnorm(z))"))
+    z_{i0; d0}[l+1] =
+      + sum_{j0} W_{i0 j0} s(rmsnorm(z))_{j0;d0}
+    rmsnorm(z)_{i0; d0} =
+      + c_{d0} z_{i0;d0}
+    c_{d0}^-2 =
+      + 1/n sum_{j0} z_{j0;d0}^2
     """
     require(forest, Forest, "a forest", "Give one such as Forest(2, ((0, 1),)).")
     definition = read_layer_definition(layer)
@@ -168,11 +179,15 @@ def _check_size(forest: Forest, fields: int) -> None:
     """Refuse a forest whose equation would not fit into memory."""
     if _old_terms(forest, fields) > MOST_TERMS:
         has = "has" if fields == 1 else "can have"  # not all fields are read by each branch
-        raise OrderError(
-            f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
-            "terms. At each vertex there is one for each way to split its edges into blocks. "
-            "Give a forest of lower degrees."
-        )
+        raise _too_large(forest, has)
+
+
+def _too_large(forest: Forest, has: str) -> OrderError:
+    return OrderError(
+        f"The forward equation of {short_repr(str(forest))} {has} more than {MOST_TERMS:,} "
+        "terms. At each vertex there is one for each way to split its edges into blocks. "
+        "Give a forest of lower degrees."
+    )
 
 
 def _old_terms(forest: Forest, fields: int) -> float:
@@ -193,18 +208,44 @@ def _old_terms(forest: Forest, fields: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
-    waiting: list[FieldTree] = [(forest, (0,) * forest.vertices)]
-    equations: list[StepForward] = []
-    for step in reversed(steps_of(layer, truncated=True, written=True)):
+    steps = steps_of(layer, truncated=True, written=True)
+    top = steps[-1].above.index(ABOVE)
+    equations, waiting = _of_norms([(forest, (top,) * forest.vertices)], steps[-1].norms_above)
+    for step in reversed(steps):
         made = [_of_step(*tree, step) for tree in waiting]
-        equations += made
-        waiting = sorted({tree for one in made for tree in one.needs}, key=tree_order)
+        needed = sorted({tree for one in made for tree in one.needs}, key=tree_order)
+        normed, waiting = _of_norms(needed, step.norms)
+        equations += [one for one in made if not one.trivial] + normed
     return StackForwardEquation(forest, layer, tuple(equations))
+
+
+def _of_norms(
+    trees: list[FieldTree], norms: tuple[NormStep, ...]
+) -> tuple[list[StepForward | NormForward], list[FieldTree]]:
+    """The equations of trees with normalised fields, and the trees that are left."""
+    equations: list[StepForward | NormForward] = []
+    for norm in reversed(norms):
+        done: set[FieldTree] = set()
+        while own := [tree for tree in trees if norm.field in tree[1]]:
+            made = [_of_norm(*tree, norm) for tree in own]
+            done |= {*own}
+            needed = {tree for one in made for tree in one.needs}
+            trees = sorted({*trees, *needed} - done, key=tree_order)
+            equations += made
+    return equations, trees
 
 
 def _of_step(forest: Forest, fields: tuple[int, ...], step: SiteStep) -> StepForward:
     _check_size(forest, len(step.below))
     return StepForward(forest, fields, step, tuple(step_forward_terms(forest, fields, step)))
+
+
+def _of_norm(forest: Forest, fields: tuple[int, ...], step: NormStep) -> NormForward:
+    _check_size(forest, 2)  # its derivatives have as many terms as those along two fields, or more
+    choices = norm_choices(forest, fields, step)
+    if prod(map(len, choices)) > MOST_TERMS:
+        raise _too_large(forest, "has")
+    return norm_forward(forest, fields, step, choices)
 
 
 @lru_cache(maxsize=1024)

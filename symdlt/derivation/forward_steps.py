@@ -105,11 +105,15 @@ def read_terms(fields: Fields, step: SiteStep, term: ForwardTerm) -> Iterator[Re
 
 def lower_trees(term: ForwardTerm) -> Iterator[tuple[FieldTree, tuple[int, ...]]]:
     """The trees of the fields below, each with the vertices above its own ones."""
-    above = [v for v, _ in term.lower_vertices]
+    for tree, places in trees_below(term):
+        yield tree, tuple(term.lower_vertices[k][0] for k in places)
+
+
+def trees_below(term: ForwardTerm) -> Iterator[tuple[FieldTree, tuple[int, ...]]]:
+    """The trees of the fields below, each with the places of its vertices among all of them."""
     fields = tuple(field for along in term.fields for field in along)
-    for tree in connected_components(range(len(above)), term.lower_edges):
-        found, order = placed_tree(term.lower_edges, tree, fields)
-        yield found, tuple(above[v] for v in order)
+    for tree in connected_components(range(len(fields)), term.lower_edges):
+        yield placed_tree(term.lower_edges, tree, fields)
 
 
 def placed_tree(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from symdlt.definitions import (
@@ -62,7 +62,6 @@ class StepForward:
 
         What z of the layer below and its trees are is no question of this layer.
         """
-        below = self.step.below
         needed = {tree for term in self.terms for tree, _ in lower_trees(term)}
         needed |= {
             (Forest(1), (factor.field,))
@@ -71,8 +70,13 @@ class StepForward:
             for factor in product_read
             if factor.function != MASK
         }
-        own = [tree for tree in needed if {below[field] for field in tree[1]} != {BELOW}]
-        return tuple(sorted(own, key=tree_order))
+        return inside_trees(needed, self.step.below)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether it says that fields which are carried along are what they are."""
+        own = {self.step.above[field] for field in self.fields}
+        return not self.step.last and own <= {*self.step.carried}
 
     @property
     def width_below(self) -> str:
@@ -80,10 +84,20 @@ class StepForward:
         return "n" if self.step.first else f"n_{ascii_name(self.step.below[0])}"
 
     def __repr__(self) -> str:
-        return f"StepForward({_head(self)}, terms={len(self.terms)})"
+        return f"StepForward({self._head}, terms={len(self.terms)})"
 
     def __str__(self) -> str:
-        return equation_text(_head(self), (_term(self, one) for one in self.written))
+        return equation_text(self._head, (_term(self, one) for one in self.written))
+
+    @property
+    def _head(self) -> str:
+        return observable_text(self.forest, self.fields, self.step.above)
+
+
+def inside_trees(trees: Iterable[FieldTree], names: tuple[str, ...]) -> tuple[FieldTree, ...]:
+    """Those trees that are not of z of the layer below alone, in their order."""
+    own = [tree for tree in trees if {names[field] for field in tree[1]} != {BELOW}]
+    return tuple(sorted(own, key=tree_order))
 
 
 def fields_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
@@ -94,18 +108,21 @@ def fields_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
     return [] if listed[0] in (BELOW, ABOVE) else listed[:1]
 
 
-def _head(equation: StepForward) -> str:
-    forest, layer = equation.forest, "[l+1]" if equation.step.last else ""
+def observable_text(forest: Forest, fields: Fields, names: tuple[str, ...]) -> str:
+    """An observable of fields, with its layer where they are of the one above."""
+    layer = "[l+1]" if ABOVE in {names[field] for field in fields} else ""
     heads = []
     for tree in forest.components:
-        placed, order = placed_tree(forest.edges, tree, equation.fields)
+        placed, order = placed_tree(forest.edges, tree, fields)
         places = [f"i{v}" for v in order]
         samples = [f"d{v}" for v in order]
-        heads.append(_tree(placed, samples, places, equation.step.above) + layer)
+        heads.append(tree_text(placed, samples, places, names) + layer)
     return " ".join(heads)
 
 
-def _tree(tree: FieldTree, samples: list[str], neurons: list[str], names: tuple[str, ...]) -> str:
+def tree_text(
+    tree: FieldTree, samples: list[str], neurons: list[str], names: tuple[str, ...]
+) -> str:
     """A tree by the name of its shape and its fields, at neurons and samples."""
     forest, fields = tree
     _, head = standard_order(forest.edges, tuple(range(forest.vertices)), fields)
@@ -147,7 +164,7 @@ def _term(equation: StepForward, one: ReadTerm) -> str:
     ]
     for tree, above in lower_trees(term):
         samples, places = ([found[v] for v in above] for found in (sample, place))
-        parts.append(_tree(tree, samples, places, step.below))
+        parts.append(tree_text(tree, samples, places, step.below))
     return ("-" if one.number < 0 else "") + (" ".join(parts) or "1")
 
 

@@ -214,6 +214,24 @@ def test_a_layer_of_one_stream_reads_z_alone():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "u = U layernorm(z); z' = -xi z + W s(u) - 2/3 b",
+        "z' = b + 2 W[3x3, stride 2, zero] s(z)",
+        "h = U[3, pool 2] z; z' = W[all] (1/3 xi xi h - h tanh''(h))",
+        "q = Q z; k = K z; v = V z; z' = W[causal] softmax(q.k) v",
+        "z' = 1/2 z'[-1] + W s(z'[-2]) + U z",
+        "y = rmsnorm(z); z' = 1/2 y + W dropout(1/10) s(y) + U prune(1/3) z",
+        "m = dropout(1/5); z' = W m s(rmsnorm(z)) + U[circular] m z + V[mean] s'(z)",
+    ],
+)
+def test_streams_print_the_statements_that_make_them(text):
+    layer = Stack(text)
+    assert str(layer.with_streams(lambda one: one)) == text
+    assert Stack(str(layer)) == layer
+
+
+@pytest.mark.parametrize(
     ("short", "long"),
     [
         ("z' = b + W V s(z)", "v = V s(z); z' = b + W v"),

@@ -6,7 +6,7 @@ equation is compared with the derivatives of these, at each of its own fields.
 
 from fractions import Fraction
 from itertools import product
-from math import factorial, prod
+from math import factorial, isqrt, prod
 
 import pytest
 from cases import slow, swept
@@ -15,6 +15,7 @@ from symdlt import Stack, derive, forward_equation, layer_equations, to_latex
 from symdlt.definitions import DNTK, NTK, OBSERVABLES, Forest
 from symdlt.derivation.forward_steps import lower_trees
 from symdlt.derivation.forward_terms import shared_neurons
+from symdlt.derivation.norm_forward import NormForward
 from symdlt.errors import LayerError, OrderError
 
 INPUTS = (Fraction(1), Fraction(-2, 3), Fraction(1, 2), Fraction(3, 4))
@@ -36,6 +37,12 @@ CONV = "z' = xi z + b + W[2] s(z)"
 CONV_BLOCK = "h = U[2] z; z' = W s(h)"
 OFFSETS = {2: (0, 1)}  # of windows, by their size
 DEEP = "h = U z; g = a + V s(h); z' = xi z + W s(g)"
+# Norms of fields that are (1, 7)/4 or, less their mean, (1, 7, -1, -7)/4: roots are rational.
+LENGTHS = (Fraction(1, 4), Fraction(7, 4), Fraction(-1, 4), Fraction(-7, 4))
+NORMED = "z' = xi z + b - 2/3 rmsnorm(z) + W s(rmsnorm(z))"
+CENTRED = "y = layernorm(z); h = U z; z' = xi y + W h"
+INNER = "h = U z; g = V s(rmsnorm(h)) h; z' = xi z + W g"
+LAST = "h = xi z + W z; z' = rmsnorm(h)"
 
 
 def sigma(x, order=0):
@@ -69,6 +76,18 @@ class Jet(dict):
     def __pow__(self, exponent):
         return self * self ** (exponent - 1) if exponent else Jet({(): Fraction(1)})
 
+    def inverse_root(self):
+        """One over the root of a jet at a square, by the binomial series."""
+        square = self[()]
+        root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+        assert root**2 == square
+        change = Jet(self) * (1 / square) + Jet({(): Fraction(-1)})
+        total, number = Jet(), 1 / root
+        for k in range(HIGHEST + 1):
+            total += change**k * number
+            number *= Fraction(-1 - 2 * k, 2 * k + 2)
+        return total
+
     def derivative(self, names):
         """The derivative along parameters, at the network itself."""
         multiple = prod(factorial(names.count(name)) for name in {*names})
@@ -78,9 +97,10 @@ class Jet(dict):
 class Written:
     """One network in all its parameters: the fields of a layer on top of z = A x."""
 
-    def __init__(self, sizes):
+    def __init__(self, sizes, below=(None, None)):
         self.sizes, self.point, self.trees = sizes, {}, {}
-        z = [[self.parameter("A", j) * x for x in INPUTS] for j in range(2)]
+        self.point = {f"A{j}": value for j, value in enumerate(below) if value is not None}
+        z = [[self.parameter("A", j) * x for x in INPUTS] for j in range(len(below))]
         self.fields = {"z": z}
 
     def parameter(self, letter, *where):
@@ -114,6 +134,22 @@ class Written:
             [sum((w * one[d] for w, one in zip(row, read, strict=True)), Jet()) for d in SAMPLES]
             for row in matrix
         ]
+
+    def long(self, letter, rows, kept=0):
+        """Choose weights of z, of two neurons, so that what they make has the right length."""
+        first, second = (self.point[f"A{j}"] for j in range(2))
+        for i in range(rows):
+            own = (first, second)[i] * kept if kept else 0
+            left = self.parameter(letter, i, 0)[()] * first
+            self.point[f"{letter}{i}1"] = (LENGTHS[i] - own - left) / second
+
+    def norm(self, name, below):
+        """The field over its length, which is remembered."""
+        squares = [sum((x**2 for x in column), Jet()) for column in zip(*below, strict=True)]
+        inverse = [(one * Fraction(1, len(below))).inverse_root() for one in squares]
+        self.scales = [one[()] for one in inverse]
+        self.fields[name] = [[x * c for x, c in zip(row, inverse, strict=True)] for row in below]
+        return self.fields[name]
 
     def bias(self, letter, rows):
         return [[self.parameter(letter, i)] * len(INPUTS) for i in range(rows)]
@@ -204,13 +240,63 @@ def conv_block():
     return net
 
 
+def normed():
+    net = Written({"W": 2}, LENGTHS[:2])
+    z = net.fields["z"]
+    y = net.norm("rmsnorm(z)", z)
+    kept = applied(lambda p, q: p * HYPER["xi"] + q * Fraction(-2, 3), z, y)
+    net.fields["z'"] = added(kept, net.bias("b", 2), net.weighted("W", applied(sigma, y), 2))
+    return net
+
+
+def centred():
+    net = Written({"U": 4, "W": 2}, [x + Fraction(1, 3) for x in LENGTHS])
+    z = net.fields["z"]
+    mean = [sum(column, Jet()) * Fraction(-1, 4) for column in zip(*z, strict=True)]
+    x = net.fields["centred(z)"] = added(z, [mean] * 4)
+    h = net.fields["h"] = net.weighted("U", z, 2)
+    kept = applied(lambda p: p * HYPER["xi"], net.norm("y", x))
+    net.fields["z'"] = added(kept, net.weighted("W", h, 4))
+    return net
+
+
+def inner():
+    net = Written({"U": 2, "V": 2, "W": 2})
+    z = net.fields["z"]
+    net.long("U", 2)
+    h = net.fields["h"] = net.weighted("U", z, 2)
+    read = applied(lambda y, own: sigma(y) * own, net.norm("rmsnorm(h)", h), h)
+    g = net.fields["g"] = net.weighted("V", read, 2)
+    kept = applied(lambda p: p * HYPER["xi"], z)
+    net.fields["z'"] = added(kept, net.weighted("W", g, 2))
+    return net
+
+
+def last():
+    net = Written({"W": 2})
+    z = net.fields["z"]
+    net.long("W", 2, HYPER["xi"])
+    kept = applied(lambda p: p * HYPER["xi"], z)
+    h = net.fields["h"] = added(kept, net.weighted("W", z, 2))
+    net.norm("z'", h)
+    return net
+
+
 @pytest.fixture(scope="module")
 def networks():
-    return {CONV: conv(), CONV_BLOCK: conv_block(), GATE: gate(), BLOCK: block(), DEEP: deep()}
+    made = (normed, centred, inner, last)
+    norms = {text: net() for text, net in zip((NORMED, CENTRED, INNER, LAST), made, strict=True)}
+    plain = {CONV: conv(), CONV_BLOCK: conv_block(), GATE: gate(), BLOCK: block(), DEEP: deep()}
+    return plain | norms
 
 
 def evaluated(equation, network, i, d):
     """The right-hand side of one equation, at neurons i and samples d."""
+    if isinstance(equation, NormForward):
+        if equation.square:
+            scale = network.scales[d[0]]
+            assert norm_value(equation, equation.square, network, i, d) * scale**2 == 1
+        return sum(norm_value(equation, one, network, i, d) for one in equation.terms)
     return sum(term_value(equation, one, network, i, d) for one in equation.written)
 
 
@@ -219,8 +305,8 @@ def term_value(equation, one, network, i, d):
     if any(i[u] != i[v] for (u, v), _ in term.new):
         return Fraction(0)
     front = one.number * powers(step, one.powers)
-    width = {"n": 2, "n_u": 3, "n_g": 3}.get(equation.width_below)
-    width = width or len(network.fields["h"])
+    named = equation.width_below
+    width = len(network.fields["z" if named == "n" else named.removeprefix("n_")])
     for _, k in term.new:
         branch = step.branches[k]
         number, exponents = branch.rate
@@ -251,6 +337,24 @@ def term_value(equation, one, network, i, d):
         for (forest, fields), above in lower_trees(term):
             places = [(step.below[f], at[v], d[v]) for f, v in zip(fields, above, strict=True)]
             number *= network.tree(forest.edges, places)
+        total += number
+    return total
+
+
+def norm_value(equation, term, network, i, d):
+    names = equation.step.names
+    width, total = len(network.fields[names[0]]), Fraction(0)
+    for choice in product(range(width), repeat=len(term.sums)):
+        at = dict(zip(term.sums, choice, strict=True)) | {f"i{v}": k for v, k in enumerate(i)}
+        number = term.number / width**term.width * prod(network.scales[d[v]] for v in term.scales)
+        for field, (letter, k), v in term.read:
+            number *= network.value(names[field], at[f"{letter}{k}"], d[v])
+        for (forest, fields), places in term.trees:
+            ends = [
+                (names[field], at[f"{letter}{k}"], d[v])
+                for field, ((letter, k), v) in zip(fields, places, strict=True)
+            ]
+            number *= network.tree(forest.edges, ends)
         total += number
     return total
 
@@ -288,11 +392,27 @@ def test_equations_of_windows_hold_at_positions_of_a_single_network(text, name, 
     every_equation_holds(text, FORESTS[name], (0, 0, 0), networks[text])
 
 
+@pytest.mark.parametrize("text", [NORMED, LAST, INNER, CENTRED])
+@pytest.mark.parametrize(
+    ("name", "i"),
+    [
+        *product(["preactivation", "NTK"], [(0, 0, 0, 0), (0, 1, 1, 0)]),
+        ("dNTK", (0, 1, 1, 0)),
+        ("z NTK", (1, 0, 1)),
+        slow("ddNTK-I", (0, 1, 1, 0)),
+        slow("ddNTK-II", (0, 0, 0, 0)),
+    ],
+)
+def test_equations_of_norms_hold_for_a_single_network(text, name, i, networks):
+    every_equation_holds(text, FORESTS.get(name) or OBSERVABLES[name], i, networks[text])
+
+
 def every_equation_holds(text, forest, i, network):
     d = (0, 1, 2, 3)
     for equation in forward_equation(forest, text).equations:
-        size = equation.forest.vertices
-        places = [(equation.step.above[f], i[v], d[v]) for v, f in enumerate(equation.fields)]
+        size, step = equation.forest.vertices, equation.step
+        names = step.names if isinstance(equation, NormForward) else step.above
+        places = [(names[f], i[v], d[v]) for v, f in enumerate(equation.fields)]
         expected = prod(
             network.tree(
                 tuple(
@@ -303,7 +423,7 @@ def every_equation_holds(text, forest, i, network):
             for tree in equation.forest.components
         )
         assert evaluated(equation, network, i[:size], d[:size]) == expected, equation
-        assert expected or equation.fields != (0,) * size or not equation.step.last
+        assert expected or {names[f] for f in equation.fields} != {"z'"}
 
 
 def test_a_window_of_one_position_divides_by_the_neurons_alone():
@@ -326,7 +446,8 @@ def test_a_layer_of_one_field_has_the_equation_of_a_layer():
     ("text", "why"),
     [
         ("z' = b + U s(z) + W s(z'[-1])", "several steps"),
-        ("h = rmsnorm(z); z' = W s(h)", "a norm, whose neurons"),
+        ("z' = rmsnorm(z)", "makes z' of z without weights"),
+        ("y = rmsnorm(z); h = U y; z' = W s(h) y", "on the neurons of z|past the fields"),
         ("h = U s(z); g = h + V s(h); z' = W s(g)", "reads h in g|keeps h"),
         ("h = U s(z) z; z' = z + W s(h) s(z)", "on the neurons of z"),
     ],
@@ -344,7 +465,18 @@ def test_other_layers_are_refused_with_the_reason(text, why):
             assert named or ask is derive
 
 
-def test_forests_that_are_too_large_are_refused():
-    star = Forest(41, tuple((0, k) for k in range(1, 41)))
+STAR = Forest(41, tuple((0, k) for k in range(1, 41)))
+PAIR_OF_STARS = Forest(8, (*((0, k) for k in range(1, 7)), (1, 7)))
+
+
+@pytest.mark.parametrize(
+    ("forest", "text"),
+    [
+        (STAR, "u = U z; v = V z; z' = W s(u) v"),
+        (STAR, "h = W s(z); z' = rmsnorm(h)"),
+        (PAIR_OF_STARS, "h = W s(z); z' = rmsnorm(h)"),
+    ],
+)
+def test_forests_that_are_too_large_are_refused(forest, text):
     with pytest.raises(OrderError, match="more than 1,000,000 terms"):
-        forward_equation(star, "u = U z; v = V z; z' = W s(u) v")
+        forward_equation(forest, text)

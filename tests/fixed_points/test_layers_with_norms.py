@@ -58,6 +58,27 @@ def test_norms_with_masks_of_one_draw():
     assert (found.K, found.chi_perp) == pytest.approx((K, slope / K), rel=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("layer", "values"),
+    [
+        ("y = rmsnorm(z); z' = 1/2 y + W s(y)", {}),
+        ("h = U rmsnorm(z); z' = W s(rmsnorm(h))", {"C_U": 1.3}),
+        ("u = U layernorm(z); v = V rmsnorm(z); z' = W s(u) v", {"C_U": 1.3, "C_V": 0.7}),
+        ("h = U rmsnorm(z); g = V s(h); z' = W s(g)", {"C_U": 1.3, "C_V": 2}),
+    ],
+)
+def test_norms_in_front_of_all_that_weights_read(layer, values):
+    """Against linear response in floating point, at another value of the weight."""
+    text = told("tanh", layer, values)
+    found = layer_phase(layer, "tanh", {**values, "C_W": 1.7})
+    fixed, sloped = (
+        sum(1.7 * float(one[4:]) if "C_W" in one else float(one) for one in part.split(" + "))
+        for part in re.search(r"K\* = (.*?), for .*chi_perp = \(?(.*?)\)?/K\*", text).groups()
+    )
+    assert (found.K, found.chi_parallel) == pytest.approx((fixed, 0), rel=1e-7)
+    assert found.chi_perp == pytest.approx(sloped / fixed, rel=1e-7)
+
+
 def test_norms_with_a_name():
     named = told("tanh", "y = rmsnorm(z); h = U y; z' = z + W s(h)", {"C_U": 1})
     other = told("tanh", BEFORE.format("", "rmsnorm"), {"C_U": 1})
@@ -102,8 +123,6 @@ def test_a_norm_next_to_a_smaller_skip():
     ("layer", "values"),
     [
         ("h = U s(z); z' = W s(rmsnorm(h))", {"C_U": 1}),
-        ("y = rmsnorm(z); z' = 1/2 y + W s(y)", {}),
-        ("h = U rmsnorm(z); z' = W s(rmsnorm(h))", {"C_U": 1}),
         ("z' = b + W dropout(1/2) s(rmsnorm(z))", {}),
         (BEFORE.format("", "rmsnorm"), {}),  # of which U has no value
         ("z' = W s(rmsnorm(z)) + U s(z)", {"C_U": 1}),

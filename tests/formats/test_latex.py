@@ -347,6 +347,17 @@ def test_a_document_of_a_layer_says_once_what_is_read_and_where_its_edges_stand(
     assert "^{[12](\\ell)}" in told
 
 
+def test_a_document_of_a_forward_equation_says_what_norms_do():
+    equation = forward_equation(OBSERVABLES["NTK"], "y = rmsnorm(z); z' = W s(y)")
+    source = document(equation, conventions=Conventions(sample="", layers=False)).source
+    assert "is multiplied with $c$, one over its length" in source
+    assert r"c_{0}^{-2} &= \frac{1}{n_{\ell}} \sum_{j_0} z_{j_0;0}^{2}" in source
+    both = r"c_{0}\,c_{1} \frac{1}{n_{\ell}^{2}} y_{i_0;0}\,y_{i_1;1} \sum_{j_0,j_1} y_{j_0;0}"
+    assert both in source
+    last = forward_equation(OBSERVABLES["NTK"], "h = z + W s(z); z' = rmsnorm(h)")
+    assert r"z_{i_0;\delta_{0}}^{(\ell+1)} &= c_{\delta_{0}}\,h_{i_0;\delta_{0}}" in to_latex(last)
+
+
 def test_a_document_of_a_forward_equation_says_what_offsets_are():
     layers = ("z' = xi z + W[3] s(z)", "z' = xi z + W dropout(0.1) s(z)")
     told = [document(forward_equation(OBSERVABLES["NTK"], layer)).source for layer in layers]

@@ -48,6 +48,9 @@ LONG = {
     "trees of a block": lambda: forward_equation(
         Forest(3, ((0, 1),)), "h_a = U_2 s(z); z' = xi_1 z + b_1 + W (tanh''(h_a) - 1/2 h_a)"
     ),
+    "trees of norms": lambda: forward_equation(
+        OBSERVABLES["dNTK"], "y = rmsnorm(z); h_a = U y; z' = z + W s(layernorm(h_a))"
+    ),
     "trees of letters with indices": lambda: forward_equation(
         Forest(3, ((0, 1),)), "z' = xi_1 z + b_1 + W_2 s(z)"
     ),

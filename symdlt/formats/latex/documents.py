@@ -27,9 +27,9 @@ from symdlt.formats.latex.layer_documents import (
     layer_document,
 )
 from symdlt.formats.latex.lines import PRIMED, displayed, prose
+from symdlt.formats.latex.norm_forward import forward_equation_latex
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
-from symdlt.formats.latex.stack_forward import step_forward_latex
 from symdlt.formats.latex.streams import layer_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation | StackForwardEquation | LayerResult
@@ -86,6 +86,9 @@ weights the one over the width that they read. """
 _FORWARD_WINDOWS = r"""Samples stand at positions: $\delta+q$ is the position that the weights of
 the offset $q$ read for the one of~$\delta$, sums over $q$ run over all offsets of a window, and
 beyond the edge are zeros where it is padded with them. """
+
+_FORWARD_NORMS = r"""A field that is normalised is multiplied with $c$, one over its length. What is
+$\mathrm{centred}$ has its mean over the neurons taken away. """
 
 _FORWARD_PRIME = r"""The prime of the left side says that it is of layer~$\ell+1$. """
 
@@ -144,7 +147,7 @@ def bodies(what: Printable, use: Conventions, most: int | None = None) -> Bodies
     if isinstance(what, LayerResult):
         return layer_bodies(what, use, most)
     if isinstance(what, StackForwardEquation):
-        printed = [partial(step_forward_latex, one, use, most) for one in what.equations]
+        printed = [partial(forward_equation_latex, one, use, most) for one in what.equations]
         return [(f"forward-{k}", one) for k, one in enumerate(printed, 1)]
     if isinstance(what, ForwardEquation):
         return [("forward", partial(forward_latex, what, use, most))]
@@ -187,6 +190,7 @@ def document(
         notation += _FORWARD_EDGES if r"\widehat{X}" in shown else ""
         drawn = (one for stream in what.layer.streams for one in stream.drawn)
         notation += _FORWARD_WINDOWS if any(one.window for one in drawn) else ""
+        notation += _FORWARD_NORMS if any(one.norm for one in what.layer.streams) else ""
         notation += "" if use.layers else PRIMED
         return LatexDocument(f"{preamble}{prose(notation, use)}\n{shown}\n{_END}")
     if isinstance(what, ForwardEquation):

@@ -209,7 +209,14 @@ def letter_latex(name: str, order: int) -> str:
 
 
 def field_latex(name: str) -> str:
-    """A field as a symbol."""
+    r"""A field as a symbol, of a norm with what it is of.
+
+    >>> field_latex("h_a"), field_latex("rmsnorm(z)")
+    ('h_{a}', '\\mathrm{rmsnorm}(z)')
+    """
+    if name.endswith(")"):
+        head, _, inside = name.partition("(")
+        return f"{field_latex(head)}({field_latex(inside[:-1])})"
     stem, mark, below = ascii_name(name).partition("_")
     primes = stem[len(stem.rstrip("'")) :]
     stem = stem.rstrip("'")

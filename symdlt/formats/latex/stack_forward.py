@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from symdlt.definitions import MASK, SiteFactor
+from symdlt.definitions import BELOW, MASK, Forest, SiteFactor
 from symdlt.derivation import shared_neurons
-from symdlt.derivation.forward_steps import FieldTree, ReadTerm, lower_trees, placed_tree
+from symdlt.derivation.forward_steps import Fields, FieldTree, ReadTerm, lower_trees, placed_tree
 from symdlt.derivation.step_forward import StepForward, fields_of, positions_read
 from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import (
@@ -29,28 +29,33 @@ def step_forward_latex(equation: StepForward, use: Conventions, most: int | None
 
     Trees of fields inside the layer have these in front of it, as in $\widehat H^{uv(\ell+1)}$.
     """
-    forest, names = equation.forest, equation.step.above
+    head = observable_latex(equation.forest, equation.fields, equation.step.above, use)
+    written = list(equation.written)
+    return equation_latex(head, written, lambda one: _summand(equation, one, use), use, most)
+
+
+def observable_latex(
+    forest: Forest, fields: Fields, names: tuple[str, ...], use: Conventions
+) -> str:
+    """An observable of fields of a layer."""
     heads = []
     for tree in forest.components:
-        placed, order = placed_tree(forest.edges, tree, equation.fields)
-        heads.append(_tree(placed, order, [f"i_{v}" for v in order], names, ABOVE, use))
-    written = list(equation.written)
-    return equation_latex(
-        product_text(heads), written, lambda one: _summand(equation, one, use), use, most
-    )
+        placed, order = placed_tree(forest.edges, tree, fields)
+        heads.append(field_tree_latex(placed, order, [f"i_{v}" for v in order], names, use))
+    return product_text(heads)
 
 
-def _tree(
+def field_tree_latex(
     tree: FieldTree,
     labels: tuple[int, ...],
     neurons: list[str],
     names: tuple[str, ...],
-    layer: str,
     use: Conventions,
     shifts: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """A tree with its neurons, samples, fields and layer; of a vertex alone, its field."""
     forest, fields = tree
+    layer = LAYER if {names[field] for field in fields} == {BELOW} else ABOVE
     own = [field_latex(name) for name in fields_of(fields, names)]
     if own and forest.vertices == 1:
         return indexed(own[0], f"{neurons[0]};{use.places(labels, shifts)}")
@@ -75,18 +80,12 @@ def _summand(equation: StepForward, one: ReadTerm, use: Conventions) -> Summand:
         for factor in read
     )
     trees = tuple(
-        _tree(tree, above, [place[v] for v in above], step.below, layer, use, shifts)
+        field_tree_latex(tree, above, [place[v] for v in above], step.below, use, shifts)
         for tree, above in lower_trees(term)
-        for layer in [_layer_of(tree, equation)]
     )
     family = (term.new, term.branches, one.powers)
     prefix = tuple(_prefix(equation, one, place, use))
     return Summand(one.number, family, prefix, (), functions, trees)
-
-
-def _layer_of(tree: FieldTree, equation: StepForward) -> str:
-    """The layer of a tree: that of z where it is of z alone."""
-    return ABOVE if fields_of(tree[1], equation.step.below) else LAYER
 
 
 def _prefix(

@@ -83,10 +83,8 @@ def _at(name: str, index: str, window: Window | None = None) -> str:
     below = index
     if window is not None:
         below += f";{_position(window)}"
-    head, _, inside = name.partition("(")
-    if head in NORMS:
-        return rf"\mathrm{{{head}}}({field_latex(inside[:-1])})_{{{below}}}"
-    return indexed(field_latex(head), below)
+    head, _, _ = name.partition("(")
+    return indexed(field_latex(name if head in NORMS else head), below)
 
 
 def _position(window: Window) -> str:

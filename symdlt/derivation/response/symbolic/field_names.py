@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symdlt.definitions import BELOW, Layer, Stack, ascii_name
+from symdlt.definitions import BELOW, Layer, Stack, free_letter
 from symdlt.definitions.streams import Factor, short_names
 from symdlt.derivation.response.symbolic.later_layers import LaterLayer
 
 NOISE = "Y"  # the covariance of noise with a conditional covariance
-SCALES = ("c", "a", "k")  # letters of scales, of which the first is taken that is free
 
 
 def names_of(definition: Layer | Stack, later: LaterLayer) -> list[str]:
@@ -63,10 +62,9 @@ def letters_of(
     """The letters of what normalised fields are multiplied with, by what is normalised."""
     fields = later.program.fields
     normalised = {one.kept[0][1][0][0] for one in fields[: later.later] if one.norm}
-    taken = {ascii_name(symbol).partition("_")[0] for symbol in definition.symbols} | {*names}
-    letter = next((one for one in SCALES if one not in taken), "scale")
     letters: dict[int, str] = {}
     for field in sorted(normalised):
+        letter = free_letter(definition)
         own = letter if len(normalised) == 1 else f"{letter}({names[field]})"
         letters[field] = own
         if field in later.copies:

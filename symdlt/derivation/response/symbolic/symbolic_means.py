@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from symdlt.definitions import (
     Stack,
     ascii_name,
     names_in,
+    without_windows,
 )
 from symdlt.derivation.response.reasons import (
     EdgeBelow,
@@ -74,18 +74,6 @@ class SymbolicNetwork:
         if BELOW in site:
             return self.sizes[1]
         return symbol_named(f"n_{site[0]}")
-
-
-def without_windows(definition: Layer | Stack) -> Layer | Stack:
-    """A layer without the windows that it has."""
-    if isinstance(definition, Layer) or not any(one.window for one in definition.drawn):
-        return definition
-    return definition.with_streams(
-        tuple(
-            replace(stream, drawn=tuple(replace(one, window=None) for one in stream.drawn))
-            for stream in definition.streams
-        )
-    )
 
 
 class SymbolicMeans(SiteMeans):

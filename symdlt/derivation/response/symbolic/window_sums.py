@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from symdlt.algebra.polynomial import Monomial
-from symdlt.definitions import Layer, Stack, Window
+from symdlt.definitions import ALL, Layer, Stack, Stream, Window
 from symdlt.derivation.response.symbolic.closed_systems import (
     AxesOver,
     Read,
@@ -86,14 +86,18 @@ def readout_of(layer: Layer | Stack, *, keeps: bool = False) -> Layer | Stack:
         keeps: whether it shall keep what it does, at positions that it does not have.
     """
     assert isinstance(layer, Stack), layer
-    *inside, last = layer.streams
-    drawn = tuple(
-        one if one.function is None else replace(one, window=Window(whole="all"))
-        for one in last.drawn
-    )
-    return layer.with_streams(
-        (*inside, replace(last, kept=last.kept if keeps else (), drawn=drawn))
-    )
+    last = layer.streams[-1]
+
+    def read_out(stream: Stream) -> Stream:
+        if stream is not last:
+            return stream
+        drawn = tuple(
+            one if one.function is None else replace(one, window=Window(whole=ALL))
+            for one in stream.drawn
+        )
+        return replace(stream, kept=stream.kept if keeps else (), drawn=drawn)
+
+    return layer.with_streams(read_out)
 
 
 def _part(
