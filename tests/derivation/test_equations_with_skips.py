@@ -105,6 +105,7 @@ class Depths:
         joint = self.covariance(below, m)
         tensors = {
             "G": lambda a, b: K[below - 1][a, b],
+            "G^m": lambda a, b: K[m - 1][a, b],
             "G^lm": lambda a, b: joint("z^m", a, "z", b),
             "G^hm": lambda a, b: joint("z^m", a, "h", b),
             "c": lambda a: K[below - 1][a, a] ** -0.5,
@@ -181,7 +182,9 @@ def test_v_is_that_of_networks_at_every_depth(family):
         np.testing.assert_allclose(value, expected, rtol=1e-7, atol=1e-8 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("family", ["plain", "dropout", "prune", "orthogonal", "two on one neuron"])
+@pytest.mark.parametrize(
+    "family", [slow(f) if f in LONG else f for f in LAYERS if f != "kept norm"]
+)
 def test_corrections_are_those_of_networks_at_every_depth(family):
     depths = Depths(LAYERS[family])
     depths.mean_of_q, *noises = layer_equations("G.1", LAYERS[family]).equations
@@ -230,6 +233,11 @@ class Placed:
         inside = NOISE.match(name)
         function, _, edges = inside["function"].partition("; ")
         words = [word.rpartition("_")[::2] for word in function.split()]
+        if len(words) > 2:  # a field stands in front of its derivative
+            (field,) = [word for word in words if word[0].startswith("rmsnorm")]
+            words.remove(field)
+            place = next(k for k, (word, at) in enumerate(words) if "'" in word and at == field[1])
+            words[place] = f"{field[0]}*{words[place][0]}", field[1]
         return inside["legs"], words, edges.split(",") if edges else []
 
     def meaning(self, below, m):
@@ -245,10 +253,15 @@ class Placed:
             if "h" in f + g:  # fresh, of U, and of layer ℓ
                 joint = self.values["C_U"] * whole.mean("s(z)_1 s(z)_2", {"1": a, "2": b}.get)
                 return joint if f == g else 0.0
-            depths = sorted(m if "^m" in field else below for field in (f, g))
-            return VALUES["xi"] ** (depths[1] - depths[0]) * self.found["G"][depths[0] - 1][a, b]
+            ends = [(m if "^m" in field else below, field, at) for field, at in ((f, a), (g, b))]
+            K = self.found["G"]
+            scales = [K[k - 1][at, at] ** -0.5 for k, field, at in ends if "rmsnorm" in field]
+            first, last = sorted(k for k, _, _ in ends)
+            return VALUES["xi"] ** (last - first) * K[first - 1][a, b] * np.prod(scales)
 
         tensors = kernel("G") | kernel("H")
+        for mark, depth in (("c", below), ("c^m", m)):
+            tensors[mark] = lambda a, k=depth: self.found["G"][k - 1][a, a] ** -0.5
         for name in ("G.1", "H.1", "QV", "QD", "QF"):
             tensors[name] = lambda *at, n=name: self.state(below, n, at)
         tensors["Y"] = lambda name, at: self.noise(below, name, at, m)
@@ -298,7 +311,12 @@ class Placed:
 
 
 @pytest.mark.parametrize(
-    "layer", ["z' = xi z + b + W s(z)", slow("h = U s(z); z' = xi z + W s(h)")]
+    "layer",
+    [
+        "z' = xi z + b + W s(z)",
+        slow("h = U s(z); z' = xi z + W s(h)"),
+        slow("z' = xi z + b + W s(rmsnorm(z))"),
+    ],
 )
 def test_the_correction_of_the_ntk_is_that_of_networks_at_every_depth(layer):
     placed = Placed(layer)

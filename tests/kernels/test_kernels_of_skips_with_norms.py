@@ -9,7 +9,7 @@ from test_kernels_of_skips import values_for as values_of
 
 from symdlt import BOOK
 from symdlt.derivation.response.symbolic.layer_systems import layer_system
-from symdlt.errors import KernelError
+from symdlt.errors import KernelError, LayerError
 from symdlt.kernels import kernel_for, numpy_activation
 
 RMS = "z' = xi z + b + W s(rmsnorm(z))"
@@ -56,8 +56,10 @@ def test_v_of_layers_that_keep_what_they_normalise(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [DROPOUT, slow(PRUNED), slow(BLOCK)])
-def test_corrections_with_masks_are_those_of_propagate(layer, inputs):
+@pytest.mark.parametrize(
+    "layer", [DROPOUT, slow(PRUNED), slow(BLOCK), RMS, slow(MEAN), swept(TWICE)]
+)
+def test_corrections_with_masks_and_norms_are_those_of_propagate(layer, inputs):
     check_corrections(layer, inputs, ["G.1", "H.1"], 1e-11)
 
 
@@ -133,7 +135,6 @@ def test_a_field_that_is_zero_has_no_length(inputs):
 @pytest.mark.parametrize(
     ("tensors", "layer", "reason"),
     [
-        (["G.1"], RMS, "It keeps z and normalises it"),
         (["V"], "z' = z + W s(z) + P s(rmsnorm(z))", "join the fields rmsnorm"),
         (["V"], "u = 1/2 z; z' = z + W s(rmsnorm(u))", "fields that keep z"),
         (["V"], "h = U s(z); z' = h + W s(rmsnorm(h))", "V of .* whose noise the next layer"),
@@ -143,3 +144,16 @@ def test_a_field_that_is_zero_has_no_length(inputs):
 def test_what_has_no_kernel_is_refused(tensors, layer, reason):
     with pytest.raises(KernelError, match=reason):
         kernel_for(tensors, layer=layer)
+
+
+@pytest.mark.parametrize("layer", [KEPT, ALONE])
+def test_corrections_of_kept_norms_are_refused(layer):
+    with pytest.raises(LayerError, match="each of which is itself in the length"):
+        kernel_for(["G.1"], layer=layer)
+
+
+@pytest.mark.parametrize("inputs", ["one", "many"])
+def test_corrections_of_linear_reads_of_norms(inputs):
+    """G.1 vanishes: the length is kept, so that what is compared is H.1."""
+    check_corrections(BEFORE, inputs, ["H.1"], 1e-11)
+    assert [*kernel_of(BEFORE, inputs, ["G.1"]).DEPTHS.noises] == ["Y_layernorm_z", "Y_z"]

@@ -63,13 +63,8 @@ class DepthEquations:
         name = derivation.correlator.name + ".1" * piece
         if not derivation.tables.alike:
             raise self._refused(name)
-        if piece and any(stream.norm for stream in self.layer.streams):
-            raise KernelError(
-                f"{name} of the layer {self.layer} has no kernel file. It keeps z and normalises "
-                "it, and of such layers these are known in numbers: ask `propagate` of a `Network` "
-                "of them. The thirteen tensors of the book have kernel files."
-            )
         if piece:
+            derivation.check_corrections()
             state = derivation.tensor(f"Q{name}")
             sum_of_states = LayerEquation(f"{name}_{derivation.samples}", state)
         else:

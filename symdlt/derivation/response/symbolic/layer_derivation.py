@@ -179,7 +179,7 @@ class LayerDerivation:
         Raises:
             LayerError: where the correction does not close, or laws do not tell fourth cumulants.
         """
-        self._check_corrections()
+        self.check_corrections()
         correction = self.correction()
         yield correction
         if self.shared:
@@ -222,18 +222,25 @@ class LayerDerivation:
         """Whether no weights have fourth cumulants of their own."""
         return all(one.orthogonal or one.entry_fourth == 0 for one in self.branches)
 
-    def _check_corrections(self) -> None:
+    def check_corrections(self) -> None:
+        """Refuse layers whose corrections of order 1/n do not close, or that have no symbols."""
         if self.open or (self.met and not self.shared):
             reason = self.open or "reads neurons that z' keeps"
             raise refused(self.layer, f"{reason}. Let weights read others")
         branches = self.branches
         heavy = any(branch.entry_fourth for branch in branches)
-        normed = any(field.norm for field in self.program.fields)
-        if self.shared and (normed or heavy):
+        if self.shared and heavy:
             raise refused(
                 self.layer,
-                f"keeps z, and of such layers {self.correlator.name}.1 is known without norms and "
-                "fourth cumulants. Leave out the skip",
+                f"keeps z, and of such layers {self.correlator.name}.1 is known without fourth "
+                "cumulants. Leave out the skip",
+            )
+        made = self._beyond_limit.lengths.made_of(self.top, Vertex(0))
+        if any(self.program.fields[field].norm for field in made):
+            raise refused(
+                self.layer,
+                "keeps what a norm makes on the neurons of z', each of which is itself in the "
+                "length that it is divided by. Let weights read it",
             )
         unknown = [b for b in branches if b.entry_fourth is None and not b.orthogonal]
         placed = self.texts.labels.windows and heavy

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 from symdlt.algebra import Polynomial
 from symdlt.definitions import ascii_name
 from symdlt.definitions.programs import Function
-from symdlt.derivation.response.site_averages import MEAN, OUTPUT, Edges, Pair, Read, SiteAverage
+from symdlt.derivation.response.site_averages import (
+    MEAN,
+    OUTPUT,
+    Edges,
+    Pair,
+    Read,
+    SiteAverage,
+    function_of,
+)
 from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.symbolic.closed_systems import ReadNoise, ReadTensor
 from symdlt.derivation.response.symbolic.field_names import NOISE, inside_name
@@ -19,6 +27,7 @@ from symdlt.derivation.response.symbolic.labels import Labels
 from symdlt.derivation.response.symbolic.later_layers import BASE, LaterLayer
 
 Axes = tuple[int, ...]
+Along = Sequence[tuple[int, int]]  # fields, each at an axis
 Links = tuple[tuple[int, int], ...]  # edges between axes
 
 OWN_NOISE = "Yl"  # begins names of covariances with noise of what the layer itself reads
@@ -38,12 +47,14 @@ class NoiseTable(NamedTuple):
         links: edges between axes.
         slopes: how often the function is differentiated along z at each of its axes.
         inside: the name of the field that the pair is of, if that is inside the layer.
+        fronts: how often the field itself stands in front of derivatives at each of its axes.
     """
 
     kind: str
     links: Links = ()
     slopes: tuple[int, int] = (0, 0)
     inside: str = ""
+    fronts: tuple[int, int] = (0, 0)
 
     @property
     def name(self) -> str:
@@ -55,7 +66,11 @@ class NoiseTable(NamedTuple):
         'Y^(h)_s'
         """
         head = inside_name(NOISE, self.inside) if self.inside else NOISE
-        slopes = ["d" + "".join(map(str, self.slopes))] * any(self.slopes)
+        slopes = [
+            letter + "".join(map(str, counts))
+            for letter, counts in (("d", self.slopes), ("f", self.fronts))
+            if any(counts)
+        ]
         edges = [f"{u + 1}{v + 1}" for u, v in self.links]
         return "_".join([head, self.kind, *slopes, *edges])
 
@@ -80,8 +95,9 @@ class NoiseTable(NamedTuple):
         """The table whose axes stand in another order."""
         edges = [(order.index(u), order.index(v)) for u, v in self.links]
         links = tuple(sorted((min(edge), max(edge)) for edge in edges))
-        first, second = (self.slopes[order[axis] - len(OF_PAIR)] for axis in OF_FUNCTION)
-        return self._replace(links=links, slopes=(first, second))
+        first, second = (order[axis] - len(OF_PAIR) for axis in OF_FUNCTION)
+        slopes, fronts = ((one[first], one[second]) for one in (self.slopes, self.fronts))
+        return self._replace(links=links, slopes=slopes, fronts=fronts)
 
 
 def links_of(edges: Edges, legs: Sequence[int]) -> Iterator[Links]:
@@ -129,6 +145,9 @@ class NoiseTables:
         kinds = [self._kind(one, self.functions.index(one)) for one in self.functions]
         self.kinds = dict(zip(beyond.sources, kinds, strict=True))
         self.kinds |= {(self.later, number): kind for number, kind in enumerate(kinds)}
+        self.linear = {OBSERVED} | {
+            kind for kind, read in zip(kinds, self.functions, strict=True) if _is_linear(read)
+        }
         for field in (BASE, self.later):
             self.kinds |= {(field, OUTPUT): OBSERVED, (field, MEAN): OF_MEAN}
         self.known: dict[str, NoiseTable] = {}  # the tables that were read, by their names
@@ -178,8 +197,11 @@ class NoiseTables:
         later = met.average.read[0] == self.later
         found: Counter[ReadNoise | ReadTensor] = Counter()
         for links, along in self._placed(met):
-            first, second = (sum(axis == end for _, axis in along) for end in OF_FUNCTION)
-            table = NoiseTable(kind, links, (first, second), inside)
+            in_front = in_front_of(met.average, along)
+            slopes, fronts = (_at_ends(some) for some in (along, in_front))
+            if kind in self.linear and slopes == fronts:  # which is the field again
+                slopes = fronts = (0, 0)
+            table = NoiseTable(kind, links, slopes, inside, fronts)
             turns = ((table.turned(o), tuple(samples[axis] for axis in o)) for o in table.turns)
             turned, at = min(turns)  # one entry of those that are equal
             name = turned.name.replace(NOISE, OWN_NOISE, 1) if inside and not later else turned.name
@@ -215,12 +237,16 @@ class NoiseTables:
         table = NoiseTable(self.kinds[met.average.read])
         first, second = map(Vertex, table.ends)
         for links, along in self._placed(met):
+            in_front = in_front_of(met.average, along)
             turned = []
             for order in table.turns:
-                fields = sorted((copies.get(of, of), Vertex(order.index(at))) for of, at in along)
-                turned.append((fields, table._replace(links=links).turned(order).links))
-            legs, edges = min(turned)
-            yield SiteAverage(read, (first, second), tuple(legs)), edges
+                fields, times = (
+                    sorted((copies.get(of, of), Vertex(order.index(at))) for of, at in some)
+                    for some in (along, in_front)
+                )
+                turned.append((fields, times, table._replace(links=links).turned(order).links))
+            legs, times, edges = min(turned)
+            yield SiteAverage(read, (first, second), tuple(legs), tuple(times)), edges
 
     def _number(self, read: Read) -> int:
         """Which of the functions that later layers read it is."""
@@ -234,7 +260,35 @@ class NoiseTables:
             later: whether a later layer reads it, else the layer itself.
         """
         reads = {kind: of for of, kind in self.kinds.items() if (of[0] == self.later) == later}
-        first, second = map(Vertex, table.ends)
-        along = [first] * table.slopes[0] + [second] * table.slopes[1]
-        legs = tuple((self.later if later else BASE, vertex) for vertex in along)
-        return SiteAverage(reads[table.kind], (first, second), legs)
+        read, ends = reads[table.kind], tuple(map(Vertex, table.ends))
+        terms, _ = function_of(self.beyond.program, SiteAverage(read, (ends[0], ends[1])))
+        field = max(of for factors, _ in terms for _, of, _, _ in factors if not self._masks(of))
+        legs, times = (
+            tuple((field, end) for end, k in zip(ends, counts, strict=True) for _ in range(k))
+            for counts in (table.slopes, table.fronts)
+        )
+        return SiteAverage(read, (ends[0], ends[1]), legs, times)
+
+    def _masks(self, field: int) -> bool:
+        return self.fields[field].mask is not None
+
+
+def in_front_of(average: SiteAverage, along: Along) -> list[tuple[int, int]]:
+    """The fields in front of derivatives, at the axis of the derivative that each multiplies."""
+    legs = list(zip(average.legs, along, strict=True))
+    return [
+        (of, next(axis for (_, vertex), (_, axis) in legs if vertex == end))
+        for of, end in average.times
+    ]
+
+
+def _at_ends(along: Along) -> tuple[int, int]:
+    """How many fields are at each axis of the function."""
+    first, second = (sum(axis == end for _, axis in along) for end in OF_FUNCTION)
+    return first, second
+
+
+def _is_linear(function: Function) -> bool:
+    """Whether a function is a field itself, with a number."""
+    ((_, factors), *others) = function
+    return not others and len(factors) == 1 and factors[0][1] is None

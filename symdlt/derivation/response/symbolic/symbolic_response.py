@@ -234,8 +234,6 @@ class SymbolicResponse(Fluctuations):
         ends = {vertex.leg for vertex in (*average.vertices, *(vertex for _, vertex in pair))}
         if not all({*edge} <= ends for edge in edges):
             return ZERO
-        # Functions times other fields are of norms, whose corrections are refused with a skip.
-        assert not average.times, average
         names = [
             self._named_noise(self.texts.function(one), MetNoise(apart, pair, edges))
             for apart, one in self._apart(average)
@@ -294,6 +292,8 @@ class SymbolicResponse(Fluctuations):
             apart = SiteAverage(average.read, ends).along(
                 *((field, end) for (field, _), end in legs)
             )
+            # A field that stands in front of a derivative is at the factor that has it.
+            apart = replace(apart, times=tuple((field, chosen[0]) for field, _ in average.times))
             terms: Terms = {}
             for (factors, _), number in function_of(self.program, apart)[0].items():
                 alike = (
