@@ -65,6 +65,7 @@ from symdlt.definitions.site_branches import SiteFactor as SiteFactor
 from symdlt.definitions.site_branches import SiteProduct as SiteProduct
 from symdlt.definitions.site_steps import SiteStep as SiteStep
 from symdlt.definitions.site_steps import is_chain as is_chain
+from symdlt.definitions.site_steps import keeps_inside as keeps_inside
 from symdlt.definitions.site_steps import steps_of as steps_of
 from symdlt.definitions.stacks import Stack as Stack
 from symdlt.definitions.streams import ABOVE as ABOVE

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
 from symdlt.definitions.layers import Layer
 from symdlt.definitions.masks import MASK, Mask
-from symdlt.definitions.norm_steps import NormStep, norm_steps, normed_fields
+from symdlt.definitions.norm_steps import NormStep, norm_steps, normed_fields, width_name
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.site_branches import Monomial, SiteBranch, SiteFactor
 from symdlt.definitions.stacks import Stack
@@ -51,24 +52,31 @@ class SiteStep:
     number: int
 
     @cached_property
+    def levels(self) -> tuple[Level, Level]:
+        """The fields before the step and behind it."""
+        before, after = levels_of(self.stack)[self.number : self.number + 2]
+        return before, after
+
+    @cached_property
     def below(self) -> tuple[str, ...]:
         """The names of the fields that are read."""
-        return levels_of(self.stack)[self.number]
+        return self.levels[0].names
 
     @property
     def own(self) -> tuple[str, ...]:
-        """Those of the site that is read, without a z that is carried along."""
-        return self.below if self.first else tuple(x for x in self.below if x not in self.carried)
+        """Those that the step before made, and what norms make of them."""
+        before, _ = self.levels
+        return tuple(name for name in before.names if name not in before.carried)
 
     @property
     def carried(self) -> tuple[str, ...]:
-        """The fields that the layer keeps, which steps inside it leave as they are."""
-        return tuple(name for name, _ in self._carried)
+        """The fields that it leaves as they are, for later steps."""
+        return self.levels[1].carried
 
     @cached_property
     def above(self) -> tuple[str, ...]:
         """The names of the fields that are made."""
-        return levels_of(self.stack)[self.number + 1]
+        return self.levels[1].names
 
     @cached_property
     def masks(self) -> tuple[tuple[str, Mask], ...]:
@@ -89,12 +97,12 @@ class SiteStep:
     @property
     def norms(self) -> tuple[NormStep, ...]:
         """The norms among the fields that are read."""
-        return norm_steps(self.stack, self.below, self.own)
+        return norm_steps(self.stack, self.below, self.levels[0].normed)
 
     @property
     def norms_above(self) -> tuple[NormStep, ...]:
         """Of the last step the norms that make z' of what it makes."""
-        return norm_steps(self.stack, self.above, self.above) if self.last else ()
+        return norm_steps(self.stack, self.above, self.levels[1].normed) if self.last else ()
 
     @property
     def first(self) -> bool:
@@ -134,11 +142,25 @@ class SiteStep:
                     )
                 both, summed = (number, number), branch.summed
                 ways[code] = Way(code, how, both, (0, 0), count, powers, summed)
-        for number, (_, constant) in enumerate(self._carried, len(self._drawn)):
+        for number, (_, _, constant) in enumerate(self._keeps, len(self._drawn)):
             (count, powers), _ = self._monomial(constant * constant)
             both = (number, number)
             ways[BELOW] = Way(BELOW, "kept", both, (FIELD, FIELD), count, powers, False)
         return ways
+
+    @property
+    def width(self) -> str:
+        """The name of the number of neurons of the fields that the step before made."""
+        return width_name(self.stack, self.below[0])
+
+    def width_of(self, branch: SiteBranch) -> str:
+        """The name of the number of neurons that weights sum over."""
+        ((_, factors), *_) = branch.products
+        name = next(self.below[f.field] for f in factors if f.function != MASK)
+        root = dict(self.levels[0].normed)
+        while name in root:
+            name = root[name]
+        return width_name(self.stack, name)
 
     @cached_property
     def _kept(self) -> tuple[SiteBranch, ...]:
@@ -146,38 +168,40 @@ class SiteStep:
         unit = self._monomial(Polynomial.number(1))[0]
         return tuple(
             SiteBranch(
-                self.above.index(_top(self.stack).name if self.last else name),
+                self.above.index(above),
                 None,
                 ((unit, (SiteFactor(self.below.index(name), ""),)),),
                 self._monomial(constant)[0],
             )
-            for name, constant in self._carried
-        )
-
-    @property
-    def _carried(self) -> tuple[tuple[str, Polynomial], ...]:
-        """What the layer keeps, and what multiplies it in this step: constants in the last one."""
-        return tuple(
-            (factor.field, constant if self.last else Polynomial.number(1))
-            for constant, factor in _top(self.stack).kept
+            for above, name, constant in self._keeps
         )
 
     @cached_property
-    def _drawn(self) -> tuple[tuple[SiteBranch, Drawn], ...]:
-        streams = {stream.name: stream for stream in self.stack.streams}
+    def _keeps(self) -> tuple[tuple[str, str, Polynomial], ...]:
+        """The fields that keep others, or are carried, with these and their constants."""
         made = [
-            (k, one)
-            for k, name in enumerate(self.above)
-            if name in streams
-            for one in streams[name].drawn
+            (name, factor.field, constant)
+            for name, stream in self._made
+            for constant, factor in stream.kept
         ]
+        return (*made, *((name, name, Polynomial.number(1)) for name in self.carried))
+
+    @property
+    def _made(self) -> list[tuple[str, Stream]]:
+        """The fields that the step makes."""
+        streams = {stream.name: stream for stream in self.stack.streams}
+        return [(name, streams[name]) for name in self.levels[1].own]
+
+    @cached_property
+    def _drawn(self) -> tuple[tuple[SiteBranch, Drawn], ...]:
+        made = [(k, one) for k, (_, stream) in enumerate(self._made) for one in stream.drawn]
         return tuple((self._branch(field, one), one) for field, one in made)
 
     @cached_property
     def _masks(self) -> tuple[tuple[str, Mask], ...]:
         streams = self.stack.streams
         masked = {one.name: one.mask for one in streams if one.mask}
-        found = {name for one in streams if one.name in self.above for name in one.read}
+        found = {name for _, stream in self._made for name in stream.read}
         return tuple((name, mask) for name, mask in masked.items() if name in found)
 
     def _branch(self, field: int, drawn: Drawn) -> SiteBranch:
@@ -231,19 +255,67 @@ class SiteStep:
         return hash((self.number, self.stack))
 
 
-def levels_of(stack: Stack) -> tuple[tuple[str, ...], ...]:
-    """The fields before the first step of a layer and after each, z among them if it is kept.
+class Level(NamedTuple):
+    """The fields between two steps of a layer.
 
-    >>> levels_of(Stack("h = U z; z' = xi z + W s(h)"))
-    (('z',), ('h', 'z'), ("z'",))
+    Attributes:
+        own: those that the step before makes, of one site.
+        normed: what norms make of fields for the step behind, each with what it is made of.
+        carried: those of earlier levels that later steps read.
     """
-    apart = {*masks_of(stack), *(stream.name for stream in stack.streams if stream.norm)}
-    top = _top(stack).name
-    plain = [tuple(name for name in site if name not in apart) for site in stack.sites]
-    inner = [site for site in plain if site and not {BELOW, top} & {*site}]
-    carried = tuple(factor.field for _, factor in _top(stack).kept)
-    levels = [((BELOW,), ()), *((site, carried) for site in inner), ((top,), ())]
-    return tuple((*site, *normed_fields(stack, site), *kept) for site, kept in levels)
+
+    own: tuple[str, ...]
+    normed: tuple[tuple[str, str], ...] = ()
+    carried: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.own, *(name for name, _ in self.normed), *self.carried)
+
+
+def levels_of(stack: Stack) -> tuple[Level, ...]:
+    """The fields before the first step of a layer and after each.
+
+    >>> [level.names for level in levels_of(Stack("h = U z; z' = xi z + W s(h)"))]
+    [('z',), ('h', 'z'), ("z'",)]
+    >>> [level.names for level in levels_of(Stack("u = U z; v = V s(u); z' = W s(u) + P s(v)"))]
+    [('z',), ('u',), ('v', 'u'), ("z'",)]
+    """
+    streams = {stream.name: stream for stream in stack.streams}
+    made = _made_together(stack, streams)
+    level_of = {name: k for k, own in enumerate(made) for name in own}
+    read = [{of for name in own for of in streams[name].read} for own in made[1:]]
+    read.append({stack.streams[-1].name})  # a norm that makes z' is read behind the last one
+    last_read = {_root(streams, of): k for k, fields in enumerate(read, 1) for of in fields}
+    levels = []
+    for k, own in enumerate(made):
+        carried = [of for of, last in last_read.items() if level_of.get(of, last) < k < last]
+        normed = normed_fields(stack, (*own, *carried), read[k])
+        levels.append(Level(own, normed, tuple(carried)))
+    return tuple(levels)
+
+
+def _made_together(stack: Stack, streams: Mapping[str, Stream]) -> list[tuple[str, ...]]:
+    """The fields by the step that makes them: of one site, none of which reads another."""
+    sites = {name: site for site in stack.sites for name in site}
+    made, top = [(BELOW,), ()], _top(stack).name
+    for stream in stack.streams:
+        if stream.mask or stream.norm:
+            continue
+        read = {_root(streams, name) for name in stream.read}
+        last = made[-1]
+        if last and (stream.name == top or read & {*last} or last[0] not in sites[stream.name]):
+            made.append(())
+        made[-1] += (stream.name,)
+    return made
+
+
+def _root(streams: Mapping[str, Stream], name: str) -> str:
+    """The field itself, where a norm is of it."""
+    while name in streams and streams[name].norm:
+        name = streams[name].kept[0][1].field
+    return name
 
 
 def _top(stack: Stack) -> Stream:
@@ -268,7 +340,7 @@ def is_chain(layer: Layer | Stack) -> bool:
 
 
 def steps_of(
-    stack: Stack, *, truncated: bool = False, written: bool = False
+    stack: Stack, *, truncated: bool = False, leading: bool = False, written: bool = False
 ) -> tuple[SiteStep, ...]:
     """The steps from the fields of the layer below to those of the layer above.
 
@@ -278,15 +350,16 @@ def steps_of(
     Args:
         stack: the layer.
         truncated: whether weights may read any function of a z that is kept. The steps then read
-            the last layer alone, which is all of it for kernel and NTK at infinite width, where
-            neurons are independent, and not for fluctuations.
+            the last layer alone, which is not all of fluctuations.
+        leading: whether they are of the kernel and the NTK at infinite width, where neurons are
+            independent, so that it is all of these. Fields inside may then be kept as well.
         written: whether steps are written out alone, and nothing is averaged: then weights may have
-            any law, and windows.
+            any law, and windows, and unless the others are asked for fields may read any others.
 
     Raises:
         LayerError: for a layer that is no chain of steps, and what to ask instead.
     """
-    for why in _obstacles(stack, truncated, written):
+    for why in _obstacles(stack, truncated, leading, written):
         raise _refused(stack, why)
     steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
     for step in steps:
@@ -294,34 +367,35 @@ def steps_of(
     return steps
 
 
-def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
-    """Why a layer is no chain of steps."""
+def _obstacles(stack: Stack, truncated: bool, leading: bool, written: bool) -> Iterator[str]:
+    """Why a layer is no chain of steps; `written` alone says that it need be none."""
     if is_recurrent(stack.streams):
         yield "uses its weights at several steps"
-    levels = levels_of(stack)
-    level_of = {name: k for k, level in reversed([*enumerate(levels)]) for name in level}
-    masks = masks_of(stack)
-    with_below = {name for site in stack.sites if BELOW in site for name in site}
-    with_below -= {*levels[0], *levels[-1], *masks}
+    if any(stream.score for stream in stack.streams):
+        yield "has scores, which positions are joined by"
     if _top(stack).norm:
         yield "makes z' of z without weights"
+    levels = levels_of(stack)
+    level_of = {name: k for k, level in enumerate(levels) for name in level.own}
+    masks = masks_of(stack)
+    chain = truncated or leading or not written
     for stream in stack.streams:
         if stream.norm and not written:
             yield (
                 f"has the field {stream.name}, a norm, whose neurons are not those of a Gaussian "
                 "field"
             )
-        if stream.norm:
+        if stream.norm or stream.mask:
             continue
-        if stream.name in with_below:
+        level, last = level_of[stream.name], stream is _top(stack)
+        site = next(site for site in stack.sites if stream.name in site)
+        if not chain:
+            pass
+        elif BELOW in site and not last and not (leading and stream.kept):
             yield (
                 f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
             )
-        fields = [factor.field for _, factor in stream.kept]
-        below = {*levels[0]} if written else {BELOW}
-        carried = stream is _top(stack) and {*fields} <= below and len({*fields}) == len(fields)
-        hidden = carried and (truncated or _hides_neurons(stack))
-        if stream.kept and not hidden:
+        elif stream.kept and not _keeps_alone(stack, stream, levels, truncated, leading):
             kept = ", ".join(str(factor) for _, factor in stream.kept)
             yield (
                 f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
@@ -336,13 +410,40 @@ def _obstacles(stack: Stack, truncated: bool, written: bool) -> Iterator[str]:
             if drawn.window is not None and drawn.window.pools:
                 yield f"has the weights {letter}, which read means over positions"
             read = set() if drawn.function is None else {*drawn.function.fields} - masks
-            for name in sorted(read):
-                # a field that has no level is kept on another's neuron, which is refused there
-                if stream.name in level_of and level_of[name] != level_of[stream.name] - 1:
+            for name in sorted(read) if chain else ():
+                if level_of.get(name, level - 1) != level - 1:
                     yield (
                         f"reads {name} in {stream.name}, past the fields between them. A step "
                         "reads the fields before it alone"
                     )
+
+
+def _keeps_alone(
+    stack: Stack, stream: Stream, levels: tuple[Level, ...], truncated: bool, leading: bool
+) -> bool:
+    """Whether all that is known of what a layer keeps are pairs of its legs."""
+    fields = [factor.field for _, factor in stream.kept]
+    skip = fields == [BELOW] and stream is _top(stack)
+    if leading:  # one field alone on the neurons of each step
+        return len(fields) == 1 and all(len(level.carried) <= skip for level in levels)
+    return skip and (truncated or _hides_neurons(stack))
+
+
+def keeps_inside(stack: Stack) -> bool:
+    """Whether a layer keeps others than z, or keeps it in a field inside.
+
+    >>> keeps_inside(Stack("h = U s(z); z' = z + W s(h)"))
+    False
+    >>> keeps_inside(Stack("h = z + U s(z); z' = h + W s(h)"))
+    True
+    """
+    kept = {
+        (stream.name, factor.field)
+        for stream in stack.streams
+        if not stream.norm
+        for _, factor in stream.kept
+    }
+    return not kept <= {(_top(stack).name, BELOW)}
 
 
 def _hides_neurons(stack: Stack) -> bool:

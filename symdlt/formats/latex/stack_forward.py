@@ -127,7 +127,8 @@ def _rate(equation: StepForward, number: int, count: int, use: Conventions) -> s
     )
     if not branch.summed:
         return power(text, count)
-    width = f"n_{{{use.number(LAYER)}}}" if step.first else width_latex(equation.width_below)
+    name = step.width_of(branch)
+    width = f"n_{{{use.number(LAYER)}}}" if name == "n" else width_latex(name)
     rate = rf"\frac{{{text}}}{{{positions_read(branch)}{width}}}"
     return rate if count == 1 else rf"\left({rate}\right)^{{{count}}}"
 
