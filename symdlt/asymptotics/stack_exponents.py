@@ -29,7 +29,14 @@ from symdlt.asymptotics.stack_kept import solve_kept
 from symdlt.asymptotics.stack_kinks import jumps_of, kinked_expansion
 from symdlt.asymptotics.stack_skips import growth_of_v
 from symdlt.asymptotics.stack_stationary import solve_at_fixed_point, stationary_expansion
-from symdlt.definitions import Correlator, Stack, canonical_name, has_dropout, is_chain
+from symdlt.definitions import (
+    Correlator,
+    Stack,
+    canonical_name,
+    has_dropout,
+    is_chain,
+    keeps_inside,
+)
 from symdlt.derivation import StackRecursion, derive_stack_system
 from symdlt.errors import SolutionError
 from symdlt.fixed_points import criticality
@@ -87,10 +94,28 @@ def stack_exponents(
             f"The layer {layer} has no critical point with K* > 0 to start at. It was asked for "
             "with at_fixed_point. Leave that out."
         )
-    slopes, closed = maps.straight, is_chain(layer)
+    left: list[str] = []
+    if keeps_inside(layer):
+        names = [canonical_name(one if isinstance(one, str) else one.name) for one in wanted]
+        left, wanted = [name for name in names if name not in ("G", "H")], ()
+    solution = _solved(own, maps, point, wanted, rates, at_fixed_point)
+    unsolved = [(name, UNSOLVED.format(name)) for name in left]
+    return replace(solution, unsolved=(*solution.unsolved, *unsolved))
+
+
+def _solved(
+    own: Activation,
+    maps: StackMap,
+    point: CriticalPoint,
+    wanted: Sequence[str | Correlator],
+    rates: Mapping[str, sp.Expr | None],
+    at_fixed_point: bool,
+) -> AsymptoticSolution:
+    """The solution at a critical point."""
+    slopes, closed = maps.straight, is_chain(maps.layer)
     if slopes is not None and point.K is None:
         return _staying(own, maps, slopes, point, wanted, rates)
-    if beyond:
+    if point.K is not None and point.K > 0:
         _check_beyond(maps, point, closed)
     else:
         _check_at_zero(maps, point, closed)

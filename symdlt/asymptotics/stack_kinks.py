@@ -138,7 +138,7 @@ def kinked_expansion(
         jumps: of each function, which of its derivatives is the first to jump at zero.
     """
     # each step takes a root, and with it an order of x; so do delta functions
-    order = 2 * powers_of_kernel(orders) + 2 * len(maps.sites) + 2
+    order = 2 * powers_of_kernel(orders) + 2 * maps.inner_steps + 2
     length = highest_derivative(recursions) + order + 4
     marks = infinite_means(products_of(maps, recursions), jumps)
     widths = [(sp.Symbol(f"r_{site}"), n / width_symbol(site)) for site in maps.sites]

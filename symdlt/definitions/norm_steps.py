@@ -56,10 +56,18 @@ def centred(field: str) -> str:
     return f"centred({field})"
 
 
-def normed_fields(stack: Stack, fields: Iterable[str]) -> dict[str, str]:
-    """The fields that norms make of some, each with what it is made of, in order."""
+def normed_fields(
+    stack: Stack, fields: Iterable[str], read: Iterable[str]
+) -> tuple[tuple[str, str], ...]:
+    """The fields that norms make of some, each with what it is made of, in order.
+
+    Args:
+        stack: the layer.
+        fields: those that norms may be of.
+        read: the norms that are read; others are left out, but for what these are made of.
+    """
     made: dict[str, str] = {}
-    known = {*fields}
+    known, needed = {*fields}, {*read}
     for stream in stack.streams:
         below = stream.kept[0][1].field if stream.norm else ""
         if below not in known:
@@ -69,25 +77,38 @@ def normed_fields(stack: Stack, fields: Iterable[str]) -> dict[str, str]:
             below = centred(below)
         made[stream.name] = below
         known.add(stream.name)
-    return made
+    normed = []
+    for name, below in reversed(made.items()):
+        if name in needed:
+            normed.append((name, below))
+            needed.add(below)
+    return tuple(reversed(normed))
 
 
-def norm_steps(stack: Stack, names: tuple[str, ...], fields: Iterable[str]) -> tuple[NormStep, ...]:
-    """The norms of some fields of a level, in the order in which they are made.
+def norm_steps(
+    stack: Stack, names: tuple[str, ...], normed: Iterable[tuple[str, str]]
+) -> tuple[NormStep, ...]:
+    """The norms among the fields of a level, in the order in which they are made.
 
     Args:
         stack: the layer.
         names: all fields of the level.
-        fields: those of one site.
+        normed: those that norms make, each with what it is made of.
     """
-    made = normed_fields(stack, fields)
-    (site,) = (one for one in stack.sites for name in names[:1] if name in one)
-    width = "n" if BELOW in site else f"n_{ascii_name(site[0])}"
+    root = {name: name for name in names}
+    for name, below in normed:
+        root[name] = root[below]
     return tuple(
-        NormStep(names, name, below, width, "" if name == centred(below) else letter)
-        for name, below in made.items()
-        for letter in [scale_letter(stack, below)]
+        NormStep(names, name, below, width_name(stack, root[name]), letter)
+        for name, below in normed
+        for letter in ["" if name == centred(below) else scale_letter(stack, below)]
     )
+
+
+def width_name(stack: Stack, field: str) -> str:
+    """The name of the number of neurons of a field: n for those of z."""
+    (site,) = (one for one in stack.sites if field in one)
+    return "n" if BELOW in site else f"n_{ascii_name(site[0])}"
 
 
 def free_letter(stack: Layer | Stack) -> str:

@@ -208,7 +208,7 @@ def _old_terms(forest: Forest, fields: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _of_stack(forest: Forest, layer: Stack) -> StackForwardEquation:
-    steps = steps_of(layer, truncated=True, written=True)
+    steps = steps_of(layer, written=True)
     top = steps[-1].above.index(ABOVE)
     equations, waiting = _of_norms([(forest, (top,) * forest.vertices)], steps[-1].norms_above)
     for step in reversed(steps):

@@ -240,7 +240,7 @@ def _check_stack(layer: Stack, form: str, at: int | None, *, leading: bool) -> N
     if at is None:
         return
     try:
-        steps_of(layer, truncated=leading)
+        steps_of(layer, leading=leading)
     except LayerError as reason:
         raise LayerError(
             f"at={short_repr(at)} is there for layers of one field alone, and other recursions are "

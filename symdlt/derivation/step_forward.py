@@ -78,11 +78,6 @@ class StepForward:
         own = {self.step.above[field] for field in self.fields}
         return not self.step.last and own <= {*self.step.carried}
 
-    @property
-    def width_below(self) -> str:
-        """The name of the width that sums run over."""
-        return "n" if self.step.first else f"n_{ascii_name(self.step.below[0])}"
-
     def __repr__(self) -> str:
         return f"StepForward({self._head}, terms={len(self.terms)})"
 
@@ -179,7 +174,7 @@ def _rates(equation: StepForward, one: ReadTerm) -> Iterator[str]:
         count, powers = branch.rate
         constant = " ".join(factor_texts(count, equation.step.symbols, powers)) or "1"
         if branch.summed:
-            width = equation.width_below
+            width = equation.step.width_of(branch)
             if positions := positions_read(branch):
                 width = f"({positions} {width})"
             constant = f"{constant}/{width}"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import sympy as sp
 
-from symdlt.definitions import Stack, Window, ascii_name, steps_of
+from symdlt.definitions import Stack, Window, ascii_name, keeps_inside, steps_of
 from symdlt.fixed_points.arguments import variance_of
 from symdlt.precision import NumberLike
 
@@ -58,7 +58,10 @@ def mode_sentences(layer: Stack, values: Mapping[str, NumberLike] | None) -> Ite
         )
         kept += sp.Mul(sp.Rational(*factor.as_integer_ratio()), *known) ** 2
     share = 1 - kept
-    for step in steps_of(layer, truncated=True, written=True):
+    if keeps_inside(layer):
+        yield "Fields inside keep others, so that modes are not told apart."
+        return
+    for step in steps_of(layer, leading=True, written=True):
         windows = {branch.window for branch in step.branches if branch.summed}
         if len(windows) != 1:
             yield "Weights of one step have several windows, so that modes are not told apart."

@@ -220,7 +220,7 @@ def _small_kernels(
         kernel = [0, 1, *[0] * (length - 2)]
     else:
         # each step takes a root, and with it one order of the root of K
-        length = 2 * order + 1 + len(maps.sites) + 1
+        length = 2 * order + 1 + maps.inner_steps + 1
         taylor = {
             name: [
                 [factorial(p) * c for p, c in enumerate(side.series(length + 2))]

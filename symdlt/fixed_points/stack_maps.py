@@ -10,7 +10,7 @@ import sympy as sp
 
 from symdlt.activations import Activation, activation
 from symdlt.activations.smooth_pieces import SmoothPiece, sides, straight_slopes
-from symdlt.definitions import Stack, ascii_name, names_in, steps_of
+from symdlt.definitions import ABOVE, BELOW, Stack, ascii_name, names_in, steps_of
 from symdlt.errors import SolutionError, require
 from symdlt.fixed_points.arguments import finite_pieces, variance_of
 from symdlt.precision import NumberLike
@@ -74,8 +74,14 @@ class StackMap:
     @property
     def sites(self) -> tuple[str, ...]:
         """The first field of each site inside the layer, by which its width is named."""
-        steps = steps_of(self.layer, truncated=True)
-        return tuple(ascii_name(step.below[0]) for step in steps if not step.first)
+        ends = {BELOW, ABOVE}
+        inner = [site for site in self.layer.sites if ends.isdisjoint(site)]
+        return tuple(ascii_name(site[0]) for site in inner)
+
+    @property
+    def inner_steps(self) -> int:
+        """The number of steps to fields inside the layer."""
+        return len(steps_of(self.layer, leading=True)) - 1
 
     @property
     def pieces(self) -> dict[str, tuple[SmoothPiece, ...]]:

@@ -167,7 +167,7 @@ def _drawn(
     falls: Mapping[str, float],
     schedule: _Schedule,
 ) -> Iterator[DrawnRecipe]:
-    steps = steps_of(maps.layer, truncated=True)
+    steps = steps_of(maps.layer, leading=True)
     keeps = bool(maps.layer.streams[-1].kept)
     numbers = {**maps.numbers, maps.weight: point.C_W}
     if maps.outer_bias is not None:

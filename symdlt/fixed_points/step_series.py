@@ -101,7 +101,7 @@ class StepSeries(Generic[E]):
                 powers[name] = power
             else:
                 value = reduce(mul, (self.symbols[name],) * power, value)
-        if not step.first:
+        if term.width_power and not step.first:
             ratio = self.symbols[ascii_name(step.below[0])]
             value = reduce(mul, (ratio,) * term.width_power, value)
         return Graded({(tuple(powers.values()), ()): self.one.scaled(value)})

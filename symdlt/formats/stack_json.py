@@ -115,7 +115,8 @@ def read_stack(data: dict[str, Any]) -> StackRecursion:
         if not isinstance(layer, Stack):
             raise ValueError("its layer is no stack")
         correlator, piece = tensor(of_kind(str, data["tensor"])), count(data["piece"])
-        steps = steps_of(layer)
+        leading = correlator.pairs == 1 and not piece
+        steps = steps_of(layer, truncated=True, leading=leading)
         equations = tuple(
             _read_equation(entry, steps) for entry in of_kind(list, data["equations"])
         )

@@ -128,7 +128,7 @@ def settings_of(solution, depth):
 
 def propagated(solution, depth, tensors, **more):
     """Tensors of each layer, by linear response."""
-    inside = {name: 60 for name in ("h", "u") if f"{name} =" in str(solution.layer)}
+    inside = {site[0]: 60 for site in solution.layer.sites if not {"z", "z'"} & {*site}}
     layers = ["z' = b + W z" if "b + W" in str(solution.layer) else "z' = W z"]
     layers += [solution.layer] * (depth - 1)
     values, widths = settings_of(solution, depth), [30] * (depth - 1)
@@ -336,6 +336,23 @@ def test_where_kernels_stay_and_neurons_are_read_again_others_are_left_open():
     assert found["G"] == pytest.approx([start["K"]] * 5, rel=1e-12)
     with pytest.raises(SolutionError, match=r"sums over pairs of depths.*is solved"):
         solution["A"]
+
+
+@pytest.mark.parametrize(
+    ("activation", "layer", "values"),
+    [
+        ("tanh", "h = xi z + U s(z); z' = xi h + W s(h)", {"xi": "7/10", "C_U": "51/100"}),
+        ("tanh", "h = U s(z); z' = h + W s(h)", {"C_U": "1/2"}),
+    ],
+)
+def test_the_kernel_and_the_ntk_of_layers_that_keep_fields_inside(activation, layer, values):
+    solution = exponents(activation, layer=layer, values=values)
+    assert [a.name for a in solution.tensors] == ["G", "H"]
+    found = propagated(solution, 240, ["G", "H"])
+    for name, (less, more) in errors_of(solution, found, (120, 240)):
+        assert more < max(1e-12, min(2e-3, 0.5 * less)), (name, less, more)
+    with pytest.raises(SolutionError, match="takes sums over pairs of depths"):
+        solution["V"]
 
 
 def test_growth_of_v_in_linear_residual_blocks():

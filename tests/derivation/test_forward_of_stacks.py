@@ -26,6 +26,7 @@ HYPER = {
     "lambda_a": Fraction(3, 5),
     "lambda_b": Fraction(1, 3),
     "lambda_c": Fraction(2, 7),
+    "lambda_P": Fraction(1, 2),
     "lambda_U": Fraction(5, 4),
     "lambda_V": Fraction(2, 3),
     "lambda_W": Fraction(7, 6),
@@ -42,6 +43,9 @@ LENGTHS = (Fraction(1, 4), Fraction(7, 4), Fraction(-1, 4), Fraction(-7, 4))
 NORMED = "z' = xi z + b - 2/3 rmsnorm(z) + W s(rmsnorm(z))"
 CENTRED = "y = layernorm(z); h = U z; z' = xi y + W h"
 INNER = "h = U z; g = V s(rmsnorm(h)) h; z' = xi z + W g"
+TWICE = "h = xi z + U s(z); z' = h + b + W s(h)"
+# fields that are read past others, and that share neurons with those of earlier steps
+ACROSS = "h = U s(z); g = V s(h); z' = xi z + b + P s(h) + W s(g) z"
 LAST = "h = xi z + W z; z' = rmsnorm(h)"
 
 
@@ -160,6 +164,10 @@ class Written:
             return Fraction(4, 9)
         return HYPER[f"lambda_{name[0]}"] / self.sizes.get(name[0], 1)
 
+    def neurons(self, width):
+        """The number that a width names."""
+        return len(self.fields["z" if width == "n" else width.removeprefix("n_")])
+
     def value(self, field, neuron, sample):
         return self.fields[field][neuron][sample].derivative(())
 
@@ -221,6 +229,28 @@ def deep():
     g = net.fields["g"] = added(net.bias("a", 3), net.weighted("V", applied(sigma, h), 3))
     kept = applied(lambda p: p * HYPER["xi"], z)
     net.fields["z'"] = added(kept, net.weighted("W", applied(sigma, g), 2))
+    return net
+
+
+def twice():
+    net = Written({"U": 2, "W": 2})
+    z = net.fields["z"]
+    kept = applied(lambda p: p * HYPER["xi"], z)
+    h = net.fields["h"] = added(kept, net.weighted("U", applied(sigma, z), 2))
+    net.fields["z'"] = added(h, net.bias("b", 2), net.weighted("W", applied(sigma, h), 2))
+    return net
+
+
+def across():
+    net = Written({"U": 2, "V": 3, "P": 3, "W": 2})
+    z = net.fields["z"]
+    h = net.fields["h"] = net.weighted("U", applied(sigma, z), 3)
+    g = net.fields["g"] = net.weighted("V", applied(sigma, h), 2)
+    kept = applied(lambda p: p * HYPER["xi"], z)
+    own = applied(lambda p, q: sigma(p) * q, g, z)
+    net.fields["z'"] = added(
+        kept, net.bias("b", 2), net.weighted("P", applied(sigma, h), 2), net.weighted("W", own, 2)
+    )
     return net
 
 
@@ -286,8 +316,9 @@ def last():
 def networks():
     made = (normed, centred, inner, last)
     norms = {text: net() for text, net in zip((NORMED, CENTRED, INNER, LAST), made, strict=True)}
-    plain = {CONV: conv(), CONV_BLOCK: conv_block(), GATE: gate(), BLOCK: block(), DEEP: deep()}
-    return plain | norms
+    made = (gate, block, deep, twice, across, conv, conv_block)
+    texts = (GATE, BLOCK, DEEP, TWICE, ACROSS, CONV, CONV_BLOCK)
+    return {text: net() for text, net in zip(texts, made, strict=True)} | norms
 
 
 def evaluated(equation, network, i, d):
@@ -305,21 +336,22 @@ def term_value(equation, one, network, i, d):
     if any(i[u] != i[v] for (u, v), _ in term.new):
         return Fraction(0)
     front = one.number * powers(step, one.powers)
-    named = equation.width_below
-    width = len(network.fields["z" if named == "n" else named.removeprefix("n_")])
+
+    def width(branch):
+        return network.neurons(step.width_of(branch))
+
     for _, k in term.new:
         branch = step.branches[k]
         number, exponents = branch.rate
-        read = width * (branch.window.count if branch.window else 1)
-        front *= number * powers(step, exponents) / (read if branch.summed else 1)
+        read = width(branch) * (branch.window.count if branch.window else 1) if branch.summed else 1
+        front *= number * powers(step, exponents) / read
     neuron = shared_neurons(term)
     taken = [step.branches[k] for k in term.branches]
-    sums = sorted({neuron[v] for v, branch in enumerate(taken) if branch.summed})
+    sums = {neuron[v]: range(width(b)) for v, b in enumerate(taken) if b.summed}
     # Offsets of windows go with the neurons that are read: both ends of a new edge have one.
     offsets = {neuron[v]: OFFSETS[b.window.count] for v, b in enumerate(taken) if b.window}
     total, own = Fraction(0), d
-    ranges = [range(width)] * len(sums)
-    for choice in product(*ranges, *offsets.values()):
+    for choice in product(*sums.values(), *offsets.values()):
         j = dict(zip(sums, choice[: len(sums)], strict=True))
         q = dict(zip(offsets, choice[len(sums) :], strict=True))
         at = [j[neuron[v]] if branch.summed else i[v] for v, branch in enumerate(taken)]
@@ -342,8 +374,8 @@ def term_value(equation, one, network, i, d):
 
 
 def norm_value(equation, term, network, i, d):
-    names = equation.step.names
-    width, total = len(network.fields[names[0]]), Fraction(0)
+    names, total = equation.step.names, Fraction(0)
+    width = network.neurons(equation.step.width)
     for choice in product(range(width), repeat=len(term.sums)):
         at = dict(zip(term.sums, choice, strict=True)) | {f"i{v}": k for v, k in enumerate(i)}
         number = term.number / width**term.width * prod(network.scales[d[v]] for v in term.scales)
@@ -374,14 +406,15 @@ FORESTS = {
 SAME, APART = (0, 0, 0, 0), (0, 1, 1, 0)
 SECOND = [("ddNTK-I", APART), ("ddNTK-II", SAME)]
 MORE = [("ddNTK-I", SAME), ("ddNTK-II", APART)]
+OTHERS = (BLOCK, DEEP, TWICE, ACROSS)
 
 
 @pytest.mark.parametrize(
     ("text", "name", "i"),
     [
-        *product((GATE, BLOCK, DEEP), FORESTS, (SAME, APART)),
-        *(slow(text, *case) for text, case in product((BLOCK, DEEP), SECOND)),
-        *(swept(text, *case) for text, case in product((BLOCK, DEEP), MORE)),
+        *product((GATE, *OTHERS), FORESTS, (SAME, APART)),
+        *(slow(text, *case) for text, case in product(OTHERS, SECOND)),
+        *(swept(text, *case) for text, case in product(OTHERS, MORE)),
         *(swept(GATE, *case) for case in (*SECOND, *MORE)),
     ],
 )
@@ -450,9 +483,8 @@ def test_a_layer_of_one_field_has_the_equation_of_a_layer():
     [
         ("z' = b + U s(z) + W s(z'[-1])", "several steps"),
         ("z' = rmsnorm(z)", "makes z' of z without weights"),
-        ("y = rmsnorm(z); h = U y; z' = W s(h) y", "on the neurons of z|past the fields"),
-        ("h = U s(z); g = h + V s(h); z' = W s(g)", "reads h in g|keeps h"),
-        ("h = U s(z) z; z' = z + W s(h) s(z)", "on the neurons of z"),
+        ("q = Q z; k = K z; v = V z; z' = W softmax(q.k) v", "has scores"),
+        ("z' = W[3, pool 2] s(z)", "which read means over positions"),
     ],
 )
 def test_other_layers_are_refused_with_the_reason(text, why):

@@ -326,6 +326,15 @@ def test_json_is_read_back(name, layer, inputs):
 
 
 @pytest.mark.parametrize(
+    "layer", ["h = U s(z); z' = xi z + W s(h)", "h = xi z + U s(z); z' = h + b + W s(h)"]
+)
+@pytest.mark.parametrize("name", ["G", "H"])
+def test_kernels_of_layers_that_keep_fields_are_read_back(name, layer):
+    recursion = derive(name, layer=layer)
+    assert from_json(to_json(recursion)) == recursion
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (('"version": 1', '"version": 2'), "its version is not 1"),

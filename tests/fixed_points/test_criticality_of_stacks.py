@@ -165,9 +165,36 @@ def test_numbers_of_no_use():
         criticality("relu", layer="z' = W (s(z) + s(z) z)")
 
 
+@pytest.mark.parametrize(
+    ("layer", "values"),
+    [
+        ("h = xi z + U s(z); z' = xi h + W s(h)", {"xi": "7/10", "C_U": "51/100"}),
+        ("h = xi z + U s(z); z' = 1/2 h + b + W s(h)", {"xi": "3/5", "C_U": "1/3"}),
+        ("h = U s(z); z' = 1/2 h + b + W s(h)", {"C_U": "1/2"}),
+        ("h = U s(z); z' = 1/2 h + W s(h)", {"C_U": "1/2"}),
+    ],
+)
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_fields_inside_that_are_kept(activation, layer, values):
+    (point,) = criticality(activation, layer=layer, values=values).points
+    known = values | {"C_W": point.C_W} | ({"C_b": 0} if " b " in layer else {})
+    for K in (1e-5, 1e-4):
+        above, slope = layer_at(activation, layer, known, K)
+        a_1, b_1 = (float(one or 0) for one in (point.a_1, point.b_1))
+        assert (above / K - 1) / K == pytest.approx(a_1, abs=1e-6, rel=20 * K)
+        assert (slope - 1) / K == pytest.approx(b_1, abs=1e-6, rel=20 * K)
+
+
+def test_two_dense_layers_in_one():
+    inside = criticality("tanh", layer="h = U s(z); z' = b + h").points[0]
+    assert (inside.K, inside.C_W, inside.a_1) == (0, 1, -2)
+
+
 def test_fields_that_are_kept_or_have_no_kernel():
-    with pytest.raises(LayerError, match="keeps h on its neuron"):
-        criticality("gelu", layer="h = U s(z); z' = b + h")
+    with pytest.raises(LayerError, match="has h on the neurons of z"):
+        criticality("gelu", layer="h = U s(z); z' = z + h + W s(h)", values={"C_U": 1})
+    with pytest.raises(LayerError, match="keeps z on its neuron"):
+        criticality("tanh", layer="h = z + U s(z); z' = z + W s(h)", values={"C_U": 1})
     with pytest.raises(SolutionError, match="Give its weights a positive variance"):
         criticality("gelu", layer="h = U s(z); z' = b + W s(h)", values={"C_U": 0})
 

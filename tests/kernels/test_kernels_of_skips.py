@@ -400,6 +400,8 @@ def test_edges_of_noise_end_at_its_legs():
         (["V"], MIXTURE, {"activation": "relu"}, KernelError, "odd number of functions"),
         (["V"], RESIDUAL, {"activation": "relu", "inputs": "one"}, KernelError, "take smooth"),
         (["V"], "z' = sums z + W s(z)", {}, KernelError, "The symbol sums"),
+        (["G"], "z' = z", {}, KernelError, "no weights in its last statement"),
+        (["V"], "h = U s(z); z' = h + b", {}, KernelError, "no weights in its last statement"),
     ],
 )
 def test_what_has_no_kernel_is_refused(tensors, layer, options, error, reason):

@@ -61,6 +61,8 @@ def test_families_of_layers(layer, shape, readout):
         slow(MASKED, (2, 3, 2), "all"),
         swept(BLOCK, (1, 3, 3), "mean"),
         slow("z' = xi z + b + P[2] z + W[3, zero] s(z)", (1, 3, 3), "all"),
+        slow(NORMED, (1, 3, 3), "mean"),
+        swept(NORMED, (1, 3, 3), None),
     ],
 )
 def test_corrections_are_those_of_propagate(layer, shape, readout):
@@ -125,7 +127,6 @@ def test_overflow_and_memory_are_refused():
 @pytest.mark.parametrize(
     ("name", "layer", "reason"),
     [
-        ("G.1", NORMED, "keeps z and normalises it"),
         ("V", "z' = z + W[3] (s(z) + a z)", "has constants"),
         ("V", "z' = z + W[3, stride 2] s(z)", "keeps fields where they are"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from symdlt.definitions import ascii_name
 from symdlt.derivation.expansion import Diagram
 from symdlt.derivation.stacks.evaluation import (
     Labels,
@@ -102,7 +101,7 @@ def _steps(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> Iterat
 
 def _width(recursion: StepRecursion) -> str:
     """The width of the site that is read."""
-    return "n" if recursion.step.first else f"n_{ascii_name(recursion.step.below[0])}"
+    return recursion.step.width
 
 
 def _cumulants(recursion: StepRecursion, diagram: Diagram, labels: Labels) -> Iterator[str]:

@@ -223,7 +223,7 @@ def derive_stack(
         OrderError: for a negative piece, or if the result would not fit into memory.
     """
     leading = correlator.pairs == 1 and not piece
-    steps = steps_of(layer, truncated=truncated or leading)
+    steps = steps_of(layer, truncated=truncated, leading=leading)
     if piece:
         _refuse_laws(layer)
     waiting: list[Need] = [(correlator, piece, (0,) * correlator.axes)]

@@ -60,8 +60,8 @@ def layer_system(
         inputs: "one" or "many".
 
     Raises:
-        KernelError: for a skip whose layers read other things each, for windows of one input or
-            of odd tensors, and for other corrections.
+        KernelError: for a layer that ends without weights, for a skip whose layers read other
+            things each, for windows of one input or of odd tensors, and for other corrections.
         LayerError: for a layer that `layer_equations` does not take.
 
     >>> layer_system(["F"], "u = U z; v = V z; z' = b + W s(u) v").names
@@ -70,6 +70,13 @@ def layer_system(
     ['QV', 'Y_s', 'Y_z']
     """
     definition = readable_layer(layer)
+    *_, last = definition.streams
+    if all(one.function is None for one in last.drawn):
+        raise KernelError(
+            f"The layer {definition} has no weights in its last statement. Layer 1 of a kernel "
+            "file reads the input by these. Write it so that z' has weights, or ask `propagate` of "
+            "a `Network`, whose first layer may be another one."
+        )
     named = (one if isinstance(one, str) else one.name for one in tensors)
     names = ("G", *map(canonical_name, named))
     if not windows_in(definition):
