@@ -6,7 +6,7 @@ from html import escape
 from pkgutil import resolve_name
 
 # An address, as an entry point is: what is printed lies below the room that prints it.
-PRINTER = "symdlt.formats.latex.notebook:notebook_latex"
+PRINTER = "symdlt.formats.latex.documents:notebook_latex"
 TYPESETTER = "symdlt.formats.latex.documents:to_latex"
 PEN = "symdlt.formats.drawings:draw"
 

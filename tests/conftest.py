@@ -1,5 +1,6 @@
 """Property tests draw the same examples on every run and are not timed; what comparisons say."""
 
+import gc
 from math import inf
 
 import pytest
@@ -21,6 +22,12 @@ settings.load_profile("repeatable")
 def waits_are_not_told(monkeypatch):
     """What a call prints does not depend on how busy the machine is."""
     monkeypatch.setattr(progress, "TOLD_FROM", inf)
+
+
+def pytest_collection_finish():
+    """What was imported and collected is no garbage, and need not be looked at again."""
+    gc.freeze()
+    gc.set_threshold(20_000)  # seldom enough to take a fiftieth of the time, measured
 
 
 def pytest_assertrepr_compare(op, left, right):

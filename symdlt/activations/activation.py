@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from symdlt.activations.closed_family import Family
     from symdlt.activations.pieces import Kink, Piece
 
+# Derivatives whose kinks are looked for: closed forms go as far. Convention.
+SMOOTH = 12
 # What an activation is read from.
 ActivationLike: TypeAlias = "Activation | str | sp.Expr"
 
@@ -202,3 +205,15 @@ def activation(what: ActivationLike) -> Activation:
 
     text = text_of(what)
     return Activation(text, text)
+
+
+@cache
+def kinks_of(what: Activation) -> tuple[tuple[float, tuple[float, ...]], ...]:
+    """The kinks as means take them: where they are, and by how much σ, σ', … jump there.
+
+    Those of derivatives that are not asked for count as well: sums for smooth functions are wrong.
+    """
+    return tuple(
+        (float(kink.position), tuple(float(jump) for jump in kink.jumps))
+        for kink in what.kinks(SMOOTH)
+    )

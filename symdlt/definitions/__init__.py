@@ -65,10 +65,10 @@ from symdlt.definitions.site_branches import SiteBranch as SiteBranch
 from symdlt.definitions.site_branches import SiteFactor as SiteFactor
 from symdlt.definitions.site_branches import SiteProduct as SiteProduct
 from symdlt.definitions.site_steps import SiteStep as SiteStep
-from symdlt.definitions.site_steps import is_chain as is_chain
-from symdlt.definitions.site_steps import keeps_inside as keeps_inside
-from symdlt.definitions.site_steps import steps_of as steps_of
 from symdlt.definitions.stacks import Stack as Stack
+from symdlt.definitions.step_chains import is_chain as is_chain
+from symdlt.definitions.step_chains import keeps_inside as keeps_inside
+from symdlt.definitions.step_chains import steps_of as steps_of
 from symdlt.definitions.streams import ABOVE as ABOVE
 from symdlt.definitions.streams import BELOW as BELOW
 from symdlt.definitions.streams import CAUSAL_SOFTMAX as CAUSAL_SOFTMAX

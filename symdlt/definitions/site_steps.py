@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
 
 from symdlt.algebra import Polynomial
 from symdlt.definitions.branches import FIELD, Way, ascii_name
-from symdlt.definitions.layers import Layer
 from symdlt.definitions.masks import MASK, Mask
-from symdlt.definitions.norm_steps import NormStep, norm_steps, normed_fields, width_name
+from symdlt.definitions.norm_steps import NormStep, norm_steps, width_name
 from symdlt.definitions.short_form import WIDTH
 from symdlt.definitions.site_branches import Monomial, SiteBranch, SiteFactor
+from symdlt.definitions.site_levels import Level, levels_of, not_in_steps
 from symdlt.definitions.stacks import Stack
 from symdlt.definitions.streams import (
     ABOVE,
     BELOW,
     Drawn,
-    Factor,
     Stream,
-    is_recurrent,
     short_names,
-)
-from symdlt.errors import LayerError
-
-# Why a layer that keeps fields is no chain of steps.
-KEEPS_NEURONS = (
-    "With a skip, the neuron of a leg can be one of those whose functions are summed over in every "
-    "layer below, and the recursion needs cumulants of one neuron at several depths; it closes "
-    "where z' keeps z and weights inside the layer read z itself, as in h = U z; z' = z + W s(h)"
-)
-KEEPS_ONE = (
-    "Steps of the kernel and the NTK keep one field of those before them, and carry none past it, "
-    "as in h = xi z + U s(z); z' = xi h + W s(h)"
 )
 
 
@@ -55,6 +40,7 @@ class SiteStep:
         stack: the layer.
         number: which step of it, from 0.
 
+    >>> from symdlt.definitions import steps_of
     >>> [(step.below, step.above) for step in steps_of(Stack("u = U z; v = V z; z' = W s(u) v"))]
     [(('z',), ('u', 'v')), (('u', 'v'), ("z'",))]
     """
@@ -93,6 +79,7 @@ class SiteStep:
     def masks(self) -> tuple[tuple[str, Mask], ...]:
         """The masks at the neurons that are read, by their short names.
 
+        >>> from symdlt.definitions import steps_of
         >>> (step,) = steps_of(Stack("z' = W dropout(1/2) s(z)"))
         >>> step.masks
         (('dropout', Mask(rate=Fraction(1, 2), shared=False)),)
@@ -148,7 +135,7 @@ class SiteStep:
             ):
                 (count, powers), width = self._monomial(factor)
                 if width != (-1 if branch.summed else 0) or code in ways:
-                    raise _refused(
+                    raise not_in_steps(
                         self.stack, f"gives {name} the factor {factor}, or its letter to another"
                     )
                 both, summed = (number, number), branch.summed
@@ -242,7 +229,7 @@ class SiteStep:
     def _monomial(self, factor: Polynomial) -> tuple[Monomial, int]:
         """A constant as a number and powers of the symbols, and its power of the width."""
         if len(factor.terms) != 1:
-            raise _refused(self.stack, f"has the constant {factor}, which is no single product")
+            raise not_in_steps(self.stack, f"has the constant {factor}, which is no single product")
         ((monomial, number),) = factor.terms
         powers = dict(monomial)
         width = powers.pop(WIDTH, 0)
@@ -264,227 +251,3 @@ class SiteStep:
     @cached_property
     def _hash(self) -> int:
         return hash((self.number, self.stack))
-
-
-class Level(NamedTuple):
-    """The fields between two steps of a layer.
-
-    Attributes:
-        own: those that the step before makes, of one site.
-        normed: what norms make of fields for the step behind, each with what it is made of.
-        carried: those of earlier levels that later steps read.
-    """
-
-    own: tuple[str, ...]
-    normed: tuple[tuple[str, str], ...] = ()
-    carried: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.own, *(name for name, _ in self.normed), *self.carried)
-
-
-def levels_of(stack: Stack) -> tuple[Level, ...]:
-    """The fields before the first step of a layer and after each.
-
-    >>> [level.names for level in levels_of(Stack("h = U z; z' = xi z + W s(h)"))]
-    [('z',), ('h', 'z'), ("z'",)]
-    >>> [level.names for level in levels_of(Stack("u = U z; v = V s(u); z' = W s(u) + P s(v)"))]
-    [('z',), ('u',), ('v', 'u'), ("z'",)]
-    """
-    streams = {stream.name: stream for stream in stack.streams}
-    made = _made_together(stack, streams)
-    level_of = {name: k for k, own in enumerate(made) for name in own}
-    read = [{of for name in own for of in streams[name].read} for own in made[1:]]
-    read.append({stack.streams[-1].name})  # a norm that makes z' is read behind the last one
-    last_read = {_root(streams, of): k for k, fields in enumerate(read, 1) for of in fields}
-    levels = []
-    for k, own in enumerate(made):
-        carried = [of for of, last in last_read.items() if level_of.get(of, last) < k < last]
-        normed = normed_fields(stack, (*own, *carried), read[k])
-        levels.append(Level(own, normed, tuple(carried)))
-    return tuple(levels)
-
-
-def _made_together(stack: Stack, streams: Mapping[str, Stream]) -> list[tuple[str, ...]]:
-    """The fields by the step that makes them: of one site, none of which reads another."""
-    sites = {name: site for site in stack.sites for name in site}
-    made, top = [(BELOW,), ()], _top(stack).name
-    for stream in stack.streams:
-        if stream.mask or stream.norm:
-            continue
-        read = {_root(streams, name) for name in stream.read}
-        last = made[-1]
-        if last and (stream.name == top or read & {*last} or last[0] not in sites[stream.name]):
-            made.append(())
-        made[-1] += (stream.name,)
-    return made
-
-
-def _root(streams: Mapping[str, Stream], name: str) -> str:
-    """The field itself, where a norm is of it."""
-    while name in streams and streams[name].norm:
-        name = streams[name].kept[0][1].field
-    return name
-
-
-def _top(stack: Stack) -> Stream:
-    """The field that z' is, or that it is a norm of."""
-    streams = {stream.name: stream for stream in stack.streams}
-    top = stack.streams[-1]
-    while top.norm and top.kept[0][1].field in streams:
-        top = streams[top.kept[0][1].field]
-    return top
-
-
-def is_chain(layer: Layer | Stack) -> bool:
-    """Whether a layer is a stack whose fields are a chain of steps.
-
-    >>> is_chain(Stack("h = U s(z); z' = W s(h)")), is_chain(Stack("h = U s(z); z' = z + W s(h)"))
-    (True, False)
-    """
-    try:
-        return isinstance(layer, Stack) and bool(steps_of(layer))
-    except LayerError:
-        return False
-
-
-def steps_of(
-    stack: Stack, *, truncated: bool = False, leading: bool = False, written: bool = False
-) -> tuple[SiteStep, ...]:
-    """The steps from the fields of the layer below to those of the layer above.
-
-    A layer may keep z, once, if weights read nothing but z itself of these neurons: then all that
-    is known of z are pairs of its legs, at every depth.
-
-    Args:
-        stack: the layer.
-        truncated: whether weights may read any function of a z that is kept. The steps then read
-            the last layer alone, which is not all of fluctuations.
-        leading: whether they are of the kernel and the NTK at infinite width, where neurons are
-            independent, so that it is all of these. Fields inside may then be kept as well.
-        written: whether steps are written out alone, and nothing is averaged: then weights may have
-            any law, and windows, and unless the others are asked for fields may read any others.
-
-    Raises:
-        LayerError: for a layer that is no chain of steps, and what to ask instead.
-    """
-    for why in _obstacles(stack, truncated, leading, written):
-        raise _refused(stack, why, forward=written and not (truncated or leading))
-    steps = tuple(SiteStep(stack, number) for number in range(len(levels_of(stack)) - 1))
-    for step in steps:
-        step.ways  # noqa: B018  (what cannot be averaged is refused here)
-    return steps
-
-
-def _obstacles(stack: Stack, truncated: bool, leading: bool, written: bool) -> Iterator[str]:
-    """Why a layer is no chain of steps; `written` alone says that it need be none."""
-    if is_recurrent(stack.streams):
-        yield "uses its weights at several steps"
-    if any(stream.score for stream in stack.streams):
-        yield "has scores, which positions are joined by"
-    if _top(stack).norm:
-        yield "makes z' of z without weights"
-    levels = levels_of(stack)
-    level_of = {name: k for k, level in enumerate(levels) for name in level.own}
-    masks = masks_of(stack)
-    chain = truncated or leading or not written
-    for stream in stack.streams:
-        if stream.norm and not written:
-            yield (
-                f"has the field {stream.name}, a norm, whose neurons are not those of a Gaussian "
-                "field"
-            )
-        if stream.norm or stream.mask:
-            continue
-        level, last = level_of[stream.name], stream is _top(stack)
-        site = next(site for site in stack.sites if stream.name in site)
-        if not chain:
-            pass
-        elif BELOW in site and not last and not (leading and stream.kept):
-            yield (
-                f"has {stream.name} on the neurons of z, which it is multiplied with or added to"
-            )
-        elif stream.kept and not _keeps_alone(stack, stream, levels, truncated, leading):
-            kept = ", ".join(str(factor) for _, factor in stream.kept)
-            yield f"keeps {kept} on its neuron. {KEEPS_ONE if leading else KEEPS_NEURONS}"
-        for drawn in stream.drawn:
-            letter = ascii_name(drawn.tensor.name)
-            if not written and (drawn.orthogonal or drawn.window is not None):
-                yield f"has the weights {letter}, orthogonal or with a window"
-            if drawn.window is not None and drawn.window.pools:
-                yield f"has the weights {letter}, which read means over positions"
-            read = set() if drawn.function is None else {*drawn.function.fields} - masks
-            for name in sorted(read) if chain else ():
-                if level_of.get(name, level - 1) != level - 1:
-                    yield (
-                        f"reads {name} in {stream.name}, past the fields between them. A step "
-                        "reads the fields before it alone"
-                    )
-
-
-def _keeps_alone(
-    stack: Stack, stream: Stream, levels: tuple[Level, ...], truncated: bool, leading: bool
-) -> bool:
-    """Whether all that is known of what a layer keeps are pairs of its legs."""
-    fields = [factor.field for _, factor in stream.kept]
-    skip = fields == [BELOW] and stream is _top(stack)
-    if leading:  # one field alone on the neurons of each step
-        return len(fields) == 1 and all(len(level.carried) <= skip for level in levels)
-    return skip and (truncated or _hides_neurons(stack))
-
-
-def keeps_inside(stack: Stack) -> bool:
-    """Whether a layer keeps others than z, or keeps it in a field inside.
-
-    >>> keeps_inside(Stack("h = U s(z); z' = z + W s(h)"))
-    False
-    >>> keeps_inside(Stack("h = z + U s(z); z' = h + W s(h)"))
-    True
-    """
-    kept = {
-        (stream.name, factor.field)
-        for stream in stack.streams
-        if not stream.norm
-        for _, factor in stream.kept
-    }
-    return not kept <= {(_top(stack).name, BELOW)}
-
-
-def _hides_neurons(stack: Stack) -> bool:
-    """Whether fields inside the layer read z itself and no function of it."""
-    masks = masks_of(stack)
-    functions = [one.function for one in stack.drawn if one.function]
-    read = [p for f in functions if BELOW in f.fields for _, p in f.terms]
-    linear = all([one for one in p if one.field not in masks] == [Factor(BELOW)] for p in read)
-    return linear and len(stack.streams) > len(masks) + 1
-
-
-def masks_of(stack: Stack) -> frozenset[str]:
-    """The names of its masks."""
-    return frozenset(stream.name for stream in stack.streams if stream.mask)
-
-
-def _instead(stack: Stack) -> str:
-    """What else to ask; some layers have no equations in symbols at the order 1/n either."""
-    *inside, last = stack.streams
-    numbers = "`propagate` for numbers."
-    if is_recurrent(stack.streams):
-        return f"Make its steps layers, or ask {numbers}"
-    if last.norm or any(stream.score for stream in inside):
-        return f"Ask {numbers}"
-    return (
-        "Ask `layer_equations` for the order 1/n in symbols, whose `explain` says where terms "
-        f"come from, or {numbers}"
-    )
-
-
-def _refused(stack: Stack, why: str, *, forward: bool = False) -> LayerError:
-    kind = (
-        "Of such layers no forward equations are known."
-        if forward
-        else "Recursions at any order in 1/n are derived for layers that are chains of steps, each "
-        "of which reads the fields before it."
-    )
-    return LayerError(f"The layer {str(stack)[:120]!r} {why}. {kind} {_instead(stack)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from reprlib import repr as short_repr
 
 from symdlt.activations import Activation
@@ -103,7 +103,13 @@ def criticality(
         return replace(answer, layer=written, reasons=(*answer.reasons, *told))
     if isinstance(written, Stack):
         return stack_criticality(read, written, values, digits, ends)
-    maps = maps_of(written, values)
+    return _of_one_stream(read, maps_of(written, values), ends, digits)
+
+
+@lru_cache(maxsize=64)  # exponents, recipes and nearby inputs of an activation ask for it again
+def _of_one_stream(
+    read: Activation, maps: KernelMap, ends: tuple[float, float] | None, digits: int
+) -> Criticality:
     pieces = finite_pieces(read)
     early = _without_scan(read, pieces, maps)
     if early is not None:

@@ -1,85 +1,51 @@
 """Gaussian means of activations over many samples, in NumPy and nothing else."""
 
-from symdlt.means.closed import closed_pair_means
-from symdlt.means.coincident import merged_means
-from symdlt.means.grids import (
-    AGREEMENT,
-    FAR,
-    FIRST_STEP,
-    LARGEST_VARIANCE,
-    LEAST_STEP,
-    QUIET,
-    TINY,
-    VERIFIED,
-    Array,
-    Function,
-    KernelInputError,
-    Unrelated,
-    check_callable,
-    choose_step,
-    derivatives_agree,
-    evaluate,
-    moved_grid,
-    rescaled_step,
-    seen_step,
-    trapezoid,
-)
-from symdlt.means.kinked import has_infinite_pair, kinked_pair_means, meeting_jumps
-from symdlt.means.kinked_quadruples import has_infinite_mean, kinked_quadruple_means
-from symdlt.means.layer_means import ClosedMeans, KinkedMeans, LayerMeans, SmoothMeans
-from symdlt.means.pairs import pair_means
-from symdlt.means.quadruples import asked_for, quadruple_means
-from symdlt.means.relu_quadruples import relu_quadruple_means
-from symdlt.means.softmax import softmax_means
-from symdlt.means.triangle import Indices, PairTables, Triangle, packed_tables, triangle
-from symdlt.means.two_planes import Planes, by_samples, pairs_of, plane_means, plane_step, planes
-
-__all__ = [
-    "AGREEMENT",
-    "FAR",
-    "FIRST_STEP",
-    "LARGEST_VARIANCE",
-    "LEAST_STEP",
-    "QUIET",
-    "TINY",
-    "VERIFIED",
-    "Array",
-    "ClosedMeans",
-    "Function",
-    "Indices",
-    "KernelInputError",
-    "KinkedMeans",
-    "LayerMeans",
-    "PairTables",
-    "Planes",
-    "SmoothMeans",
-    "Triangle",
-    "Unrelated",
-    "asked_for",
-    "by_samples",
-    "check_callable",
-    "choose_step",
-    "closed_pair_means",
-    "derivatives_agree",
-    "evaluate",
-    "has_infinite_mean",
-    "has_infinite_pair",
-    "kinked_pair_means",
-    "kinked_quadruple_means",
-    "meeting_jumps",
-    "merged_means",
-    "moved_grid",
-    "packed_tables",
-    "pair_means",
-    "pairs_of",
-    "plane_means",
-    "plane_step",
-    "planes",
-    "quadruple_means",
-    "relu_quadruple_means",
-    "rescaled_step",
-    "seen_step",
-    "softmax_means",
-    "trapezoid",
-    "triangle",
-]
+from symdlt.means.closed import closed_pair_means as closed_pair_means
+from symdlt.means.coincident import merged_means as merged_means
+from symdlt.means.grids import AGREEMENT as AGREEMENT
+from symdlt.means.grids import FAR as FAR
+from symdlt.means.grids import FIRST_STEP as FIRST_STEP
+from symdlt.means.grids import LARGEST_VARIANCE as LARGEST_VARIANCE
+from symdlt.means.grids import LEAST_STEP as LEAST_STEP
+from symdlt.means.grids import QUIET as QUIET
+from symdlt.means.grids import TINY as TINY
+from symdlt.means.grids import VERIFIED as VERIFIED
+from symdlt.means.grids import Array as Array
+from symdlt.means.grids import Function as Function
+from symdlt.means.grids import KernelInputError as KernelInputError
+from symdlt.means.grids import Unrelated as Unrelated
+from symdlt.means.grids import check_callable as check_callable
+from symdlt.means.grids import choose_step as choose_step
+from symdlt.means.grids import derivatives_agree as derivatives_agree
+from symdlt.means.grids import evaluate as evaluate
+from symdlt.means.grids import moved_grid as moved_grid
+from symdlt.means.grids import rescaled_step as rescaled_step
+from symdlt.means.grids import seen_step as seen_step
+from symdlt.means.grids import trapezoid as trapezoid
+from symdlt.means.kinked import has_infinite_pair as has_infinite_pair
+from symdlt.means.kinked import kinked_pair_means as kinked_pair_means
+from symdlt.means.kinked import meeting_jumps as meeting_jumps
+from symdlt.means.kinked_quadruples import has_infinite_mean as has_infinite_mean
+from symdlt.means.kinked_quadruples import kinked_quadruple_means as kinked_quadruple_means
+from symdlt.means.layer_means import ClosedMeans as ClosedMeans
+from symdlt.means.layer_means import KinkedMeans as KinkedMeans
+from symdlt.means.layer_means import LayerMeans as LayerMeans
+from symdlt.means.layer_means import SmoothMeans as SmoothMeans
+from symdlt.means.pairs import pair_means as pair_means
+from symdlt.means.quadruples import asked_for as asked_for
+from symdlt.means.quadruples import quadruple_means as quadruple_means
+from symdlt.means.relu_quadruples import relu_quadruple_means as relu_quadruple_means
+from symdlt.means.softmax import softmax_means as softmax_means
+from symdlt.means.triangle import Indices as Indices
+from symdlt.means.triangle import PairTables as PairTables
+from symdlt.means.triangle import Triangle as Triangle
+from symdlt.means.triangle import packed_tables as packed_tables
+from symdlt.means.triangle import triangle as triangle
+from symdlt.means.two_planes import Planes as Planes
+from symdlt.means.two_planes import by_samples as by_samples
+from symdlt.means.two_planes import few_planes as few_planes
+from symdlt.means.two_planes import largest_along as largest_along
+from symdlt.means.two_planes import pairs_of as pairs_of
+from symdlt.means.two_planes import plane_means as plane_means
+from symdlt.means.two_planes import plane_step as plane_step
+from symdlt.means.two_planes import planes as planes

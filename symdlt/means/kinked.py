@@ -203,9 +203,9 @@ def kinked_spectra(
     return Spectra(0.0, by_parity(coefficients), powers, norms, rows, bound, 16.0 * end, length)
 
 
-def hermites(x: Array, terms: int) -> Iterator[Array]:
-    """The normalised Hermite polynomials, one after the other, by their recurrence."""
-    before, now = np.zeros_like(x), np.ones_like(x)
+def hermites(x: Array, terms: int, weights: Array | float = 1.0) -> Iterator[Array]:
+    """The normalised Hermite polynomials times weights, one by one, by their recurrence."""
+    before, now = np.zeros_like(x), weights * np.ones_like(x)
     for m in range(terms):
         yield now
         before, now = now, (x * now - math.sqrt(m) * before) / math.sqrt(m + 1.0)

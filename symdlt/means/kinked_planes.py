@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symdlt.means.grids import Array, Function, evaluate
+from symdlt.means.kinked import hermites
 from symdlt.means.lines import Lines
 from symdlt.means.panels import BEYOND, Kinks, bells, panels
 
@@ -269,7 +270,7 @@ def line_coefficients(
         edges = mesh_edges(mesh, (kinks - here) / spread)
         t, weights = panels(edges, mesh.nodes, mesh.reach)
         values = products_at(setting, products, here + spread * t)
-        for m, polynomial in enumerate(hermite_rows(weights, t, terms)):
+        for m, polynomial in enumerate(hermites(t, terms, weights)):
             for table, value in zip(tables, values, strict=True):
                 np.einsum("ij,ij->i", polynomial, value, out=table[m, part])
     return tables
@@ -311,14 +312,6 @@ def pieces(size: int, width: int) -> Iterator[slice]:
     height = max(1, PIECE // width)
     for start in range(0, size, height):
         yield slice(start, start + height)
-
-
-def hermite_rows(weights: Array, t: Array, terms: int) -> list[Array]:
-    """Weights times the normalised Hermite polynomials."""
-    rows = [weights, weights * t]
-    for m in range(2, terms):
-        rows.append((t * rows[-1] - math.sqrt(m - 1.0) * rows[-2]) / math.sqrt(m))
-    return rows[:terms]
 
 
 def products_at(setting: Setting, products: Sequence[LineFactors], x: Array) -> list[Array]:

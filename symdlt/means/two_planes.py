@@ -21,10 +21,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from symdlt.errors import KernelInputError
 from symdlt.means.grids import (
     PROBES,
     Array,
     Function,
+    Unrelated,
     choose_step,
     evaluate,
     probed_grid,
@@ -45,6 +47,14 @@ COARSEST_PLANE = 0.2
 POWERS_AT_ONCE = 1 << 21
 # Of the tolerance, which is for the means as wholes; convention.
 LEFT_BEYOND = 0.1
+# The highest degree for two samples and for more, whose work is as its third power and as the
+# square of the number of pairs; beyond, `SmoothMeans.between` is faster. Measured.
+HIGHEST_DEGREE, SAMPLES_OF_HIGHEST = 40, 4
+# With finer steps a plane has too many nodes, and functions that need them coefficients that fall
+# slowly. Measured.
+FINEST_PLANE = 0.06
+# Coefficients in the plane that are kept; 256 MB. For memory only.
+MOST_COEFFICIENTS = 1 << 25
 
 
 class Planes(NamedTuple):
@@ -125,6 +135,34 @@ def planes(
             left_out -= (level[depth, pair] ** 2).sum(axis=-1)
             tails[depth, pair, degree] = math.sqrt(max(0.0, float((left_out * scale).max())))
     return Planes(inverse, levels, tails)
+
+
+def few_planes(
+    functions: Sequence[Function], products: Sequence[tuple[int, int]], K: Array, tolerance: float
+) -> Planes | None:
+    """The planes of functions none of which is the derivative of another, if they pay.
+
+    Args:
+        functions: those, smooth.
+        products: by their numbers.
+        K: covariances, of shape (depth, N, N).
+        tolerance: of means.
+    """
+    samples, alone = K.shape[-1], [Unrelated(function) for function in functions]
+    most = round(HIGHEST_DEGREE * min(1.0, SAMPLES_OF_HIGHEST / samples) ** (4 / 3))
+    if len(K) * len(products) * (samples * most) ** 2 > 4 * MOST_COEFFICIENTS:
+        return None
+    try:
+        if plane_step(alone, largest_along(K), tolerance) < FINEST_PLANE:
+            return None
+        return planes(alone, products, K, most, tolerance)
+    except KernelInputError:  # functions that grow or oscillate too fast for one grid
+        return None
+
+
+def largest_along(K: Array) -> float:
+    """A bound of the variance of two samples along one axis, the sum of both."""
+    return 2.0 * float(K.max(initial=0.0))
 
 
 def plane_step(functions: Sequence[Function], variance: float, tolerance: float) -> float:

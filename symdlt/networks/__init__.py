@@ -13,13 +13,13 @@ from symdlt.derivation.response.symbolic.response_equations import (
 from symdlt.networks.comparison import AGREEMENT as AGREEMENT
 from symdlt.networks.comparison import Comparison as Comparison
 from symdlt.networks.comparison import check as check
-from symdlt.networks.data import is_archive as is_archive
-from symdlt.networks.data import pack as pack
-from symdlt.networks.data import read_data as read_data
 from symdlt.networks.evaluation import propagate as propagate
 from symdlt.networks.exponent_check import ExponentCheck as ExponentCheck
 from symdlt.networks.exponent_check import IteratedTensor as IteratedTensor
 from symdlt.networks.exponent_check import check_exponents as check_exponents
+from symdlt.networks.files import is_archive as is_archive
+from symdlt.networks.files import pack as pack
+from symdlt.networks.files import read_data as read_data
 from symdlt.networks.kernel_gradients import kernel_gradient as kernel_gradient
 from symdlt.networks.kernel_store import KernelStore as KernelStore
 from symdlt.networks.kernel_store import store_kernels as store_kernels

@@ -96,8 +96,13 @@ def propagate(
     if not mlp.is_dense or any(name in ODD for name in names):
         sized = mlp.resized(n_0=data.shape[1], positions=data.shape[2:])
         names = _had(partial(check_streams, sized), names, all_of_them)
-        run = _all_of_streams if all_of_them else _of_streams
-        return run(sized, data, names, blocks, tolerance, progress)
+        propagated = partial(_of_streams, sized, data, blocks, tolerance, progress)
+        try:
+            return propagated(names)
+        except InfiniteMeanError:
+            if not all_of_them:
+                raise
+        return propagated(finite_tensors(sized, data, names, tolerance))
     check_learning_rates(mlp, names)
     # Functions that the user has not given can be given: of too few, none are left out.
     written = isinstance(mlp.activation, Activation)
@@ -148,22 +153,6 @@ def _passes(check: Callable[[tuple[str, ...]], object], name: str) -> bool:
     return True
 
 
-def _all_of_streams(
-    sized: Network,
-    data: NDArray[np.float64],
-    names: tuple[str, ...],
-    blocks: Sequence[Sequence[int]] | None,
-    tolerance: float,
-    progress: bool | None,
-) -> Propagation:
-    """The tensors of a network with other layers than dense ones that are not infinite."""
-    try:
-        return _of_streams(sized, data, names, blocks, tolerance, progress)
-    except InfiniteMeanError:
-        finite = finite_tensors(sized, data, names, tolerance)
-    return _of_streams(sized, data, finite, blocks, tolerance, progress)
-
-
 def finite_tensors(
     sized: Network, data: NDArray[np.float64], names: tuple[str, ...], tolerance: float
 ) -> tuple[str, ...]:
@@ -176,18 +165,16 @@ def finite_tensors(
         InfiniteMeanError: if all are infinite.
     """
     shallow = sized.first_layers(of_each=3)
-    return _had(
-        lambda some: _of_streams(shallow, data[:2], some, None, tolerance, False), names, True
-    )
+    return _had(partial(_of_streams, shallow, data[:2], None, tolerance, False), names, True)
 
 
 def _of_streams(
     sized: Network,
     data: NDArray[np.float64],
-    names: tuple[str, ...],
     blocks: Sequence[Sequence[int]] | None,
     tolerance: float,
     progress: bool | None,
+    names: tuple[str, ...],
 ) -> Propagation:
     """The tensors of a network with other layers than dense ones.
 

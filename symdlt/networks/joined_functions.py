@@ -15,6 +15,7 @@ from functools import lru_cache
 from numbers import Real
 
 from symdlt.activations import ACTIVATIONS, Activation, activation
+from symdlt.activations.activation import kinks_of
 from symdlt.activations.checks import Function as NumericFunction
 from symdlt.definitions import (
     MASK,
@@ -27,7 +28,6 @@ from symdlt.definitions import (
     program_of,
 )
 from symdlt.errors import ActivationError
-from symdlt.networks.layer_means import kinks_of
 
 _X = re.compile(r"\bx\b")  # the other name that texts may give their variable
 Powers = tuple[tuple[str, int], ...]  # of activations, by their names

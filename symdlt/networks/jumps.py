@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.activation import kinks_of
 from symdlt.definitions import Network
 from symdlt.errors import ActivationError
 from symdlt.means import has_infinite_pair, meeting_jumps
-from symdlt.networks.layer_means import kinks_of, orders_of
+from symdlt.networks.layer_means import orders_of
 from symdlt.networks.tasks import Task, run
 from symdlt.precision import TOLERANCE
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.activation import kinks_of
 from symdlt.derivation import (
     Recursion,
     RecursionTerm,
@@ -27,7 +28,7 @@ from symdlt.derivation import (
 from symdlt.errors import ActivationError, InputError, KernelError, require
 from symdlt.means import KernelInputError, LayerMeans, has_infinite_mean, meeting_jumps
 from symdlt.networks.jumps import check_jumps
-from symdlt.networks.layer_means import check_activation, kinks_of, layer_means
+from symdlt.networks.layer_means import check_activation, layer_means
 from symdlt.networks.mlp import MLP
 from symdlt.networks.numbers import check_memory
 from symdlt.networks.requests import (

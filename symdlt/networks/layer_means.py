@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.activation import kinks_of
 from symdlt.activations.checks import Function
 from symdlt.definitions import ODD, Network
 from symdlt.errors import ActivationError
@@ -26,9 +27,6 @@ from symdlt.means import (
 from symdlt.means.triangle import Indices
 
 Array = NDArray[np.float64]
-
-# Derivatives whose kinks are looked for: closed forms go as far. Convention.
-SMOOTH = 12
 
 
 def orders_of(names: Sequence[str]) -> set[tuple[int, ...]]:
@@ -214,18 +212,6 @@ def constants_of(activation: Activation, derivatives: int) -> dict[int, float]:
         return {}
     functions = enumerate(activation.derivatives(derivatives))
     return {k: float(one) for k, one in functions if not one.free_symbols}
-
-
-@cache
-def kinks_of(activation: Activation) -> list[tuple[float, tuple[float, ...]]]:
-    """The kinks as the means take them: positions, and jumps of sigma, sigma', ….
-
-    Those of derivatives that are not asked for count as well: sums for smooth functions are wrong.
-    """
-    return [
-        (float(kink.position), tuple(float(jump) for jump in kink.jumps))
-        for kink in activation.kinks(SMOOTH)
-    ]
 
 
 @cache

@@ -23,7 +23,8 @@ from symdlt.networks.layer_response import (
 
 STEP = 2.0  # from one place to the next
 GOLDEN = (5**0.5 - 1) / 2  # sections of this share leave one inner place for the next
-PAIRED = 1e-4  # two fixed points whose kernels differ by less are one at which the kernel rests
+LOWER = 0.9  # a dip between two places: where the kernel moves as much everywhere there is none
+SECTIONS = 14  # down to a thousandth of the way; fixed points nearer than that are not told
 # Values of a symbol that are tried; networks in use have variances of order one.
 LEAST, MOST, FINER = 1e-3, 1e3, 1.25
 NEARLY = 1e-14  # means are known to so many digits
@@ -207,7 +208,7 @@ def _correlation(response: LayerResponse, K: float) -> float:
     """Where the correlation of two inputs of one kernel goes that set out as one."""
     if not response.apart:
         return 1.0
-    return _fixed_kernel(partial(response.next_correlation, K), 1.0)
+    return _fixed_kernel(partial(response.next_correlation, K), 1.0, paired=False)
 
 
 def _covariance(response: LayerResponse, start: float) -> float:
@@ -216,22 +217,29 @@ def _covariance(response: LayerResponse, start: float) -> float:
     def above(covariance: float) -> float:
         return response.next_covariance(RESOLVED, min(covariance, RESOLVED))
 
-    found = _fixed_kernel(above, start)
+    found = _fixed_kernel(above, start, paired=False)
     return found if found < RESOLVED else inf
 
 
-def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
-    """Where a kernel goes: the next fixed point in the direction in which it sets out."""
+def _fixed_kernel(
+    next_kernel: Callable[[float], float], start: float, *, paired: bool = True
+) -> float:
+    """Where a kernel goes: the next fixed point in the direction in which it sets out.
+
+    Two that are near each other are looked for where there may be such.
+    """
 
     def excess(K: float) -> float:
         image = next_kernel(K)
         return log(image / K) if image > 0 else -inf
 
-    here = known = start
-    at = excess(start)
+    here, at = start, excess(start)
     if abs(at) < AT_REST:
         return start
     factor = STEP if at > 0 else 1 / STEP
+    before, known = None, (start, at)
+    if paired:
+        here /= factor**0.5  # so that the first of three places is the start
     while LOWEST < here < HIGHEST:
         here = min(max(here * factor, LOWEST), HIGHEST)
         try:
@@ -243,26 +251,23 @@ def _fixed_kernel(next_kernel: Callable[[float], float], start: float) -> float:
         # Where the kernel hardly moves its direction is not known: of ReLU with biases it still
         # grows, and of tanh it still shrinks.
         if abs(after) > AT_REST:
-            turned = (after > 0) != (at > 0)
-            end = here if turned else _dip(excess, (known, at), (here, after))
-            if end is not None:
-                return _crossing(excess, min(known, end), max(known, end))
-            known, at = here, after
+            if (after > 0) != (at > 0):
+                return _crossing(excess, *sorted((known[0], here)))
+            if paired and before and abs(at) < LOWER * min(abs(before[1]), abs(after)):
+                end = _dip(excess, before[0], here, 1 if at > 0 else -1)
+                if end is not None:
+                    return _crossing(excess, *sorted((before[0], end)))
+            before, known, at = known, (here, after), after
         if not 1 / NEAR < here / start < NEAR:
             factor *= factor
     return inf if at > 0 else 0.0
 
 
-def _dip(
-    function: Callable[[float], float], first: tuple[float, float], last: tuple[float, float]
-) -> float | None:
-    """A place between two at which a function has another sign than at both, if it dips there.
+def _dip(function: Callable[[float], float], first: float, last: float, sign: int) -> float | None:
+    """A place between two at which a function of one sign has the other, by golden sections.
 
-    Each place stands with the value there. By golden sections of their logarithms. Where means are
-    not known nothing is found.
+    Where means are not known nothing is found.
     """
-    (a, at_a), (b, at_b) = ((log(place), abs(value)) for place, value in (first, last))
-    sign = 1 if first[1] > 0 else -1
 
     def height(place: float) -> float:
         try:
@@ -270,21 +275,21 @@ def _dip(
         except KernelInputError:
             return inf
 
+    a, b = log(first), log(last)
     inner = [b - GOLDEN * (b - a), a + GOLDEN * (b - a)]
-    at_inner = [*map(height, inner)]
-    while min(at_inner) > 0 and abs(b - a) > PAIRED:
-        if min(at_inner) >= min(at_a, at_b):
-            return None  # it goes from one end to the other
-        if at_inner[0] < at_inner[1]:
-            b, at_b = inner[1], at_inner[1]
+    heights = [*map(height, inner)]
+    for _ in range(SECTIONS):
+        if min(heights) < 0:
+            return exp(inner[heights.index(min(heights))])
+        if heights[0] < heights[1]:
+            b = inner[1]
             inner = [b - GOLDEN * (b - a), inner[0]]
-            at_inner = [height(inner[0]), at_inner[0]]
+            heights = [height(inner[0]), heights[0]]
         else:
-            a, at_a = inner[0], at_inner[0]
+            a = inner[0]
             inner = [inner[1], a + GOLDEN * (b - a)]
-            at_inner = [at_inner[1], height(inner[1])]
-    least = min(at_inner)
-    return exp(inner[at_inner.index(least)]) if least < 0 else None
+            heights = [heights[1], height(inner[1])]
+    return None
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.activation import kinks_of
 from symdlt.activations.checks import Function
 from symdlt.definitions import (
     BOOK,
@@ -33,7 +34,6 @@ from symdlt.networks.joined_functions import has_kinks, joined_program, named_ac
 from symdlt.networks.layer_means import (
     functions_of,
     has_infinite_means,
-    kinks_of,
     means_of,
     orders_of,
 )
@@ -160,7 +160,7 @@ def at_leading_order(network: Network) -> bool:
 
 def _check_kinks(one: Activation | tuple[Function, ...], names: Sequence[str]) -> None:
     """Refuse tensors that are infinite where a sample meets itself."""
-    kinks = kinks_of(one) if isinstance(one, Activation) else []
+    kinks = kinks_of(one) if isinstance(one, Activation) else ()
     jumps = np.array([row for _, row in kinks])
     bad = [
         name

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.activations import Activation
+from symdlt.activations.activation import kinks_of
 from symdlt.definitions import Network
 from symdlt.errors import KernelError
 from symdlt.kernels import many_inputs, single_input
@@ -23,7 +24,6 @@ from symdlt.networks.layer_means import (
     derivatives_of,
     functions,
     has_vanishing_tensors,
-    kinks_of,
     layer_means,
 )
 from symdlt.networks.requests import WITHOUT_LEARNING, Blocks, axes

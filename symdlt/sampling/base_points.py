@@ -22,8 +22,7 @@ from symdlt.sampling.labelled import (
     WindowRead,
     apply_matrices,
 )
-from symdlt.sampling.normalisation import normalised
-from symdlt.sampling.softmax import softmax
+from symdlt.sampling.normalisation import normalised, softmax
 
 Array = npt.NDArray[Any]
 

@@ -26,7 +26,12 @@ from symdlt.sampling.labelled import (
     scale,
     sum_positions,
 )
-from symdlt.sampling.normalisation import normalised, pull_through_norm
+from symdlt.sampling.normalisation import (
+    normalised,
+    pull_through_norm,
+    pull_through_softmax,
+    softmax,
+)
 from symdlt.sampling.polynomials import (
     Polynomial,
     add_polynomials,
@@ -36,7 +41,6 @@ from symdlt.sampling.polynomials import (
     scaled,
     store,
 )
-from symdlt.sampling.softmax import pull_through_softmax, softmax
 
 Array = npt.NDArray[Any]
 FactorKey: TypeAlias = tuple[int, str | None, int]
@@ -73,6 +77,19 @@ class BranchVector:
 
     outer: tuple[tuple[Labelled, Labelled], ...] = ()
     bias: Labelled | None = None
+
+    def scaled(self, rate: float) -> "BranchVector":
+        """The same times a number."""
+        if not rate:
+            return BranchVector()
+        bias = None if self.bias is None else scale(self.bias, rate)
+        return BranchVector(tuple((left, scale(right, rate)) for left, right in self.outer), bias)
+
+    def placed(self, first: int, neurons: Sequence[int]) -> "BranchVector":
+        """The same with other vertices, as `place_labels` numbers them."""
+        bias = None if self.bias is None else place_labels(self.bias, first, neurons)
+        placed = (tuple(place_labels(a, first, neurons) for a in pair) for pair in self.outer)
+        return BranchVector(tuple((left, right) for left, right in placed), bias)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,15 +221,7 @@ def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterV
     r"""Multiply a vector by the learning-rate tensor, $λ_b$ and $λ_W / n_{ℓ-1}$ if dense."""
     return ParameterVector(
         tuple(
-            tuple(
-                BranchVector(
-                    tuple((left, scale(right, one.rate)) for left, right in part.outer),
-                    None if part.bias is None else scale(part.bias, one.rate),
-                )
-                if one.rate
-                else BranchVector()
-                for one, part in zip(branches, parts, strict=True)
-            )
+            tuple(part.scaled(one.rate) for one, part in zip(branches, parts, strict=True))
             for branches, parts in zip(base.fields, vector.fields, strict=True)
         )
     )
@@ -220,21 +229,8 @@ def apply_learning_rates(vector: ParameterVector, base: BasePoint) -> ParameterV
 
 def place_vector(vector: ParameterVector, first: int, neurons: Sequence[int]) -> ParameterVector:
     """Renumber the vertices of all labels, as `place_labels` does."""
-    return ParameterVector(
-        tuple(
-            tuple(
-                BranchVector(
-                    tuple(
-                        (place_labels(left, first, neurons), place_labels(right, first, neurons))
-                        for left, right in part.outer
-                    ),
-                    None if part.bias is None else place_labels(part.bias, first, neurons),
-                )
-                for part in parts
-            )
-            for parts in vector.fields
-        )
-    )
+    fields = (tuple(part.placed(first, neurons) for part in parts) for parts in vector.fields)
+    return ParameterVector(tuple(fields))
 
 
 def pair_vectors(left: ParameterVector, right: ParameterVector) -> Labelled | None:

@@ -25,9 +25,8 @@ from symdlt.sampling.checks import (
     real_array,
     whole_number,
 )
-from symdlt.sampling.cumulants import estimate_cumulant
 from symdlt.sampling.ensemble import draw_parameters, join_networks
-from symdlt.sampling.moments import sum_products
+from symdlt.sampling.moments import estimate_cumulant, sum_products
 from symdlt.sampling.observables import (
     check_sampling_memory,
     checked_activations,

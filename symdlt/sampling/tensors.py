@@ -5,9 +5,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from symdlt.combinatorics import connected_components
+from symdlt.definitions import NAMED, AnyTensor
 from symdlt.errors import GraphError
-from symdlt.sampling.graphs import Edge, check_forest, sort_edges
-from symdlt.sampling.trees import TiedTree, Tree, count_vertices, cut_tree
+from symdlt.sampling.trees import (
+    Edge,
+    TiedTree,
+    Tree,
+    check_forest,
+    count_vertices,
+    cut_tree,
+    sort_edges,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +76,14 @@ class Component:
     vertices: tuple[int, ...]
 
 
-_PAIRS = ((0, 1), (2, 3))
-_PAIR, _ALONE = ((1, 2),), (0,)
+def _pattern_of(tensor: AnyTensor) -> TensorPattern:
+    paired = {vertex for pair in tensor.matching for vertex in pair}
+    alone = tuple(vertex for vertex in range(tensor.axes) if vertex not in paired)
+    return TensorPattern(tensor.forest.edges, tensor.matching, alone)
+
 
 TENSORS: Mapping[str, TensorPattern] = MappingProxyType(
-    {
-        "G": TensorPattern((), ((0, 1),)),
-        "H": TensorPattern(((0, 1),), ((0, 1),)),
-        "V": TensorPattern((), _PAIRS),
-        "A": TensorPattern(((0, 1), (2, 3)), _PAIRS),
-        "B": TensorPattern(((0, 2), (1, 3)), _PAIRS),
-        "D": TensorPattern(((2, 3),), _PAIRS),
-        "F": TensorPattern(((1, 3),), _PAIRS),
-        "P": TensorPattern(((0, 1), (0, 2)), ((0, 3), (1, 2))),
-        "Q": TensorPattern(((0, 1), (0, 2)), _PAIRS),
-        "R": TensorPattern(((0, 1), (0, 2), (0, 3)), _PAIRS),
-        "S": TensorPattern(((0, 2), (0, 1), (1, 3)), _PAIRS),
-        "T": TensorPattern(((0, 1), (0, 3), (2, 3)), _PAIRS),
-        "U": TensorPattern(((0, 3), (0, 2), (1, 2)), _PAIRS),
-        "A3": TensorPattern((), _PAIR, _ALONE),
-        "N3": TensorPattern(((1, 2),), _PAIR, _ALONE),
-        "F3": TensorPattern(((0, 2),), _PAIR, _ALONE),
-        "Q3": TensorPattern(((0, 1), (1, 2)), _PAIR, _ALONE),
-    }
+    {name: _pattern_of(tensor) for name, tensor in NAMED.items()}
 )
 
 

@@ -163,8 +163,22 @@ class GradientFlow:
         return sum(flow_matrix(chain, h, outer, self.time)[..., 0, -1] for chain in slow)
 
 
+class _TrainedToTheEnd:
+    """What takes away all of the training error, whatever its eigenvalues."""
+
+    __slots__ = ()
+
+    @property
+    def finished(self) -> bool:
+        """Nothing of the training error is left."""
+        return True
+
+    def check(self, eigenvalues: Array) -> None:
+        """Nothing to refuse."""
+
+
 @dataclass(frozen=True, slots=True)
-class TwoStep:
+class TwoStep(_TrainedToTheEnd):
     r"""Two updates of second order, by the inverse NTK (PDLT ∞.78–∞.79, ∞.148).
 
     The step size of a mode is 1/h: the first update takes away all of its error to leading order,
@@ -178,14 +192,6 @@ class TwoStep:
     0.25
     """
 
-    @property
-    def finished(self) -> bool:
-        """Nothing of the training error is left."""
-        return True
-
-    def check(self, eigenvalues: Array) -> None:
-        """Nothing to refuse."""
-
     def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""
         step = {mode: 1 / value for mode, value in h.items()}
@@ -193,7 +199,7 @@ class TwoStep:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomAlgorithm:
+class CustomAlgorithm(_TrainedToTheEnd):
     """An algorithm that is known by its projectors alone.
 
     Attributes:
@@ -221,14 +227,6 @@ class CustomAlgorithm:
                     f"They are called {', '.join(PROJECTED)}, and each is a function of "
                     "eigenvalues. Give for instance {'dNTK-B': lambda h_1, h_2: 0.5 / (h_1 * h_2)}."
                 )
-
-    @property
-    def finished(self) -> bool:
-        """Nothing of the training error is left."""
-        return True
-
-    def check(self, eigenvalues: Array) -> None:
-        """Nothing to refuse."""
 
     def weight(self, response: Response, h: Modes, outer: Value = 0.0) -> Value:
         """What multiplies the trees of a response; see `Algorithm`."""

@@ -17,9 +17,10 @@ from symdlt.training.data import (
     check_samples,
     check_square,
     check_targets,
+    refuse_dropout,
+    refuse_sums_over_outputs,
 )
 from symdlt.training.prediction import GaussianPrediction
-from symdlt.training.refusals import refuse_dropout, refuse_sums_over_outputs
 from symdlt.training.responses import responses
 from symdlt.training.statistics import solve_positive
 

@@ -18,15 +18,17 @@ from symdlt.networks.final_tensors import final_tensors
 from symdlt.networks.tasks import is_one_task
 from symdlt.training.algorithms import Algorithm, check_algorithm
 from symdlt.training.chains import Array
-from symdlt.training.data import check_ridge, check_samples, check_targets
-from symdlt.training.evaluation import Training
-from symdlt.training.infinite import predict_kernel
-from symdlt.training.prediction import Prediction
-from symdlt.training.refusals import (
+from symdlt.training.data import (
+    check_ridge,
+    check_samples,
+    check_targets,
     refuse_dropout,
     refuse_laws_of_outputs,
     refuse_outputs_that_are_read,
 )
+from symdlt.training.evaluation import Training
+from symdlt.training.infinite import predict_kernel
+from symdlt.training.prediction import Prediction
 from symdlt.training.statistics import Statistics
 
 Chunk = tuple[int, ...]

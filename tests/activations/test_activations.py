@@ -10,7 +10,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 import sympy as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symdlt.activations import ACTIVATIONS, Activation, activation
@@ -105,6 +105,7 @@ def test_polynomials_have_their_coefficients(coefficients):
     assert [(c.p, c.q) for c in found] == [(c.numerator, c.denominator) for c in expected]
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=40))
 def test_any_text_is_read_or_refused(text):
     found = reason = None

@@ -251,7 +251,7 @@ def finite_network(name):
 
 
 @pytest.mark.parametrize("ask", [criticality, exponents, finite_network])
-@pytest.mark.parametrize("name", thinned(ACTIVATIONS, 3))
+@pytest.mark.parametrize("name", thinned(ACTIVATIONS, 5))
 def test_the_theory_takes_each_or_says_why_not(name, ask):
     refusal = ""
     try:

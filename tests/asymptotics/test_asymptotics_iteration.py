@@ -53,6 +53,7 @@ def test_without_weight_learning():
     assert max(map(abs, found.values())) < 1e-6, found
 
 
+@pytest.mark.slow
 def test_without_bias_learning():
     """The leading terms of D, A, Q and T have logarithms, which are harder to extrapolate."""
     solution = exponents("tanh", lambda_b=0, lambda_W=RATES[1])

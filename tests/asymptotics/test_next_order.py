@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from asymptotics.depth_iteration import extrapolated
-from cases import slow, swept
+from cases import swept
 from kernels.kernel_reference import loaded, sin, tanh
 
 from symdlt import BOOK, correlators, derive, derive_system
@@ -66,7 +66,7 @@ def test_some_against_the_iterated_kernel():
     assert max(map(abs, ends.values())) < 2e-2, ends
 
 
-@pytest.mark.parametrize(("text", "activation"), [swept("tanh", tanh), slow("sin", sin)])
+@pytest.mark.parametrize(("text", "activation"), [swept("tanh", tanh), swept("sin", sin)])
 def test_all_against_the_iterated_kernel(text, activation):
     limits, ends = misses(text, activation, SCRIPT["WANTED"])
     assert len(limits) == 2 + 11 + 103 + 15

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 import sympy as sp
+from cases import swept
 
 from symdlt import MLP, correlators
 from symdlt.asymptotics import exponents
@@ -22,7 +23,7 @@ RATES = {"lambda_b": 0.7, "lambda_W": 1.1}
     [
         ("relu", FINITE),
         ("leaky_relu(z, 1/4)", FINITE),
-        ("abs(z)", FINITE),
+        swept("abs(z)", FINITE),
         ("linear", ALL),
         ("-3*z", ALL),
     ],

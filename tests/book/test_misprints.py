@@ -184,6 +184,7 @@ def test_printed_inherited_term_is_not_that_of_an_exact_network(label):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", FOURTH)
 def test_printed_term_is_not_that_of_an_exact_network_of_four_layers(label):
     name, index, difference = FOURTH[label]

@@ -36,14 +36,15 @@ HEAVY = {
     "uniform norm inside": Stack("h = U s(z); z' = b + W s(rmsnorm(h))", laws={"U": uniform}),
 }
 ONE_STREAM = ("rmsnorm", "layernorm", "dropout", "orthogonal", "orthogonal norm")
-LONG = ("both norms", "orthogonal norm", "uniform norm inside")  # in `G.1` and `H.1`
+# in `G.1` and `H.1`
+LONG = ("both norms", "orthogonal norm", "uniform norm inside", "centred inside", "layernorm")
 CASES = [
     pytest.param(
         family,
         name,
         marks=()
-        if family in ONE_STREAM or name in "GHVBF"
-        else (pytest.mark.slow if name in "APT" else pytest.mark.sweep),
+        if family in ONE_STREAM or (name in "GHVBF" and family != "both norms")
+        else (pytest.mark.slow if name in "VAT" else pytest.mark.sweep),
     )
     for family in LAYERS
     for name in BOOK

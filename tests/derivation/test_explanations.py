@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from cases import slow, swept
 
 from symdlt import BOOK, Stack, explain, layer_equations
 from symdlt.algebra import Polynomial, orthogonal, uniform
@@ -37,25 +38,31 @@ FAMILIES = (NORMED, SCALED, KEPT, MASKED, WINDOWED, AVERAGED, ORTHOGONAL)
 
 def is_long(name, layer):
     """Whether accounts take seconds."""
-    return name in ("B", "F") or (name == "V" and layer == KEPT)
+    return name == "B" or (name == "V" and layer == KEPT)
 
 
 QUICK = ("G", "H", "V", "B", "F", "P")
-LONG = {GATE: pytest.mark.slow, BLOCK: pytest.mark.sweep, MIXTURE: pytest.mark.sweep}
+
+
+def marks_of(name, layer, quick):
+    if quick or name in QUICK:
+        return ()
+    return pytest.mark.slow if layer == GATE and name in ("A", "R") else pytest.mark.sweep
+
+
 CASES = (
     [
-        pytest.param(name, layer, marks=() if quick or name in QUICK else LONG[layer])
+        pytest.param(name, layer, marks=marks_of(name, layer, quick))
         for layers, quick in (((DENSE, RESIDUAL), True), ((GATE, BLOCK, MIXTURE), False))
         for layer in layers
         for name in BOOK
     ]
     + [
-        pytest.param(
-            name, layer, marks=pytest.mark.slow if is_long(name, layer) or layer == SCALED else ()
-        )
+        slow(name, layer) if is_long(name, layer) or layer == SCALED else (name, layer)
         for layer in FAMILIES
-        for name in (*QUICK[:3], "B", "F")
+        for name in (*QUICK[:3], "B")
     ]
+    + [swept("F", layer) for layer in FAMILIES]
     + [
         pytest.param(name, layer, marks=pytest.mark.slow if layer in (GATE, NORMED) else ())
         for name in ("G.1", "H.1")

@@ -403,15 +403,19 @@ FORESTS = {
 }
 
 
-@pytest.mark.parametrize("text", [GATE, BLOCK, DEEP, TWICE, ACROSS])
+SAME, APART = (0, 0, 0, 0), (0, 1, 1, 0)
+SECOND = [("ddNTK-I", APART), ("ddNTK-II", SAME)]
+MORE = [("ddNTK-I", SAME), ("ddNTK-II", APART)]
+OTHERS = (BLOCK, DEEP, TWICE, ACROSS)
+
+
 @pytest.mark.parametrize(
-    ("name", "i"),
+    ("text", "name", "i"),
     [
-        *product(FORESTS, [(0, 0, 0, 0), (0, 1, 1, 0)]),
-        slow("ddNTK-I", (0, 1, 1, 0)),
-        slow("ddNTK-II", (0, 0, 0, 0)),
-        swept("ddNTK-I", (0, 0, 0, 0)),
-        swept("ddNTK-II", (0, 1, 1, 0)),
+        *product((GATE, *OTHERS), FORESTS, (SAME, APART)),
+        *(slow(text, *case) for text, case in product(OTHERS, SECOND)),
+        *(swept(text, *case) for text, case in product(OTHERS, MORE)),
+        *(swept(GATE, *case) for case in (*SECOND, *MORE)),
     ],
 )
 def test_every_equation_holds_for_a_single_network(text, name, i, networks):

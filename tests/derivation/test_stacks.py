@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from cases import slow
+from cases import slow, swept
 from direct.stacks import StackValues
 from sympy import Rational
 
@@ -40,7 +40,7 @@ TWO_MASKS = "u = U z; v = V z; z' = W (dropout(1/4) s(u) v + 1/2 prune(1/3) tanh
 MASKED_GATE = "m = dropout(1/4); u = U z; v = V z; z' = b + W (m s(u) v + 1/2 m tanh(v))"
 LONG = [MIXED, THREE]
 EVERY = [BLOCK, GATE, *LONG]
-SLOW = {GATE: "A", MIXED: "ADQT", THREE: "DQT"}
+SLOW = {BLOCK: "A", GATE: "AT", MIXED: "ADQST", THREE: "DQT"}
 
 
 def marks_of(name, layer):
@@ -111,9 +111,7 @@ def test_the_order_one_is_that_of_the_linear_response(name, layer):
 
 
 @pytest.mark.parametrize("layer", [DROPPED, MASKED_GATE, TWO_MASKS])
-@pytest.mark.parametrize(
-    "name", [*"GHVBF", *(pytest.param(x, marks=pytest.mark.slow) for x in "ADPQRSTU")]
-)
+@pytest.mark.parametrize("name", [*"GHVBF", *map(slow, "ADRU"), *map(swept, "PQST")])
 def test_masks_at_order_one_are_those_of_the_linear_response(name, layer):
     """Of one draw, or at one sample, the moments of k factors are numbers, 1/(1 - p)^(k - 1)."""
     (equation,) = layer_equations(name, layer).equations
@@ -234,7 +232,7 @@ def test_each_term_is_what_its_diagrams_give(name, layer):
             assert sum(parts) == term.coefficient
 
 
-LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE)]
+LONG = [("V.1", MIXED), ("D", MIXED), ("V.1", GATE), ("X6_02_14", MIXED)]
 
 
 def at_one_sample(term):

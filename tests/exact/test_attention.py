@@ -76,7 +76,7 @@ def test_squares_and_cubes_of_scores(name, terms):
     compare(name, layer, INPUTS[..., :1] / 2, 1e-9, activation, keeps=True, score=score)
 
 
-@pytest.mark.parametrize("name", thinned(NAMES, 6))
+@pytest.mark.parametrize("name", thinned(NAMES, 12))
 def test_squares_in_the_readout(name):
     """Whose means over neurons are those of pairs of positions and vertices that have no edge."""
     widths = {"n": N, "H": H, "d": D, "d_v": D_V}

@@ -9,7 +9,7 @@ from itertools import pairwise
 import mpmath
 import pytest
 import sympy as sp
-from cases import slow
+from cases import slow, swept
 
 from symdlt import criticality, recipe
 from symdlt.activations import activation
@@ -220,7 +220,7 @@ def test_all_points_in_the_range_are_found_and_the_range_is_printed():
 
 @pytest.mark.parametrize(
     ("text", "start"),
-    [("tanh(z) + exp(z)/1000", 6.0), ("z - z**3/6 + exp(z)/100 - 1/100", 2.1)],
+    [("tanh(z) + exp(z)/1000", 6.0), swept("z - z**3/6 + exp(z)/100 - 1/100", 2.1)],
 )
 def test_points_of_functions_that_grow_without_bounds_are_found(text, start):
     """At the largest K that the grid reaches the slope is 1e70 times what it is at the point."""

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from cases import swept
 
 from symdlt import Network, critical_value, criticality, exponents, layer_phase, propagate
 from symdlt.cli import main
@@ -25,8 +26,15 @@ def number_in(text, before, after):
     return float(found[1])
 
 
-@pytest.mark.parametrize("norm", ["rmsnorm", "layernorm"])
-@pytest.mark.parametrize("activation", ["tanh", "gelu"])
+@pytest.mark.parametrize(
+    ("activation", "norm"),
+    [
+        ("tanh", "layernorm"),
+        ("gelu", "rmsnorm"),
+        swept("tanh", "rmsnorm"),
+        swept("gelu", "layernorm"),
+    ],
+)
 def test_a_norm_in_front_of_weights(activation, norm):
     """The line of biases is that of fixed points with χ_⊥ = 1, by linear response."""
     text = told(activation, BEHIND.format(norm))

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 
 from symdlt import Network, Stack, propagate, recipe
 from symdlt.cli import main
@@ -78,9 +78,9 @@ def added(activation, layer, values, depth):
     ("activation", "layer", "given"),
     [
         ("tanh", BLOCK, {"C_U": 1, "xi": 0.8}),
-        slow("tanh", TWO, {"C_U": 1}),
+        swept("tanh", TWO, {"C_U": 1}),
         slow("tanh", READING, {"C_U": 2, "xi": 0.6}),
-        slow("relu", READING, {"C_U": 1, "xi": 0.8}),
+        swept("relu", READING, {"C_U": 1, "xi": 0.8}),
         slow("relu", BLOCK, {"C_U": 1, "xi": 0.8}),
     ],
 )

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import mpmath
 import numpy as np
 import pytest
-from cases import slow, thinned
+from cases import slow, swept, thinned
 from fixed_points.phase_iteration import ACTIVATIONS, SCALES, destination, scaled
 
 from symdlt import criticality, nearby, phase, recipe
@@ -48,7 +48,7 @@ def test_fixed_points_of_hard_tanh_against_its_closed_form(C_W, C_b):
     ("arguments", "K", "chi_perp"),
     [
         ((HARD_TANH, 1.5, 1e-4), 0.631660730852, 1.187534014173),
-        ((HARD_TANH, 1.5, 1e-6), 0.631460628374, None),
+        swept((HARD_TANH, 1.5, 1e-6), 0.631460628374, None),
         (("z-2e-6*z**3", 1.5, 0.05), 33333.458333, 1.08),
         slow(("tanh(3e4*z)", 1.5, 0.05), 1.549968, 19226.4878),
         (("where(z<3,z,3)", 0.9, 1e-3), 0.01, 0.9),
@@ -259,7 +259,7 @@ def test_phase_against_direct_iteration(case):
     _agrees(*case)
 
 
-@pytest.mark.parametrize("case", thinned(SWEEP, 12))
+@pytest.mark.parametrize("case", thinned(SWEEP, 24))
 def test_phase_of_all_against_direct_iteration(case):
     _agrees(*case)
 

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from cases import swept
 
 from symdlt import critical_line, nearby, phase, recipe
 from symdlt.cli import main
@@ -53,7 +54,7 @@ def iterated(xi, C_W, C_b, depth, kernel=(1.0, 0.6, 1.0)):
     [
         (0.5, 0.5, 0.05, "ordered", 14, 30),
         (0.5, 1.5, 0.05, "chaotic", 12, 150),
-        (0.5, 1.5, 0.0, "chaotic", 14, 150),
+        swept(0.5, 1.5, 0.0, "chaotic", 14, 150),
         (0.9, 0.15, 0.02, "ordered", 60, 300),
     ],
 )

@@ -125,7 +125,7 @@ def check_corrections(layer, inputs, names, allowed=1e-12):
     "layer",
     [
         slow(Stack("h = U s(z); m = prune(1/3); z' = xi z + W m s(h)")),
-        Stack(RESIDUAL, laws={"W": orthogonal}),
+        slow(Stack(RESIDUAL, laws={"W": orthogonal})),
     ],
 )
 def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
@@ -169,8 +169,9 @@ def test_three_inputs_and_one(inputs, xi):
     agree(found, right, "VB", inputs, 1e-12)
 
 
-@pytest.mark.parametrize("xi", [0.5**0.5, 1.0])
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    ("count", "xi"), [(1, 1.0), (2, 0.5**0.5), swept(1, 0.5**0.5), swept(2, 1.0)]
+)
 def test_a_kink(xi, count):
     names = [*"VABDF", "G.1"]
     module = kernel_of(RESIDUAL, "many", names, activation="relu")
@@ -237,10 +238,10 @@ def test_without_the_skip_the_tensors_are_those_of_dense_layers(inputs):
 def test_some_tensors_at_some_samples():
     module = kernel_of(RESIDUAL, "many", ["V", "P"])
     values = values_for(module.HYPERPARAMETERS)
-    data = np.vstack([DATA, [0.9, 0.3, 0.2]])
+    data = np.vstack([DATA[:2], [0.9, 0.3, 0.2]])
     whole = run(module, "many", values, data, tolerance=1e-12)
     assert list(whole) == ["G", "H", "V", "P"]
-    done, some = [], np.array([[0, 1, 2, 1]])
+    done, some = [], np.array([[0, 1, 1, 0]])
     plain = {name: value for name, value in values.items() if "lambda" not in name}
     part = run(
         module,
@@ -253,8 +254,8 @@ def test_some_tensors_at_some_samples():
         after_layer=done.append,
     )
     assert (list(part), done) == (["G", "V"], [*range(1, DEPTH + 1)])
-    assert part["V"][:, 0, 1, 2, 1] == pytest.approx(whole["V"][:, 0, 1, 2, 1], rel=1e-11)
-    assert np.isnan(part["V"][1:, 3]).all()
+    assert part["V"][:, 0, 1, 1, 0] == pytest.approx(whole["V"][:, 0, 1, 1, 0], rel=1e-11)
+    assert np.isnan(part["V"][1:, 2]).all()
 
 
 @pytest.mark.slow

@@ -81,8 +81,8 @@ def run(
 @pytest.mark.parametrize(
     "layer",
     [
-        *map(slow, [GATE, BLOCK, MIXTURE, JOINED, BARE, BILINEAR]),
-        swept(SWIGLU),
+        *map(slow, [GATE, BLOCK, JOINED]),
+        *map(swept, [MIXTURE, BARE, BILINEAR, SWIGLU]),
         "z' = b + W s'(z)",
     ],
 )
@@ -100,7 +100,7 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [GATE, BLOCK, *map(slow, [SWIGLU, BARE, MIXTURE])])
+@pytest.mark.parametrize("layer", [BLOCK, *map(slow, [GATE, BARE]), *map(swept, [SWIGLU, MIXTURE])])
 def test_corrections_of_the_kernel_and_the_ntk_are_those_of_propagate(layer, inputs):
     data, names = DATA if inputs == "many" else DATA[:1], ("G.1", "H.1")
     options = {"tolerance": 1e-12} if inputs == "many" else {}
@@ -125,9 +125,9 @@ def test_the_correction_of_a_dense_layer_is_that_of_contractions():
 @pytest.mark.parametrize(
     "layer",
     [
-        Stack("m = prune(1/3); h = U m s(z); z' = b + W s(h)"),
+        slow(Stack("m = prune(1/3); h = U m s(z); z' = b + W s(h)")),
         Stack(BARE, laws={"W": orthogonal}),
-        pytest.param(Stack(BLOCK, laws={"U": orthogonal}), marks=pytest.mark.slow),
+        swept(Stack(BLOCK, laws={"U": orthogonal})),
     ],
 )
 def test_masks_of_one_draw_and_orthogonal_weights(layer, inputs):
@@ -339,7 +339,9 @@ def test_a_kink():
         kernel_for(["V"], layer=MIXTURE, activation="relu")
 
 
-@pytest.mark.parametrize("layer", [SWIGLU, slow(JOINED), "z' = b + W dropout(0.1) s(layernorm(z))"])
+@pytest.mark.parametrize(
+    "layer", [SWIGLU, swept(JOINED), slow("z' = b + W dropout(0.1) s(layernorm(z))")]
+)
 @pytest.mark.parametrize("inputs", ["one", "many"])
 def test_a_file_stands_alone(tmp_path, inputs, layer):
     text = kernel_for(["V"], layer=layer, inputs=inputs, name="mine").text

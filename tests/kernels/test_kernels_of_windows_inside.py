@@ -39,9 +39,9 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, shape, readout):
         slow(GATE, (1, 3, 3), "mean"),
         (BEHIND, (1, 3, 3), None),
         slow(BOTH, (1, 3, 3), "all"),
-        slow(THREE, (1, 3, 3), "mean"),
+        swept(THREE, (1, 3, 3), "mean"),
         swept("u = U[3, zero] z; v = V s(z); z' = b + W[2] s(u) v", (1, 3, 3), "mean"),
-        slow("h = c + U[3, zero] s(z); z' = b + W[2, stride 2] s(h)", (1, 3, 4), "mean"),
+        swept("h = c + U[3, zero] s(z); z' = b + W[2, stride 2] s(h)", (1, 3, 4), "mean"),
         swept("h = U[3, zero] s(z) + T[2] z; z' = b + W s(h)", (1, 3, 3), "mean"),
         swept("h = V s(z); u = U[3, zero] s(h); z' = b + W s(u)", (1, 3, 3), "all"),
         swept("u = U[3, zero] z; h = V s(u); z' = b + W s(h)", (1, 3, 3), "all"),
@@ -126,7 +126,7 @@ def test_text_does_not_depend_on_the_hash_seed():
         ("V", "h = U[3] z; z' = z + W s(h) + P s(z)", "reads again what that window reads"),
         ("G.1", CHAIN, "G.1 of .* It has a window inside"),
         ("V", "u = U[3] z; z' = b + W s(u) + P z", "V of .* joins samples where they are"),
-        (
+        slow(
             "V",
             "h = U[3] s(z); k = T[2] s(h); v = V z; z' = W s(k) v",
             "The weights U read positions of a window behind another one",

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from cases import slow
 from kernels.kernel_reference import functions
 from means.test_kinked import given, two
 from means.test_pairs import CORRELATIONS, SMOOTH, VARIANCES, correlated, norms, plain_mean
@@ -48,7 +49,7 @@ def test_smooth_families_against_quadrature(name, K):
             assert abs(matrix[0, 1] - exact) < 1e-13 * scale + 1e-300, (a, b, rho)
 
 
-@pytest.mark.parametrize("family", ["erf", "gelu"])
+@pytest.mark.parametrize("family", [slow("erf"), "gelu"])
 def test_thirty_digits(family):
     f = {
         "erf": lambda z: mpmath.erf(z),

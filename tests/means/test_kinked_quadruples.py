@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from cases import slow, swept
 
 from symdlt.activations import activation
 from symdlt.kernels import numpy_activation
@@ -74,7 +75,7 @@ def mean_in_a_plane(pattern, rows):
     return moment * float(np.sum(half * w * np.prod(values, axis=0))) / (2.0 * math.pi)
 
 
-@pytest.mark.parametrize("how", ["general", "layer"])
+@pytest.mark.parametrize("how", [slow("general"), "layer"])
 def test_samples_in_a_plane(how):
     """The orthants of `relu_quadruple_means` lose up to 1e-4 here, and are not taken by layers."""
     functions, kinks = given("relu")
@@ -210,7 +211,7 @@ def test_the_relu_family_is_recognised():
 RANK_THREE = DRAWN[:, :3] @ DRAWN[:, :3].T
 
 
-@pytest.mark.parametrize("what", ["relu", "elu(z, 2)", "relu(z - 1)"])
+@pytest.mark.parametrize("what", ["relu", slow("elu(z, 2)"), swept("relu(z - 1)")])
 def test_four_samples_in_three_dimensions(what):
     """Given two of them the other two are the same; values are those of many sampled points."""
     functions, kinks = given(what)

@@ -5,9 +5,10 @@ import pytest
 from cases import slow, swept
 
 from symdlt.activations import activation
+from symdlt.activations.activation import kinks_of
 from symdlt.errors import InfiniteMeanError
 from symdlt.means import KinkedMeans
-from symdlt.networks.layer_means import kinks_of, means_of
+from symdlt.networks.layer_means import means_of
 
 TWO = np.array([[1.0, 0.6], [0.6, 1.7]])
 FOUR = np.array(

@@ -6,6 +6,7 @@ import hypothesis
 import mpmath
 import numpy as np
 import pytest
+from cases import slow, swept
 from hypothesis import strategies as st
 from kernels.kernel_reference import ACTIVATIONS, erf, functions, gelu, sin, tanh
 
@@ -14,7 +15,7 @@ from symdlt.means.spectra import few_places
 from symdlt.means.triangle import strips, triangle
 
 ORDERS = [(0, 0), (1, 1), (1, 5), (0, 4), (2, 2), (1, 3)]
-FINE = ("tanh", "swish")
+FINE = ("tanh", "swish")  # in the gate at the largest variance too
 VARIANCES = (1e-12, 1e-3, 1.0, 25.0)
 CORRELATIONS = (0.0, 0.3, -0.7, 0.95, -0.999, 1 - 1e-6, 1 - 1e-12, 1.0, -1.0)
 
@@ -112,12 +113,15 @@ def test_derivatives_against_30_digits(a, b, rho):
     )
 
 
+def marks_of(name, K):
+    if K <= 1.0:
+        return ()
+    return pytest.mark.slow if name in FINE else pytest.mark.sweep
+
+
 @pytest.mark.parametrize(
     ("name", "K"),
-    [
-        pytest.param(name, K, marks=[pytest.mark.slow] * (K > 1.0 and name not in FINE))
-        for name, K in product(SMOOTH, VARIANCES)
-    ],
+    [pytest.param(name, K, marks=marks_of(name, K)) for name, K in product(SMOOTH, VARIANCES)],
 )
 def test_all_activations_variances_and_correlations(name, K):
     f = functions(SMOOTH[name], 6)
@@ -135,7 +139,7 @@ def test_all_activations_variances_and_correlations(name, K):
     assert worst < 1e-13
 
 
-@pytest.mark.parametrize("K", [100.0, 1000.0])
+@pytest.mark.parametrize("K", [100.0, slow(1000.0)])
 @pytest.mark.parametrize("rho", [0.9, 0.9999, -(1 - 1e-8)])
 def test_sharp_functions_at_strong_correlation(K, rho):
     f = functions(erf, 2)
@@ -286,7 +290,7 @@ def test_slopes_by_prices_theorem_are_those_of_their_own_coefficients(f, count, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("f", [tanh, swish, sigmoid, cosine, seventh, half_tilted])
-@pytest.mark.parametrize("count", [5, 40, 300])
+@pytest.mark.parametrize("count", [5, 40, swept(300)])
 def test_one_range_of_variances_serves_many_kernels(f, count):
     """Kernels that grow and shrink, with duplicates and strong correlations, out of any order."""
     f = functions(f, 4)

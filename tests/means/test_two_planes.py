@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import slow, swept
 
 from symdlt.activations import activation
 from symdlt.means import KernelInputError, SmoothMeans, Unrelated, pairs_of, plane_means, planes
@@ -23,8 +24,9 @@ def means_of(functions, products, K, later, joint, tolerance):
     return means[0], known[0]
 
 
-@pytest.mark.parametrize("name", ["tanh", "swish", "sin"])
-@pytest.mark.parametrize("kept", [0.3, 0.5])
+@pytest.mark.parametrize(
+    ("name", "kept"), [("tanh", 0.3), slow("swish", 0.5), ("sin", 0.5), swept("swish", 0.3)]
+)
 def test_means_are_those_of_quadruples(name, kept):
     functions = functions_of(activation(name), 2)
     K, later, joint = depths(kept)

@@ -168,6 +168,7 @@ class HalfShared(Fluctuations):
         return 0.5 * super().shared(site, other)
 
 
+@pytest.mark.slow
 def test_neurons_that_are_shared_in_part_share_all_of_their_noise_in_part():
     """V is linear in the noise that neurons share, of which that of heads is a part."""
     net = network(["z' = b + W z", ATTENTION["tanh"], MEAN]).resized(n_0=3, positions=(2,))
@@ -238,6 +239,7 @@ def precision(comparison, name):
     return comparison.errors[name].flat[theory.argmax()] / theory.max()
 
 
+@pytest.mark.slow
 def test_theory_and_sampled_networks_agree():
     comparison = check(between("tanh"), X, ["G", "V"], networks=300)
     assert comparison.agrees

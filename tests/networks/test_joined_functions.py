@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import swept
 
 from symdlt import Network, check, propagate
 from symdlt.errors import ActivationError, LayerError
@@ -22,8 +23,8 @@ def network(activation, *layers):
     ("activation", "text", "whole"),
     [
         ("relu", "(s(z) z)", "z*max(0,z)"),
-        ("relu", "s(z) s(z)", "max(0,z)**2"),
-        ("tanh", "sin(z) s(z)", "sin(z)*tanh(z)"),
+        swept("relu", "s(z) s(z)", "max(0,z)**2"),
+        swept("tanh", "sin(z) s(z)", "sin(z)*tanh(z)"),
         ("relu", "sin(z) s(z)", "sin(z)*max(0,z)"),
         ("max(0, x)", "(s(z) z)", "z*max(0,z)"),
     ],
@@ -39,6 +40,7 @@ def test_products_of_one_field_are_one_activation(activation, text, whole):
         np.testing.assert_allclose(found[name], dense[name], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_products_and_sums_with_a_kink_next_to_a_skip():
     skip = "z' = z + b + W s(z)"
     for text, whole, names in (

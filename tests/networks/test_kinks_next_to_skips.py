@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import slow
+from cases import slow, swept
 
 from symdlt import Network, check, propagate
 
@@ -18,9 +18,9 @@ def corrected(activation, x, layers=LAYERS):
 @pytest.mark.parametrize(
     ("kinked", "smooth"),
     [
-        ("relu", "softplus({b}*z)/{b}"),
-        slow("leaky_relu(z, 0.2)", "0.2*z + 0.8*softplus({b}*z)/{b}"),
-        slow("z - relu(z - 1)", "z - softplus({b}*(z - 1))/{b}"),
+        slow("relu", "softplus({b}*z)/{b}"),
+        swept("leaky_relu(z, 0.2)", "0.2*z + 0.8*softplus({b}*z)/{b}"),
+        swept("z - relu(z - 1)", "z - softplus({b}*(z - 1))/{b}"),
     ],
 )
 def test_the_limit_of_smooth_activations(kinked, smooth):

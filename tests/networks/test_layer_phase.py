@@ -114,7 +114,7 @@ def test_covariances_of_masks_may_stay_where_kernels_grow(bias, C_W, covariance)
             (np.inf, np.inf, 1, 1),
         ),
         # It goes from r to r 2/π arcsin(r/2), so that biases alone stay.
-        (
+        slow(
             "u = U dropout(1/2) z; v = V z; z' = b + W s(u) v",
             {"C_b": 0.1, "C_W": 2, "C_U": 1, "C_V": 1},
             (np.inf, 0.1, 2, 0),
@@ -185,10 +185,10 @@ def test_a_norm_forgets_the_kernel():
     ("activation", "xi"),
     [
         ("relu", 0.6),
-        ("relu", 0.9),
-        ("tanh", 0.9),
-        slow("tanh", 0.6),
-        slow("sin", 0.9),
+        swept("relu", 0.9),
+        slow("tanh", 0.9),
+        swept("tanh", 0.6),
+        swept("sin", 0.9),
         swept("sin", 0.6),
     ],
 )
@@ -216,8 +216,8 @@ def test_kernels_that_vanish_and_grow():
     ("activation", "C_b", "C_W", "start", "expected"),
     [
         ("tanh", 0, 1, 1.0, (0, 1, 1)),
-        ("100*tanh(z/100)", 0, 1, 1.0, (0, 1, 1)),
-        ("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
+        swept("100*tanh(z/100)", 0, 1, 1.0, (0, 1, 1)),
+        swept("max(-1, min(z, 1))", 0, 1, 1.0, (0, 1, 1)),
         ("elu", 0, 1, 1.0, (0, 1, 1)),
         ("relu", 0.1, 2, 1.0, (np.inf, 1, 1)),
         ("softplus", 0.1, 4, 1.0, (np.inf, 2, 2)),

@@ -7,7 +7,7 @@ from sampling.complex_steps import check_derivatives
 from symdlt import Network
 from symdlt.definitions import CAUSAL_SOFTMAX
 from symdlt.sampling.labelled import POSITION, SAMPLE, Labelled
-from symdlt.sampling.softmax import softmax
+from symdlt.sampling.normalisation import softmax
 
 VALUES = {"C_b": 0.1, "C_W": 1.3, "C_Q": 1.1, "C_K": 0.9, "C_V": 1.2, "C_U": 0.7}
 X = np.random.default_rng(1).standard_normal((2, 3, 3))

@@ -4,6 +4,7 @@ from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
+from cases import swept
 from mpmath import mp, mpf
 from oracle.montecarlo import function_of, polynomial
 
@@ -187,7 +188,7 @@ def attach_leaf(tree, vertex):
     return Tree(tree.vertices + 1, (*tree.edges, (vertex, tree.vertices)))
 
 
-@pytest.mark.parametrize("name", ["tanh", "swish", "sine"])
+@pytest.mark.parametrize("name", ["tanh", swept("swish"), "sine"])
 @pytest.mark.parametrize(
     "tree", [Tree(1), Tree(2, ((0, 1),)), Tree(3, ((1, 0), (1, 2))), BROOM, STAR_FOUR, PATH_FIVE]
 )

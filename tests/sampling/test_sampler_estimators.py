@@ -15,7 +15,7 @@ from symdlt.sampling import (
     measurement,
     sample_networks,
 )
-from symdlt.sampling.cumulants import combine_moments, estimate_cumulant
+from symdlt.sampling.moments import combine_moments, estimate_cumulant
 
 ENSEMBLE = NetworkEnsemble.of((2, 3, 4, 3), C_b=0.2, C_W=1.5, lambda_b=0.4)
 INPUTS = [[0.7, -0.4], [0.2, 1.1]]

@@ -9,6 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from cases import slow
 
 from symdlt.definitions import DNTK
 from symdlt.definitions import NTK as NTK_TREE
@@ -215,14 +216,14 @@ def test_mean_and_covariance_are_exact_to_first_order(case, algorithm):
     assert max(size) > 0.1 * s
 
 
-@pytest.mark.parametrize("algorithm", [GradientFlow(1.0), GradientDescent(0.4, steps=3)])
+@pytest.mark.parametrize("algorithm", [GradientFlow(1.0), slow(GradientDescent(0.4, steps=3))])
 @pytest.mark.parametrize("case", [CASES[0], CASES[1]], ids=lambda case: case.__name__)
 def test_in_the_course_of_training(case, algorithm):
     left, size = differences(case, algorithm, 1e-6)
     assert max(left) < 1e-3 * max(size)
 
 
-@pytest.mark.parametrize("case", CASES[:4], ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", [*CASES[:3], slow(CASES[3])], ids=lambda case: case.__name__)
 def test_a_wrong_sign_is_noticed(case):
     for left, size in differences(case, GradientFlow(), 1e-6, *case(1.0)[0]):
         assert max(rest / change for rest, change in zip(left, size, strict=True)) > 0.01

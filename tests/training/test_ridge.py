@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import swept
 
 from symdlt import MLP
 from symdlt.errors import TrainingError
@@ -85,7 +86,7 @@ def test_duplicates_in_the_flow(time):
     [
         (GradientDescent(0.2, steps=6), GradientDescent(0.4, steps=6)),
         (GradientDescent([0.1, 0.3]), GradientDescent([0.2, 0.6])),
-        (GradientDescent(0.2), GradientDescent(0.4)),
+        swept(GradientDescent(0.2), GradientDescent(0.4)),
         (GradientFlow(1.3), GradientFlow(2.6)),
         (GradientFlow(), GradientFlow()),
     ],

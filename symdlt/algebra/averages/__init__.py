@@ -11,20 +11,11 @@
 C_W δ_{i k} ⟨σ σ⟩^(1)
 """
 
-from symdlt.algebra.averages.averages import bracket
-from symdlt.algebra.averages.expectation import connected, expectation
-from symdlt.algebra.averages.orbit_averages import expectation_orbits
-from symdlt.algebra.averages.orbits import Orbit, OrbitSum
-from symdlt.algebra.averages.pairings import expectation_terms
-from symdlt.errors import ExpectationError
-
-__all__ = [
-    "ExpectationError",
-    "Orbit",
-    "OrbitSum",
-    "bracket",
-    "connected",
-    "expectation",
-    "expectation_orbits",
-    "expectation_terms",
-]
+from symdlt.algebra.averages.averages import bracket as bracket
+from symdlt.algebra.averages.expectation import connected as connected
+from symdlt.algebra.averages.expectation import expectation as expectation
+from symdlt.algebra.averages.orbit_averages import expectation_orbits as expectation_orbits
+from symdlt.algebra.averages.orbits import Orbit as Orbit
+from symdlt.algebra.averages.orbits import OrbitSum as OrbitSum
+from symdlt.algebra.averages.pairings import expectation_terms as expectation_terms
+from symdlt.errors import ExpectationError as ExpectationError

@@ -293,7 +293,7 @@ class Fluctuations:
             (1, self.moves.at_base(average, edges, of_noise), self.told_of_own(average)),
             (1, self._response(average, edges, of_pair), None),
         ]
-        for leg in self.legs(average):
+        for leg in self.legs(average) if self.centred else ():
             for factor, below in self.shifts(*leg):
                 slope, _ = self.function(average.along(leg))
                 for inside in subsets(average.inside & edges):

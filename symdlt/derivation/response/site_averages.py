@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 
 from symdlt.definitions import Function, Program
@@ -61,12 +61,12 @@ def joining(u: Vertex, v: Vertex) -> Edges:
     return frozenset({(ends[0], ends[1])} if ends[0] != ends[1] else ())
 
 
-def subsets(edges: Iterable[Edge]) -> list[Edges]:
+@lru_cache(maxsize=1024)  # of few edges, and each covariance asks for them
+def subsets(edges: Edges) -> tuple[Edges, ...]:
     """All sets of edges out of some."""
     every = sorted(edges)
-    return [
-        frozenset(chosen) for size in range(len(every) + 1) for chosen in combinations(every, size)
-    ]
+    sizes = range(len(every) + 1)
+    return tuple(frozenset(chosen) for size in sizes for chosen in combinations(every, size))
 
 
 def later_first(pair: Pair) -> Pair:

@@ -1,9 +1,10 @@
-"""Formulas and whole documents."""
+"""Formulas, whole documents, and what notebooks show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from symdlt.algebra import as_expression
 from symdlt.definitions import BOOK, DENSE, OBSERVABLES
@@ -16,19 +17,26 @@ from symdlt.derivation import (
     derive,
     forward_equation,
 )
-from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
-from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import require
 from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
 from symdlt.formats.latex.forward import forward_latex
-from symdlt.formats.latex.layer_documents import LayerResult, equations_latex, layer_document
+from symdlt.formats.latex.layer_documents import (
+    Bodies,
+    LayerResult,
+    layer_bodies,
+    layer_document,
+)
+from symdlt.formats.latex.lines import PRIMED, displayed, prose
 from symdlt.formats.latex.norm_forward import forward_equation_latex
 from symdlt.formats.latex.notation import Conventions, renamed, symbol_text, tensor_name
-from symdlt.formats.latex.pages import PRIMED, displayed, prose
 from symdlt.formats.latex.recursions import first_layer_latex, head_of, recursion_latex
 from symdlt.formats.latex.streams import layer_latex
 
 Printable = Recursion | RecursionSystem | ForwardEquation | StackForwardEquation | LayerResult
+
+# By convention: what fits on a screen, and the tensors of the book.
+MOST_TERMS = 12
+MOST_RECURSIONS = 13  # those of the book; more of them nobody reads in a cell
 
 _PREAMBLE = r"""\documentclass[10pt,fleqn]{article}
 \usepackage{amsmath,amssymb}
@@ -129,20 +137,21 @@ def to_latex(
     \end{align*}
     """
     use = _checked(what, conventions)
-    if isinstance(what, StackRecursion | LayerEquations):
-        named = equations_latex(what, use)
-        return "\n".join(displayed(body, use, label if numbered else "") for label, body in named)
-    if isinstance(what, StackForwardEquation):
-        return "\n".join(
-            displayed(forward_equation_latex(one, use), use, f"forward-{k}" if numbered else "")
-            for k, one in enumerate(what.equations, 1)
-        )
-    if isinstance(what, ForwardEquation):
-        return displayed(forward_latex(what, use), use, "forward" if numbered else "")
     return "\n".join(
-        displayed(recursion_latex(recursion, use), use, recursion.name if numbered else "")
-        for recursion in _recursions(what)
+        displayed(body(), use, label if numbered else "") for label, body in bodies(what, use)
     )
+
+
+def bodies(what: Printable, use: Conventions, most: int | None = None) -> Bodies:
+    """The equations as lines of `align` bodies; of more than so many terms others are counted."""
+    if isinstance(what, LayerResult):
+        return layer_bodies(what, use, most)
+    if isinstance(what, StackForwardEquation):
+        printed = [partial(forward_equation_latex, one, use, most) for one in what.equations]
+        return [(f"forward-{k}", one) for k, one in enumerate(printed, 1)]
+    if isinstance(what, ForwardEquation):
+        return [("forward", partial(forward_latex, what, use, most))]
+    return [(one.name, partial(recursion_latex, one, use, most)) for one in _recursions(what)]
 
 
 def document(
@@ -276,3 +285,18 @@ def golden_files() -> dict[str, str]:
     for name, forest in OBSERVABLES.items():
         files[f"forward_{name}.tex"] = to_latex(forward_equation(forest))
     return {f"tests/golden/latex/{name}": text + "\n" for name, text in sorted(files.items())}
+
+
+def notebook_latex(what: Printable) -> str:
+    """Display mathematics of a dozen terms an equation at most; `to_latex` gives it all."""
+    printed = bodies(what, Conventions(), MOST_TERMS)
+    shown = (body() for _, body in printed[:MOST_RECURSIONS])
+    parts = [f"\\begin{{aligned}}{body}\\end{{aligned}}" for body in shown]
+    if len(parts) < len(printed):
+        parts.append(rf"\cdots\ \text{{({len(printed) - len(parts)} more recursions)}}")
+    body = parts[0] if len(parts) == 1 else _column(parts)
+    return f"$\\displaystyle {body}$"
+
+
+def _column(parts: list[str]) -> str:
+    return "\\begin{array}{l}" + " \\\\[1ex]\n".join(parts) + "\\end{array}"

@@ -9,9 +9,9 @@ from functools import lru_cache
 from symdlt.combinatorics import connected_components
 from symdlt.definitions import FIELD, WIDTH, Branch, Layer
 from symdlt.derivation import ForwardEquation, ForwardTerm, shared_neurons, spelled_out
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import indexed
-from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
+from symdlt.formats.latex.lines import product_text
 from symdlt.formats.latex.notation import Conventions, power, symbol_text
 from symdlt.formats.latex.trees import tree_text
 
@@ -33,9 +33,9 @@ def forward_latex(equation: ForwardEquation, use: Conventions, most: int | None 
         for tree in forest.components
     )
     spelled = [one for term in equation.terms for one in spelled_out(equation.layer, term)]
-    summands = [_summand(equation.layer, term, use) for term in spelled]
-    body = equation_lines(head, grouped(summands[:most]), use.points)
-    return body if most is None else body + remaining_terms(len(summands) - most)
+    return equation_latex(
+        head, spelled, lambda term: _summand(equation.layer, term, use), use, most
+    )
 
 
 def _summand(layer: Layer, term: ForwardTerm, use: Conventions) -> Summand:

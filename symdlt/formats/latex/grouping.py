@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
-from symdlt.formats.latex.lines import Group, Product
-from symdlt.formats.latex.notation import powers, rational
+from symdlt.formats.latex.lines import Group, Product, equation_lines
+from symdlt.formats.latex.notation import Conventions, powers, rational
+
+Term = TypeVar("Term")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,28 @@ class Summand:
     left: tuple[str, ...]
     right: tuple[str, ...]
     below: str = ""
+
+
+def equation_latex(
+    head: str,
+    terms: Sequence[Term],
+    printed: Callable[[Term], Summand],
+    use: Conventions,
+    most: int | None,
+) -> str:
+    """The equation `head = terms` as lines of an `align` body.
+
+    Args:
+        head: the left-hand side.
+        terms: of the right-hand side.
+        printed: what a term is in print.
+        use: choices of notation.
+        most: how many terms are printed at most; the others are counted.
+    """
+    body = equation_lines(head, grouped(map(printed, terms[:most])), use.points)
+    more = 0 if most is None else len(terms) - most
+    counted = " \\\\\n" + rf"&\quad + \cdots\ \text{{({more} more terms)}}"
+    return body + counted * (more > 0)
 
 
 def grouped(summands: Iterable[Summand]) -> tuple[Group, ...]:

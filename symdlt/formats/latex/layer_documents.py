@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from symdlt.definitions import NAMED, AnyTensor, ascii_name
 from symdlt.derivation.response.symbolic.glossary import (
@@ -17,14 +18,14 @@ from symdlt.derivation.response.symbolic.layer_equations import LayerEquations
 from symdlt.derivation.stacks import StackRecursion
 from symdlt.errors import LayerError
 from symdlt.formats.latex.definitions import Defined, definition_latex, definitions_told
-from symdlt.formats.latex.layers import layer_equation_latex
+from symdlt.formats.latex.layers import layer_equation_latex, step_latex
+from symdlt.formats.latex.lines import PRIMED, displayed, prose
 from symdlt.formats.latex.marked_text import marked_latex
 from symdlt.formats.latex.notation import Conventions, tensor_name
-from symdlt.formats.latex.pages import PRIMED, displayed, prose
-from symdlt.formats.latex.stacks import stack_latex
 from symdlt.formats.latex.streams import layer_latex
 
 LayerResult = LayerEquations | StackRecursion
+Bodies = list[tuple[str, Callable[[], str]]]  # of each equation its label, and what prints it
 Entries = Iterable[tuple[str, str]]
 
 _LAYER = r"""\subsection*{Notation}
@@ -74,17 +75,13 @@ def layer_document(results: Sequence[LayerResult], use: Conventions) -> str:
     return body + "\n" + "".join(_section(result, use) for result in results)
 
 
-def equations_latex(result: LayerResult, use: Conventions) -> Iterator[tuple[str, str]]:
-    """The equations as lines of `align` bodies, each with its label."""
+def layer_bodies(result: LayerResult, use: Conventions, most: int | None = None) -> Bodies:
+    """The equations as lines of `align` bodies; of more than so many terms others are counted."""
     if isinstance(result, StackRecursion):
-        yield from zip(
-            (one.name for one in result.equations), stack_latex(result, use), strict=True
-        )
-        return
-    for number, one in enumerate(result.equations):
-        last = one is result.equations[-1]
-        label = result.name if last else f"{result.name}-{number + 1}"
-        yield label, layer_equation_latex(one, result, use)
+        return [(one.name, partial(step_latex, one, use, most)) for one in result.equations]
+    labels = [*(f"{result.name}-{k}" for k in range(1, len(result.equations))), result.name]
+    printed = [partial(layer_equation_latex, one, result, use, most) for one in result.equations]
+    return list(zip(labels, printed, strict=True))
 
 
 def _is_single(result: LayerResult) -> bool:
@@ -169,7 +166,7 @@ def _defined(correlator: AnyTensor, piece: int, use: Conventions, *, many: bool)
 def _section(result: LayerResult, use: Conventions) -> str:
     title = tensor_name(result.correlator, result.piece, replace(use, layers=False))
     definition = _defined(result.correlator, result.piece, use, many=not _is_single(result))
-    shown = "\n".join(displayed(body, use) for _, body in equations_latex(result, use))
+    shown = "\n".join(displayed(body(), use) for _, body in layer_bodies(result, use))
     return (
         f"\\subsection*{{The tensor ${title}$}}\nIt is defined by\n{displayed(definition, use)}\n"
         f"and follows from\n{shown}\n\n"

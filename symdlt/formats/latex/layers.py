@@ -1,25 +1,34 @@
-"""Equations of layers of any kind in the notation of PDLT."""
+"""Equations of layers of any kind, and recursions of stacks, in the notation of PDLT."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 from symdlt.algebra import Polynomial
 from symdlt.algebra.polynomial import Monomial
-from symdlt.definitions import ascii_name
+from symdlt.definitions import BELOW, ascii_name
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation, LayerEquations
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.derivation.stacks import (
+    FieldMean,
+    FieldSlot,
+    FieldTensor,
+    StepRecursion,
+    StepTerm,
+)
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import (
     ABOVE,
     LAYER,
     constant_latex,
+    field_latex,
+    indexed,
+    letter_latex,
     symbol_latex,
     width_latex,
 )
-from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
-from symdlt.formats.latex.notation import Conventions, power
+from symdlt.formats.latex.lines import product_text
+from symdlt.formats.latex.notation import Conventions, power, symbol_text, tensor_text
 
 _WIDTH = re.compile(r"P|n(?:'|_.+)?")
 
@@ -30,21 +39,14 @@ def layer_equation_latex(
     r"""One equation of a layer as lines of an `align` body.
 
     What a letter with a Q is the part of, in which both averages fluctuate together, has Q above.
-
-    Args:
-        equation: what to print.
-        of: the equations that it is one of, whose layer says which symbols are constants.
-        use: choices of notation.
-        most: how many terms are printed at most; the others are counted.
+    The layer of all equations says which symbols are constants.
     """
     name, above, _ = equation.name.partition("[l+1]")
     head = symbol_latex(name, ABOVE if above else LAYER, use)
     constants = {ascii_name(symbol) for symbol in of.layer.symbols}
-    summands = [_summand(term, constants, use) for term in equation.products[:most]]
-    # brackets with nothing in front of them say nothing
-    summands = [one if one.prefix else replace(one, family=k) for k, one in enumerate(summands)]
-    body = equation_lines(head, grouped(summands), use.points)
-    return body if most is None else body + remaining_terms(len(equation.products) - most)
+    return equation_latex(
+        head, equation.products, lambda term: _summand(term, constants, use), use, most
+    )
 
 
 def _summand(term: Polynomial, constants: set[str], use: Conventions) -> Summand:
@@ -60,7 +62,7 @@ def _summand(term: Polynomial, constants: set[str], use: Conventions) -> Summand
     tensors = [each for each in others if each[0][0] != "<"]
     return Summand(
         Fraction(number),
-        (*widths, *own, *sums),
+        (*widths, *own, *sums) or monomial,  # brackets with nothing in front of them say nothing
         tuple(prefix),
         (),
         _factors(means, use),
@@ -87,3 +89,75 @@ def _ratio(widths: Monomial | list[tuple[str, int]]) -> str:
     under = [power(width_latex(name), -exponent) for name, exponent in widths if exponent < 0]
     above, below = product_text(over) or "1", product_text(under)
     return rf"\left(\frac{{{above}}}{{{below}}}\right)" if under else above
+
+
+def step_latex(recursion: StepRecursion, use: Conventions, most: int | None = None) -> str:
+    r"""One equation as lines of an `align` body.
+
+    Tensors of fields inside the layer are those of layer ℓ+1, with their fields in front of it, as
+    in $V^{uuvv(\ell+1)}$.
+    """
+    fields = "" if recursion.step.last else _listed(recursion.fields, recursion.step.above)
+    labels = None if recursion.single_input else recursion.samples
+    head = tensor_text(recursion.correlator, recursion.piece, labels, ABOVE, use, fields)
+    return equation_latex(
+        head, recursion.terms, lambda term: _step_summand(term, recursion, use), use, most
+    )
+
+
+def _step_summand(term: StepTerm, recursion: StepRecursion, use: Conventions) -> Summand:
+    single = recursion.single_input
+    prefix = [power(_step_ratio(recursion), term.width_power)] if term.width_power else []
+    letters = zip(term.hyperparameters.symbols, term.hyperparameters.powers, strict=True)
+    prefix += [
+        power(symbol_text(name) + use.layer(ABOVE), exponent)
+        for name, exponent in letters
+        if exponent
+    ]
+    tensors = tuple(_tensor(one, recursion, use) for one in term.tensors)
+    family = (term.width_power, term.hyperparameters, term.tensors if single else ())
+    means = tuple(_mean(mean, recursion, use) for mean in term.means)
+    return Summand(term.coefficient, family, tuple(prefix), (), means, tensors)
+
+
+def _step_ratio(recursion: StepRecursion) -> str:
+    """The ratio of widths that a step brings."""
+    below = (
+        r"n_{\ell-1}" if recursion.step.first else f"n_{{{field_latex(recursion.step.below[0])}}}"
+    )
+    return rf"\left(\frac{{n_{{\ell}}}}{{{below}}}\right)"
+
+
+def _tensor(one: FieldTensor, recursion: StepRecursion, use: Conventions) -> str:
+    first = recursion.step.first
+    fields = "" if first else _listed(one.fields, recursion.step.below)
+    labels = None if recursion.single_input else one.samples
+    layer = LAYER if first else ABOVE
+    return tensor_text(one.correlator, one.piece, labels, layer, use, fields)
+
+
+def _mean(mean: FieldMean, recursion: StepRecursion, use: Conventions) -> str:
+    name = recursion.step.read[mean.slots[0].field]
+    inside = "".join(_slot(slot, name, recursion.single_input, use) for slot in mean.slots)
+    if mean.slots[0].masks:
+        return rf"\left\langle {inside}\right\rangle"
+    layer = LAYER if recursion.step.first else ABOVE
+    marks = "" if name == BELOW else field_latex(name)
+    kernel = use.kernel + use.layer(layer)
+    if marks:
+        kernel = f"{use.kernel}^{{{marks}{f'({use.number(layer)})' if use.layers else ''}}}"
+    return rf"\left\langle {inside}\right\rangle_{{{kernel}}}"
+
+
+def _slot(slot: FieldSlot, name: str, single: bool, use: Conventions) -> str:
+    """A function of a field, the field itself, or a mask."""
+    at = indexed(field_latex(name), "" if single else use.samples((slot.sample,)))
+    if not slot.function or slot.masks:
+        return at
+    return f"{letter_latex(slot.function, slot.order)}({at})"
+
+
+def _listed(fields: tuple[int, ...], names: tuple[str, ...]) -> str:
+    """The fields of the axes; of several that are the same, one."""
+    own = [field_latex(names[field]) for field in fields]
+    return own[0] if len(set(own)) == 1 else "".join(own)

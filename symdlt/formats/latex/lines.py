@@ -1,4 +1,4 @@
-r"""Sums of products, broken over lines by their estimated widths.
+r"""Sums of products, broken over lines by their estimated widths, and set apart from text.
 
 A sum is a tuple of groups, $\pm\,\text{prefix}\,[\pm\text{product}\pm\cdots]$. It is broken before
 groups; where a group is too wide, before the products in its brackets; and where a product is too
@@ -7,10 +7,12 @@ wide, between two factors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from symdlt.formats.latex.notation import Conventions, renamed
 from symdlt.formats.latex.widths import estimated_width
 
 _INNER = (r"\left", r"\frac", r"\tfrac", r"\sum")
@@ -18,6 +20,9 @@ _INDENT = ("", r"\quad ", r"\qquad ", r"\qquad\quad ")
 _TIMES = r"\times "
 _LONG_HEAD = 75.0  # points; a longer left side has the terms below it, not beside it
 _EQUALS = 14.0  # points that an equals sign takes with its spaces
+
+PRIMED = r"""A prime on a tensor says that it is of layer~$\ell+1$; without one it is of
+layer~$\ell$. """
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,15 @@ def product_text(factors: Iterable[str]) -> str:
     return text
 
 
-def remaining_terms(count: int) -> str:
-    """A last line that counts the terms which are not printed, if there are any."""
-    return " \\\\\n" + rf"&\quad + \cdots\ \text{{({count} more terms)}}" if count > 0 else ""
+def displayed(body: str, use: Conventions, label: str = "") -> str:
+    """Lines of an `align` body as an environment, numbered where there is a label."""
+    body = renamed(body, use)
+    if not label:
+        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+    rows = body.replace(" \\\\\n", " \\nonumber \\\\\n")
+    return f"\\begin{{align}}\n{rows} \\label{{eq:{label}}}\n\\end{{align}}"
+
+
+def prose(text: str, use: Conventions) -> str:
+    """A text with letters of the user in its formulas."""
+    return re.sub(r"\$[^$]+\$", lambda match: renamed(match[0], use), text)

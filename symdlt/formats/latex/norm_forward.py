@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from symdlt.definitions import Forest
 from symdlt.derivation.norm_forward import NormForward, NormTerm
 from symdlt.derivation.step_forward import StepForward
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import field_latex, width_latex
-from symdlt.formats.latex.lines import equation_lines, remaining_terms
 from symdlt.formats.latex.notation import Conventions, power
 from symdlt.formats.latex.stack_forward import (
     field_tree_latex,
@@ -29,18 +30,15 @@ def forward_equation_latex(
     if isinstance(equation, StepForward):
         return step_forward_latex(equation, use, most)
     head = observable_latex(equation.forest, equation.fields, equation.step.names, use)
-    summands = [_summand(equation, one, use) for one in equation.terms[:most]]
-    body = equation_lines(head, grouped(summands), use.points)
-    if most is not None:
-        body += remaining_terms(len(equation.terms) - most)
+    printed = partial(_summand, equation, use)
+    body = equation_latex(head, equation.terms, printed, use, most)
     if equation.square is None:
         return body
-    square = grouped([_summand(equation, equation.square, use)])
-    scale = equation_lines(power(_scale(equation, 0, use), -2), square, use.points)
-    return f"{body} \\\\\n{scale}"
+    scale = power(_scale(equation, 0, use), -2)
+    return f"{body} \\\\\n{equation_latex(scale, [equation.square], printed, use, None)}"
 
 
-def _summand(equation: NormForward, term: NormTerm, use: Conventions) -> Summand:
+def _summand(equation: NormForward, use: Conventions, term: NormTerm) -> Summand:
     names, width = equation.step.names, width_latex(equation.step.width)
     prefix = [
         power(_scale(equation, v, use), term.scales.count(v)) for v in dict.fromkeys(term.scales)

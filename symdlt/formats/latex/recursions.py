@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from symdlt.derivation import Bracket, Hyperparameters, Recursion, RecursionTerm, TensorFactor
-from symdlt.formats.latex.grouping import Summand, grouped
-from symdlt.formats.latex.lines import equation_lines, remaining_terms
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.notation import Conventions, power, sigma, symbol_text, tensor_text
 
 Dummies = dict[int, tuple[int, int]]
@@ -22,9 +21,7 @@ def recursion_latex(recursion: Recursion, use: Conventions, most: int | None = N
         use: choices of notation.
         most: how many terms are printed at most; the others are counted.
     """
-    use = replace(use, at=recursion.at)
-    body = _equation(recursion, recursion.terms[:most], r"\ell+1", use)
-    return body if most is None else body + remaining_terms(len(recursion.terms) - most)
+    return _equation(recursion, recursion.terms, r"\ell+1", replace(use, at=recursion.at), most)
 
 
 def first_layer_latex(recursion: Recursion, use: Conventions) -> str:
@@ -39,10 +36,16 @@ def head_of(recursion: Recursion, layer: str, use: Conventions) -> str:
 
 
 def _equation(
-    recursion: Recursion, terms: tuple[RecursionTerm, ...], layer: str, use: Conventions
+    recursion: Recursion,
+    terms: tuple[RecursionTerm, ...],
+    layer: str,
+    use: Conventions,
+    most: int | None = None,
 ) -> str:
-    summands = [_summand(term, recursion, layer, use) for term in terms]
-    return equation_lines(head_of(recursion, layer, use), grouped(summands), use.points)
+    head = head_of(recursion, layer, use)
+    return equation_latex(
+        head, terms, lambda term: _summand(term, recursion, layer, use), use, most
+    )
 
 
 def _summand(term: RecursionTerm, recursion: Recursion, layer: str, use: Conventions) -> Summand:

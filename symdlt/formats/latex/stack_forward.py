@@ -10,7 +10,7 @@ from symdlt.definitions import BELOW, MASK, Forest, SiteFactor
 from symdlt.derivation import shared_neurons
 from symdlt.derivation.forward_steps import Fields, FieldTree, ReadTerm, lower_trees, placed_tree
 from symdlt.derivation.step_forward import StepForward, fields_of, positions_read
-from symdlt.formats.latex.grouping import Summand, grouped
+from symdlt.formats.latex.grouping import Summand, equation_latex
 from symdlt.formats.latex.layer_symbols import (
     ABOVE,
     LAYER,
@@ -19,7 +19,7 @@ from symdlt.formats.latex.layer_symbols import (
     letter_latex,
     width_latex,
 )
-from symdlt.formats.latex.lines import equation_lines, product_text, remaining_terms
+from symdlt.formats.latex.lines import product_text
 from symdlt.formats.latex.notation import Conventions, power, symbol_text
 from symdlt.formats.latex.trees import tree_text
 
@@ -28,17 +28,10 @@ def step_forward_latex(equation: StepForward, use: Conventions, most: int | None
     r"""One equation as lines of an `align` body.
 
     Trees of fields inside the layer have these in front of it, as in $\widehat H^{uv(\ell+1)}$.
-
-    Args:
-        equation: what to print.
-        use: choices of notation.
-        most: how many terms are printed at most; the others are counted.
     """
     head = observable_latex(equation.forest, equation.fields, equation.step.above, use)
     written = list(equation.written)
-    summands = [_summand(equation, one, use) for one in written[:most]]
-    body = equation_lines(head, grouped(summands), use.points)
-    return body if most is None else body + remaining_terms(len(written) - most)
+    return equation_latex(head, written, lambda one: _summand(equation, one, use), use, most)
 
 
 def observable_latex(

@@ -1,15 +1,19 @@
-"""One Gaussian mean of a kernel, by the orders of what is averaged."""
+"""Gaussian means of a kernel, and what makes their terms fewer: central moments, lengths of one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations
 from math import factorial
 
+from symdlt.combinatorics import perfect_matchings
 from symdlt.definitions import function_text
 from symdlt.derivation import differentiate
+from symdlt.kernels.generator.expressions import Monomial, monomial
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,3 +76,92 @@ def central(groups: Iterable[tuple[int, ...]]) -> Mean:
     """The joint central moment of products of σ's."""
     ordered = tuple(sorted(groups))
     return Mean(tuple(sorted(order for group in ordered for order in group)), 0, ordered)
+
+
+Means = tuple[Mean, ...]
+Sources = Mapping[Means, Fraction]
+
+
+def centred(terms: Sources) -> dict[Means, Fraction]:
+    r"""Write products of means with central moments wherever that leaves fewer terms.
+
+    $$\langle AB\rangle - \langle A\rangle\langle B\rangle = \langle A;B\rangle
+      = \langle(A-\langle A\rangle)(B-\langle B\rangle)\rangle$$
+
+    and so on for three; the right side keeps its digits where the left side loses them.
+
+    Args:
+        terms: coefficients of products of means that share all else.
+
+    >>> four, two = Mean((0, 0, 1, 1)), (Mean((0, 0)), Mean((1, 1)))
+    >>> centred({(four,): Fraction(1), two: Fraction(-1)})
+    {(Mean(<s s; s' s'>),): Fraction(1, 1)}
+    """
+    result = dict(terms)
+    for orders in (6, 4):
+        for means in sorted(terms):
+            if len(means) == 1 and len(means[0].orders) == orders and not means[0].derivatives:
+                result = _best(result, means[0])
+    return result
+
+
+def _best(terms: dict[Means, Fraction], mean: Mean) -> dict[Means, Fraction]:
+    number = terms.get((mean,))
+    best = terms
+    pairings = {
+        tuple(sorted(tuple(sorted(pair)) for pair in matching))
+        for matching in perfect_matchings(mean.orders)
+    }
+    for groups in sorted(pairings):
+        if number is None:
+            break
+        candidate = dict(terms)
+        for key, factor in expanded(groups):
+            candidate[key] = candidate.get(key, Fraction(0)) - number * factor
+        candidate[central(groups),] = candidate.get((central(groups),), Fraction(0)) + number
+        candidate = {key: value for key, value in candidate.items() if value}
+        if len(candidate) < len(best):
+            best = candidate
+    return best
+
+
+@lru_cache(maxsize=1 << 10)
+def expanded(groups: tuple[tuple[int, ...], ...]) -> tuple[tuple[Means, Fraction], ...]:
+    """A joint central moment in terms of means: expand Π(A - <A>)."""
+    terms: dict[Means, Fraction] = {}
+    indices = range(len(groups))
+    for size in range(len(groups) + 1):
+        for kept in combinations(indices, size):
+            alone = [Mean(groups[k]) for k in indices if k not in kept]
+            joined = tuple(sorted(order for k in kept for order in groups[k]))
+            key = tuple(sorted([*alone, Mean(joined)] if kept else alone))
+            terms[key] = terms.get(key, Fraction(0)) + (-1) ** len(alone)
+    return tuple(sorted((key, value) for key, value in terms.items() if value))
+
+
+def of_unit_length(
+    terms: dict[Monomial, Fraction], lengths: Mapping[str, Mapping[Monomial, Fraction]]
+) -> dict[Monomial, Fraction]:
+    """Terms for one input, where a scale squared times the mean square of its field is one.
+
+    Mean squares that are sums are left as they are.
+
+    >>> terms = {monomial({"c": 4, "G": 2}): Fraction(-2), monomial({"c": 2, "V": 1}): Fraction(3)}
+    >>> of_unit_length(terms, {"c": {monomial({"G": 1}): Fraction(1)}})
+    {(): Fraction(-2, 1), (('V', 1), ('c', 2)): Fraction(3, 1)}
+    """
+    for scale, length in lengths.items():
+        if len(length) > 1:
+            continue
+        ((product, number),) = length.items()
+        one = {scale: 2, **dict(product)}
+        found: dict[Monomial, Fraction] = {}
+        for key, value in terms.items():
+            powers = Counter(dict(key))
+            times = min(powers[name] // power for name, power in one.items())
+            for name, power in one.items():
+                powers[name] -= power * times
+            rest = monomial(powers)
+            found[rest] = found.get(rest, Fraction(0)) + value / number**times
+        terms = {key: value for key, value in found.items() if value}
+    return terms

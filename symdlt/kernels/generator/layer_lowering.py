@@ -25,11 +25,15 @@ from symdlt.derivation.response.symbolic.closed_systems import (
     overlap_of,
 )
 from symdlt.errors import KernelError
-from symdlt.kernels.generator.centring import centred
 from symdlt.kernels.generator.expressions import Monomial, factored, monomial, symbols
-from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
+from symdlt.kernels.generator.gaussian_mean import centred, of_unit_length
+from symdlt.kernels.generator.hyperparameters import (
+    Hyperparameter,
+    hyperparameters_of,
+    identifier,
+    table_of,
+)
 from symdlt.kernels.generator.lowering import MEAN_SIZES, ZERO, check_names, rank_in
-from symdlt.kernels.generator.names import identifier, table_of
 from symdlt.kernels.generator.position_means import position_means, with_entries_of_parts
 from symdlt.kernels.generator.representation import (
     METRIC,
@@ -40,7 +44,6 @@ from symdlt.kernels.generator.representation import (
     Mean,
     TensorFunction,
 )
-from symdlt.kernels.generator.unit_lengths import of_unit_length
 
 GIVEN = "s"  # the activation of the network, in the text of layers
 LATER = "^m"  # behind what is of a later layer

@@ -11,7 +11,15 @@ from keyword import iskeyword
 from symdlt.definitions import Layer, Stack, ascii_name
 from symdlt.derivation import Bracket, Recursion, RecursionSystem, RecursionTerm
 from symdlt.errors import KernelError, LayerError, require
-from symdlt.kernels.generator.equations import equation, mean_of
+from symdlt.kernels.generator.equations import (
+    ALWAYS_KNOWN,
+    LocalTerm,
+    Scaled,
+    equation,
+    local_terms,
+    mean_of,
+    representatives,
+)
 from symdlt.kernels.generator.expressions import (
     Coefficients,
     Formula,
@@ -19,13 +27,6 @@ from symdlt.kernels.generator.expressions import (
     Sum,
     factored,
     monomial,
-)
-from symdlt.kernels.generator.factors import (
-    ALWAYS_KNOWN,
-    LocalTerm,
-    Scaled,
-    local_terms,
-    representatives,
 )
 from symdlt.kernels.generator.hyperparameters import Hyperparameter, hyperparameters_of
 from symdlt.kernels.generator.representation import (

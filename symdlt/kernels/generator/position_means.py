@@ -12,7 +12,7 @@ from symdlt.derivation.response.symbolic.closed_systems import (
 )
 from symdlt.derivation.response.symbolic.field_names import is_inside
 from symdlt.derivation.response.symbolic.labels import Labels, windows_of
-from symdlt.kernels.generator.names import table_of
+from symdlt.kernels.generator.hyperparameters import table_of
 from symdlt.kernels.generator.representation import (
     PositionMeans,
     PositionPart,

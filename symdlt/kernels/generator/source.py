@@ -17,6 +17,7 @@ from types import ModuleType
 from symdlt._version import VERSION
 from symdlt.activations import Activation
 from symdlt.activations import activation as activation_of
+from symdlt.activations.activation import kinks_of
 from symdlt.definitions import BOOK, DENSE, Correlator, Layer, Stack, read_layer_definition
 from symdlt.derivation import RecursionSystem, derive_system
 from symdlt.derivation.response.symbolic.closed_systems import LayerSystem
@@ -29,10 +30,7 @@ from symdlt.kernels.generator.representation import KernelModule
 KERNEL_SCHEMA = 1  # raised when a kernel is called otherwise than before
 TARGET = "numpy"
 LONGEST = 88  # letters of a command behind "Regenerate: " in 100 columns
-SMOOTH_ORDER = 12  # an activation counts as smooth if no derivative up to this one jumps
 FORMS = {"one": "z", "many": "derivative"}
-
-Kink = tuple[float, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +149,6 @@ def _writing(target: str) -> ModuleType:
             f"{', '.join(sorted(targets))}. Choose one of these."
         )
     return import_module(f"symdlt.kernels.{targets[target]}.writing")
-
-
-def kinks_of(activation: Activation) -> tuple[Kink, ...]:
-    """Where an activation or a derivative jumps, and by how much σ, σ', … do."""
-    return tuple(
-        (float(kink.position), tuple(float(jump) for jump in kink.jumps))
-        for kink in activation.kinks(SMOOTH_ORDER)
-    )
 
 
 def _named(module: KernelModule) -> dict[str, Activation]:

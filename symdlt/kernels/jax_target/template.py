@@ -4,30 +4,15 @@ A name alone on its line is a block of lines at that indentation. The imports ar
 reads; definitions of ours take the place of those of modules of ours.
 """
 
-MODULE = '''\
-"""$banner
-
-$provenance
-
-$notation
-
-$use
-
-$example
-"""
-
-$imports
-
-$body
-'''
-
 IMPORTS = """\
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import erf, erfc
-from symdlt.kernels.jax_target.running.arcs import erf_means, gelu_means, relu_means
+from symdlt.kernels.jax_target.running.arcs import (
+    erf_means, gelu_means, relu_means, wave_means
+)
 from symdlt.errors import KernelInputError
 from symdlt.kernels.jax_target.running.calls import (
     Activation, Function, PerLayer, at_layers, derivatives_of,
@@ -36,13 +21,13 @@ from symdlt.kernels.jax_target.running.calls import (
 from symdlt.kernels.jax_target.running.depths import (
     DepthTable, refuse_widths, tensors_of_depths
 )
-from symdlt.kernels.jax_target.running.fields import FieldTable, Values, joined, means_of_fields
-from symdlt.kernels.jax_target.running.pair_fields import PairField, means_of_pairs
+from symdlt.kernels.jax_target.running.fields import (
+    FieldTable, PairField, Values, joined, means_of_fields, means_of_pairs
+)
 from symdlt.kernels.jax_target.running.pairs import Means, checked_overlaps, places_of, whole
 from symdlt.kernels.jax_target.running.pairs import overlaps as overlaps
 from symdlt.kernels.jax_target.running.series import left_out, series_means
 from symdlt.kernels.jax_target.running.smooth import Array, bounded_exp, root, trapezoid
-from symdlt.kernels.jax_target.running.waves import wave_means
 """
 
 USE = """\
@@ -50,13 +35,6 @@ All functions are pure: jax.jit (with static_argnames=("depth",)), jax.vmap and 
 They compute in float64, which needs jax.config.update("jax_enable_x64", True); without it they warn
 and compute in float32, as they do in silence for dtype=jnp.float32. Where a variance is exactly
 zero, the derivative by this variance is left out.
-"""
-
-NOTATION_ONE = """\
-Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
-mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
-layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that starts at order
-1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
 NOTATION_MANY = """\
@@ -160,9 +138,10 @@ return found | tensors_of_depths(DEPTHS, $functions, found, m, later, rule)
 """
 
 
-BODY_ONE = f'''\
+# What kernels for one input have in common, whatever the fields of their layers.
+START_ONE = '''\
 DERIVATIVES = $derivatives
-$names
+HYPERPARAMETERS = $names
 NEEDED = $needed
 
 
@@ -176,15 +155,20 @@ class Hyperparameters(NamedTuple):
     r: Array
 
 
-def plain_means(s: Sequence[Array], weights: Array) -> Array:
-    """The $count means that are integrated.
+'''
 
-    $listed
-    """
-    $unpacked = s
-    $products
-    $centred
-    $rows
+FIRST_LAYER_ONE = '''\
+def first_layer(h: Hyperparameters, overlap: Array) -> dict[str, Array]:
+    """The tensors that do not vanish at layer 1."""
+    return {
+        $first_layer
+    }
+
+
+'''
+
+BODY_ONE = f'''\
+{START_ONE}$plain_means
 
 
 class Factors(NamedTuple):
@@ -200,14 +184,7 @@ def shared_factors(h: Hyperparameters, means: Array) -> Factors:
     $factors
 
 
-def first_layer(h: Hyperparameters, overlap: Array) -> dict[str, Array]:
-    """The tensors that do not vanish at layer 1."""
-    return {{
-        $first_layer
-    }}
-
-
-def advance_g(h: Hyperparameters, s: Sequence[Array], weights: Array) -> Array:
+{FIRST_LAYER_ONE}def advance_g(h: Hyperparameters, s: Sequence[Array], weights: Array) -> Array:
     """The variance K of layer l+1 from the activation at the nodes of layer l.
 
     $metric_equation
@@ -227,33 +204,11 @@ RECURSIONS: dict[str, Advance] = $table
 
 {PROPAGATE_ONE}'''
 
-BODY_FIELDS_ONE = f'''\
-DERIVATIVES = $derivatives
-$names
-NEEDED = $needed
+BODY_FIELDS_ONE = f"""\
+{START_ONE}$means_tables
 
 
-$activation
-
-
-class Hyperparameters(NamedTuple):
-    """Of layer l+1, and r = n_l/n_(l-1)."""
-
-    $fields
-    r: Array
-
-
-$means_tables
-
-
-def first_layer(h: Hyperparameters, overlap: Array) -> dict[str, Array]:
-    """The tensors that do not vanish at layer 1."""
-    return {{
-        $first_layer
-    }}
-
-
-$recursions
+{FIRST_LAYER_ONE}$recursions
 
 
 Advance = Callable[[Hyperparameters, Values, Values], tuple[Array, Array]]
@@ -268,7 +223,7 @@ FIELDS: dict[str, FieldTable] = {{
 $depths_table
 
 
-{PROPAGATE_ONE}'''
+{PROPAGATE_ONE}"""
 
 DEPTHS_ONE = """\
 DEPTHS = DepthTable(
@@ -288,51 +243,6 @@ DEPTHS = DepthTable(
 )
 """
 
-MEANS_FIELD = '''\
-def means_$field(s: Sequence[Array], weights: Array) -> Array:
-    """The $count means over the field $field that are integrated.
-
-    $listed
-    """
-    $unpacked = s
-    $products
-    $centred
-    $rows
-'''
-
-VALUE_FIELD = '''\
-def $name(h: Hyperparameters, means: Values, below: Values) -> Array:
-    """$told
-
-    $equation
-    """
-    $entries
-    $value
-'''
-
-RECURSION_FIELD = '''\
-$head
-    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
-
-    $equation
-
-    Operations a layer: $multiplications x, $additions +.
-    """
-    $entries
-    $gain
-    $source
-    return gain, source
-'''
-
-ROW_FIELD = """\
-"$name": FieldTable(
-    variance_$name,
-    "$functions",
-    $table
-    $names
-    $scale
-),"""
-
 MEANS_OF_LAYER = """\
 z = root(below["G"]) * nodes
 s = [function(z) for function in functions]
@@ -345,22 +255,8 @@ functions: dict[str, Sequence[Function]] = {
     $by_function
 }"""
 
-RECURSION_ONE = '''\
-$head
-    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
-
-    $equation
-
-    Operations a layer: $multiplications x, $additions +.
-    """
-    $below
-    $gain
-    $source
-    return gain, source
-'''
-
 BODY_MANY = '''\
-$names
+HYPERPARAMETERS = $names
 NEEDED = $needed
 
 

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterable, Sequence
-from token import NAME
-from tokenize import generate_tokens
+from collections.abc import Sequence
 
 from symdlt.activations import Activation
-from symdlt.errors import KernelError
 from symdlt.kernels.generator.layer_lowering import GIVEN
-from symdlt.kernels.generator.python.layout import (
-    example_lines,
-    filled,
-    given_by_name,
-    quoted,
-    tuple_behind,
+from symdlt.kernels.generator.python.files import (
+    example_text,
+    file_text,
+    parameters_of,
+    refuse_names,
 )
-from symdlt.kernels.generator.python.linking import linked
-from symdlt.kernels.generator.python.notation import notation_of_fields
+from symdlt.kernels.generator.python.layout import filled
+from symdlt.kernels.generator.python.notation import ONE_INPUT, notation_of_fields
+from symdlt.kernels.generator.python.one_input import INTEGRANDS, RECURSION, Data
+from symdlt.kernels.generator.python.one_input_fields import VALUE
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.jax_target import template
-from symdlt.kernels.jax_target.activations import jax_activation
 from symdlt.kernels.jax_target.many_inputs_text import data_of_many, pair_means
-from symdlt.kernels.jax_target.one_input_fields_text import data_of_one_with_fields
-from symdlt.kernels.jax_target.one_input_text import data_of_one
+from symdlt.kernels.jax_target.one_input_text import data_of_fields, data_of_one
 
 SUFFIX = ".py"
 
@@ -53,76 +47,32 @@ def module_text(
         ActivationError: for an activation that is not finite.
     """
     _refuse_names(module)
-    shared: dict[str, str | Iterable[str]] = {
-        "names": f"HYPERPARAMETERS = {tuple_behind('HYPERPARAMETERS = ', quoted(module.names))}",
-        "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
-        "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
-        "given": given_by_name(module.names, True),
+    shared = parameters_of(module, True) | {
         "argument": template.GIVEN_ARGUMENT if activation is None else "",
         "activation_meaning": template.GIVEN_MEANING if activation is None else "",
     }
-    several = module.several
+    example, notation = template.EXAMPLE_ONE, ONE_INPUT
     if module.inputs == "many":
         body = _many(module, activation, shared)
+        example, notation = template.EXAMPLE_MANY, template.NOTATION_MANY
     else:
-        body = (_one_with_fields if several else _one)(module, activation, shared)
-    plain = template.NOTATION_ONE if module.inputs == "one" else template.NOTATION_MANY
-    notation = notation_of_fields(module) if several else plain
-    imports, definitions = linked(template.IMPORTS, body)
-    lead = "\n" * definitions.startswith(("def ", "class ", "@"))
-    text = filled(
-        template.MODULE,
+        several = template.BODY_FIELDS_ONE, data_of_fields
+        text, data = several if module.several else (template.BODY_ONE, data_of_one)
+        body = filled(text, **shared, **data(module, activation))
+    if module.several:
+        notation = notation_of_fields(module)
+    return file_text(
+        template.IMPORTS,
+        body,
+        True,
         banner=banner,
         provenance=provenance,
-        notation=notation,
-        use=template.USE,
-        example=_example(module, activation),
-        imports=imports,
-        body=f"{lead}{definitions}\n\n\n{body}",
-    )
-    return f"{text}\n"
-
-
-def _one(
-    module: KernelModule, activation: Activation | None, shared: dict[str, str | Iterable[str]]
-) -> str:
-    brought = "" if activation is None else jax_activation(activation, module.derivatives)
-    given = template.GIVEN.format(count="DERIVATIVES + 1")
-    return filled(
-        template.BODY_ONE,
-        **shared,
-        **data_of_one(module),
-        derivatives=str(module.derivatives),
-        activation=brought,
-        functions_line=f"functions = {'ACTIVATION' if brought else given}",
-        rule="nodes, weights",
-        equal="",
-        returned=template.RETURNED,
-        means_of_layer=template.MEANS_OF_LAYER,
-        metric_read="h, s, weights",
+        notation=f"{notation}\n{template.USE}",
+        example=example_text(module, example, first="jnp.tanh, " * (activation is None)),
     )
 
 
-def _one_with_fields(
-    module: KernelModule, activation: Activation | None, shared: dict[str, str | Iterable[str]]
-) -> str:
-    data = data_of_one_with_fields(module, activation)
-    return filled(
-        template.BODY_FIELDS_ONE,
-        **shared,
-        **{name: value for name, value in data.items() if name != "by_function"},
-        functions_line=filled(template.BY_FUNCTION, by_function=data["by_function"]),
-        rule="rule",
-        means_of_layer=template.MEANS_OF_FIELDS,
-        metric_read="h, m, below",
-    )
-
-
-def _many(
-    module: KernelModule,
-    activation: Activation | None,
-    shared: dict[str, str | Iterable[str]],
-) -> str:
+def _many(module: KernelModule, activation: Activation | None, shared: Data) -> str:
     data = data_of_many(module)  # which refuses what has no such means
     means = pair_means(module, activation)
     series = [one for one in means.values() if not one.closed]
@@ -159,27 +109,11 @@ def _refuse_names(module: KernelModule) -> None:
     if module.several and module.inputs == "many":
         fields = tuple(template.THROUGH_FIELDS.values())
     elif module.several:
-        fields = template.BODY_FIELDS_ONE, template.VALUE_FIELD
+        fields = template.BODY_FIELDS_ONE, VALUE
     if module.depths is not None:
         fields = *fields, template.DEPTHS_ONE, template.RETURNED_WITH_DEPTHS
     bodies = {
-        "one": (template.BODY_ONE, template.RECURSION_ONE, *fields),
-        "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE, *fields),
+        "one": (template.BODY_ONE, INTEGRANDS, RECURSION),
+        "many": (template.BODY_MANY, template.RECURSION_MANY, template.SERIES_RULE),
     }
-    text = template.IMPORTS + "".join(bodies[module.inputs])
-    tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
-    taken = {token.string for token in tokens if token.type == NAME}
-    for name in module.names:
-        if name in taken or re.fullmatch(r"x\d+|s\d+|_.*", name):
-            raise KernelError(
-                f"The symbol {name} of the layer {module.layer} cannot be a parameter of a JAX "
-                "kernel. Its code uses this name. Call the symbol otherwise in the layer."
-            )
-
-
-def _example(module: KernelModule, activation: Activation | None) -> str:
-    rates = any(not p.required and p.name in module.hyperparameters for p in module.parameters)
-    given = [f"{p.name}={p.example}" for p in module.parameters if p.required or rates]
-    first = "" if activation is not None else "jnp.tanh, "
-    text = template.EXAMPLE_ONE if module.inputs == "one" else template.EXAMPLE_MANY
-    return example_lines(filled(text, first=first, hyperparameters=", ".join(given)))
+    refuse_names(module, "JAX", template.IMPORTS, *bodies[module.inputs], *fields)

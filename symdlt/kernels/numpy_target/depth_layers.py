@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symdlt.kernels.numpy_target.checks import MOST_BYTES, scale_of
-from symdlt.kernels.numpy_target.depth_planes import PlanesOfDepths, planes_of_depths
 from symdlt.kernels.numpy_target.fields import Field, means_of_fields
 from symdlt.kernels.numpy_target.joint_means import (
     TWO,
     JointOrders,
+    PlanesOfDepths,
     joint_name,
     joint_tables,
     of_unit_variance,
+    planes_of_depths,
     refuse_unequal,
 )
 from symdlt.kernels.numpy_target.layers import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from symdlt.kernels.numpy_target.checks import MOST_BYTES
-from symdlt.kernels.numpy_target.field_layers import Values
+from symdlt.kernels.numpy_target.fields import Values
 from symdlt.kernels.numpy_target.joint_means import JointOrders, joint_name, of_unit_variance
 from symdlt.kernels.numpy_target.quadrature import check_finite
 from symdlt.means import Array, Function, KernelInputError, Unrelated, pair_means

@@ -1,12 +1,15 @@
-"""What fills the template of a kernel for many inputs."""
+"""What fills the template of a kernel for many inputs, also of such with positions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import lcm
+from string import Template
 
+from symdlt.definitions import Window
+from symdlt.derivation.response.symbolic.closed_systems import overlap_of
 from symdlt.kernels.generator.expressions import symbols
-from symdlt.kernels.generator.lowering import OVERLAP, ZERO
-from symdlt.kernels.generator.python.depth_tables import depth_field, is_noise
+from symdlt.kernels.generator.lowering import OVERLAP
 from symdlt.kernels.generator.python.layout import (
     COLUMNS,
     INSIDE,
@@ -14,38 +17,34 @@ from symdlt.kernels.generator.python.layout import (
     equation_lines,
     filled,
     quoted,
+    tuple_behind,
     tuple_items,
     tuple_text,
 )
-from symdlt.kernels.generator.python.printer import expression_text, returned
+from symdlt.kernels.generator.python.one_input import first_layer
+from symdlt.kernels.generator.python.one_input_fields import depth_field, is_noise, kept_told
+from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
     Entry,
     FieldFunction,
     KernelModule,
+    PositionMeans,
+    PositionPart,
     TensorFunction,
 )
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.positions_text import (
-    overlaps_text,
-    positions_data,
-    positions_tables,
-)
 from symdlt.kernels.numpy_target.problem import PAIR
 
 
 def data_of_many(module: KernelModule) -> dict[str, str | Iterable[str]]:
     """What the template asks for, apart from what all kernels have."""
+    overlaps = {n for f in module.functions for n in symbols(f.first) if OVERLAP in n}
     names = {name: f"h.{name}" for name in (*module.names, "r")}
-    first = []
-    for function in module.functions:
-        if function.first != ZERO:
-            read = [name for name in symbols(function.first) if OVERLAP in name]
-            same = {name: name.rpartition("_")[0] for name in read}
-            first.append(f'"{function.tensor}": {expression_text(function.first, names | same)},')
+    names |= {name: name.rpartition("_")[0] for name in overlaps}
     return {
         "fields": [f"{name}: float" for name in module.names],
-        "first_layer": first,
+        "first_layer": first_layer(module, names),
         "recursions": "\n\n\n".join(
             [
                 *(_covariance(field, module) for field in module.fields),
@@ -89,10 +88,12 @@ def states_text(module: KernelModule) -> list[str]:
         return []
     kept = [
         filled(
-            template.KEPT_MANY,
-            name=one.variable,
-            of="NTK" if one.tensor[0] == "H" else "covariance",
+            template.RECURSION_MANY,
+            name=f"keep_{one.variable}",
+            told=kept_told(one),
+            where="all pairs",
             equation=one.equation,
+            samples="",
             entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
             value=_value(one, module.names),
         )
@@ -168,7 +169,14 @@ def _covariance(field: FieldFunction, module: KernelModule) -> str:
         equation = equation_lines(one.equation)
         value = returned(one.value, names, INSIDE)
     return filled(
-        template.COVARIANCE, name=field.name, equation=equation, entries=entries, value=value
+        template.RECURSION_MANY,
+        name=f"covariance_{field.name}",
+        told=f"The covariance of the field {field.name}",
+        where="all pairs",
+        equation=equation,
+        samples="",
+        entries=entries,
+        value=value,
     )
 
 
@@ -188,8 +196,8 @@ def recursion_text(
     return filled(
         template.RECURSION_MANY,
         name=part or f"advance_{function.variable.lower()}",
-        tensor=function.tensor,
-        where=("at the tuples x" if tuples else "at all pairs") + told,
+        told=f"{function.tensor} of layer l+1",
+        where=("the tuples x" if tuples else "all pairs") + told,
         equation=equation_lines(function.equation),
         samples=f"{', '.join(f'x{label}' for label in function.samples)} = x" if tuples else "",
         entries=[
@@ -283,3 +291,89 @@ def _row(function: TensorFunction, module: KernelModule) -> str:
         fields=bracketed("fields=(", over, "),", COLUMNS - 8) if fields else "",
         **lines,
     )
+
+
+LAYERS = 2  # of an example that read positions
+FEW = 3  # positions of an axis in an example without a window of its own
+CHANNELS = 2  # in an example
+
+
+def positions_tables(positions: PositionMeans) -> str:
+    """The windows of a layer, and the parts of each tensor."""
+    rows = [
+        filled(
+            template.ROW_PARTS,
+            tensor=tensor,
+            layer=_parts("layer", positions.layer.get(tensor, ())),
+            readout=_parts("readout", positions.readout_of(tensor)),
+        )
+        for tensor in dict.fromkeys([*positions.layer, *positions.readout])
+    ]
+    windows = bracketed("WINDOWS = (", tuple_items(map(_window, positions.windows)), ")")
+    return filled(
+        template.PARTS,
+        windows=windows.removeprefix("WINDOWS = "),
+        overlaps=str(positions.overlaps),
+        rows=rows,
+        inside=f"INSIDE = {tuple_behind('INSIDE = ', quoted(positions.inside))}"
+        if positions.inside
+        else "",
+    )
+
+
+def _parts(name: str, parts: Iterable[PositionPart]) -> list[str]:
+    """The parts of a tensor as code, an argument of this name if there are any."""
+    listed = [
+        f"    Moved({', '.join([part.name, *[str(part.over)] * bool(part.over)])}),"
+        for part in parts
+    ]
+    return [f"{name}=(", *listed, "),"] if listed else []
+
+
+def positions_data(positions: PositionMeans) -> dict[str, str]:
+    """What the template asks for where samples have positions."""
+    inside = ", INSIDE" * bool(positions.inside)
+    data = dict(template.POSITIONS)
+    if inside:
+        data["tensors"] = "asked_outside(tensors, INSIDE)"
+    return data | {"positions": Template(data["positions"]).substitute(inside=inside)}
+
+
+def overlaps_text(positions: PositionMeans | None) -> dict[str, str]:
+    """The overlaps that layer 1 reads as arguments, and a call for one that all of them are."""
+    count = 1 if positions is None else len(positions.overlaps)
+    names = [overlap_of(number) for number in range(count)]
+    alike = f"lambda h, x: first_layer(h, {', '.join(['x'] * count)})"
+    return {
+        "overlaps": ", ".join(f"{name}: Array" for name in names),
+        "first_layer_alike": "first_layer" if count == 1 else alike,
+    }
+
+
+def _window(window: Window) -> str:
+    """A window as code."""
+    given = [tuple_text(map(str, window.kernel)) if window.kernel else "()"]
+    if window.whole:
+        given.append(f'whole="{window.whole}"')
+    else:
+        given += [f"stride={window.stride}", f'padding="{window.padding}"']
+        given += [f"pool={window.pool}"] * (window.pool > 1)
+    return f"GridWindow({', '.join(given)})"
+
+
+def example_shape(positions: PositionMeans) -> tuple[int, ...]:
+    """The shape of one input whose positions its windows fit."""
+    axes = max(len(window.kernel) for window in positions.windows) or 1
+    return 1, CHANNELS, *(_length(positions.windows, axis) for axis in range(axes))
+
+
+def _length(windows: Iterable[Window], axis: int) -> int:
+    """As many positions of an axis as two layers with the windows need."""
+    lengths, pools = [FEW], [1]
+    for window in windows:
+        size = window.kernel[axis] if window.kernel else 1
+        valid = size + (size - 1) * window.stride
+        lengths.append(window.pool * (valid if window.padding == "valid" else size))
+        pools.append(window.pool * window.stride if window.pool > 1 else 1)
+    whole: int = lcm(*pools) ** LAYERS  # of which both layers pool
+    return whole * -(-max(lengths) // whole)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from symdlt.activations import activation
+from symdlt.activations.activation import kinks_of
 from symdlt.kernels.generator.layer_lowering import GIVEN
 from symdlt.kernels.generator.python.layout import COLUMNS, bracketed, tuple_text
 from symdlt.kernels.generator.representation import KernelModule
-from symdlt.kernels.generator.source import kinks_of
 from symdlt.kernels.numpy_target.activations import activation_source
 from symdlt.kernels.numpy_target.activations.error_function import error_function_source
 

@@ -4,21 +4,6 @@ A name alone on its line is a block of lines at that indentation. The imports ar
 this package needs; in a file that stands alone the definitions take the place of those of ours.
 """
 
-MODULE = '''\
-"""$banner
-
-$provenance
-
-$notation
-
-$example
-"""
-
-$imports
-
-$body
-'''
-
 IMPORTS = """\
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -33,8 +18,9 @@ from symdlt.kernels.numpy_target.depth_layers import (
 from symdlt.kernels.numpy_target.depths_of_one import (
     DepthsOfOne, Step, depths_of_one, refuse_many_pairs
 )
-from symdlt.kernels.numpy_target.field_layers import FieldMeans, Values, means_over_layers
-from symdlt.kernels.numpy_target.fields import Field, joined, means_of_fields, with_constant
+from symdlt.kernels.numpy_target.fields import (
+    Field, FieldMeans, Values, joined, means_of_fields, means_over_layers, with_constant
+)
 from symdlt.kernels.numpy_target.joint_means import refuse_unequal
 from symdlt.kernels.numpy_target.layers import layers_of
 from symdlt.kernels.numpy_target.position_depths import depths_with_positions
@@ -54,13 +40,6 @@ from symdlt.means import (
     Array, ClosedMeans, Function, Indices, KernelInputError as KernelInputError,
     KinkedMeans, LayerMeans, SmoothMeans
 )
-"""
-
-NOTATION_ONE = """\
-Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
-mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
-layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that starts at order
-1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
 """
 
 SINE = ">>> sine = [np.sin, np.cos, lambda z: -np.sin(z), lambda z: -np.cos(z)]"
@@ -163,15 +142,7 @@ ITERATE_ONE = """\
 """
 
 BODY_ONE = f'''\
-{START_ONE}def plain_means(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
-    """The $count means that are integrated, a row for each.
-
-    $listed
-    """
-    $unpacked = s
-    $products
-    $centred
-    $rows
+{START_ONE}$plain_means
 
 
 class Factors(NamedTuple):
@@ -249,65 +220,6 @@ DEPTHS = DepthsOfOne(
     $scale
 )
 """
-
-MEANS_ONE = '''\
-def means_$field(s: Sequence[Array], weights: Array, centre: float = 1.0) -> Array:
-    """The $count means over the field $field that are integrated, a row for each.
-
-    $listed
-    """
-    $unpacked = s
-    $products
-    $centred
-    $rows
-'''
-
-VARIANCE_ONE = '''\
-def $name(h: Hyperparameters, means: Values, below: Values) -> Any:
-    """$told
-
-    $equation
-    """
-    $entries
-    $value
-'''
-
-RECURSION_FIELDS_ONE = '''\
-$head
-    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
-
-    $equation
-
-    Operations a layer: $multiplications x, $additions +.
-    """
-    $entries
-    $gain
-    $source
-    return gain, source
-'''
-
-ROW_FIELD_ONE = """\
-"$name": FieldMeans(
-    variance_$name,
-    "$functions",
-    $table
-    $names
-    $scale
-),"""
-
-RECURSION_ONE = '''\
-$head
-    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
-
-    $equation
-
-    Operations a layer: $multiplications x, $additions +.
-    """
-    $below
-    $gain
-    $source
-    return gain, source
-'''
 
 NOTATION_MANY = """\
 Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers), <…> is the mean
@@ -461,70 +373,40 @@ inputs = inputs_read(overlap, positions, checked_depth(depth) == 1)""",
 }
 
 ADVANCE = """\
-taken = $taken if means is None else means
+$taken
+$by_function
+$layer_means
 with np.errstate(all="ignore"):
-    return layers_of(problem, taken, first_layer, after_layer)
+    $layers
 """
 
-MEANS_BY_FUNCTION = """\
-taken = $taken if means is None else means
+TAKEN = "taken = $means if means is None else means"
+
+BY_FUNCTION = """\
 by_function: dict[str, LayerMeans] = {
     $by_function
 }
 ones = {
     $ones
-}
-"""
+}"""
 
-ADVANCE_FIELDS = f"""\
-{MEANS_BY_FUNCTION}named = partial(means_of_fields, problem, FIELDS, by_function, ones)
-with np.errstate(all="ignore"):
-    return layers_of(problem, taken, first_layer, after_layer, named)
-"""
-
-ADVANCE_POSITIONS = f"""\
-{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
-with np.errstate(all="ignore"):
-    return layers_with_positions(
-        problem, inputs, positions, layer_means, first_layer, after_layer
-    )
-"""
-
-ADVANCE_LINEAR_POSITIONS = """\
-layer_means = MeansOfLayer(FIELDS, {}, {})
-with np.errstate(all="ignore"):
-    return layers_with_positions(
-        problem, inputs, positions, layer_means, first_layer, after_layer
-    )
-"""
-
-WITH_DEPTHS_AND_POSITIONS = """\
-with np.errstate(all="ignore"):
-    return depths_with_positions(
-        problem, DEPTHS, inputs, positions, layer_means, first_layer, after_layer
-    )
-"""
-
-ADVANCE_DEPTHS_POSITIONS = f"""\
-{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
-{WITH_DEPTHS_AND_POSITIONS}"""
-
-ADVANCE_LINEAR_DEPTHS_POSITIONS = f"""\
-layer_means = MeansOfLayer(FIELDS, {{}}, {{}})
-{WITH_DEPTHS_AND_POSITIONS}"""
-
-ADVANCE_DEPTHS = f"""\
-{MEANS_BY_FUNCTION}layer_means = MeansOfLayer(FIELDS, by_function, ones)
-with np.errstate(all="ignore"):
-    return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)
-"""
-
-ADVANCE_LINEAR = """\
-taken = $taken if means is None else means
-layer_means = MeansOfLayer(FIELDS, {}, {})
-with np.errstate(all="ignore"):
-    return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)
-"""
+# The means of a layer, and what goes through all: layers of z alone or of fields, those with a
+# skip, those with windows, and those with both.
+NAMED_MEANS = "named = partial(means_of_fields, problem, FIELDS, by_function, ones)"
+LAYER_MEANS = "layer_means = MeansOfLayer(FIELDS, by_function, ones)"
+LINEAR_MEANS = "layer_means = MeansOfLayer(FIELDS, {}, {})"
+LAYERS = "return layers_of(problem, taken, first_layer, after_layer)"
+LAYERS_OF_FIELDS = "return layers_of(problem, taken, first_layer, after_layer, named)"
+LAYERS_WITH_DEPTHS = """\
+return layers_with_depths(problem, DEPTHS, layer_means, taken, first_layer, after_layer)"""
+LAYERS_WITH_POSITIONS = """\
+return layers_with_positions(
+    problem, inputs, positions, layer_means, first_layer, after_layer
+)"""
+DEPTHS_WITH_POSITIONS = """\
+return depths_with_positions(
+    problem, DEPTHS, inputs, positions, layer_means, first_layer, after_layer
+)"""
 
 FIELDS = """\
 FIELDS: dict[str, Field] = {
@@ -555,26 +437,6 @@ ROW_FIELD = """\
     $reads
     $scale
 ),"""
-
-COVARIANCE = '''\
-def covariance_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
-    """The covariance of the field $name at all pairs.
-
-    $equation
-    """
-    $entries
-    $value
-'''
-
-KEPT_MANY = '''\
-def keep_$name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
-    """The $of of z of layer m+1 with z of an earlier layer l at all pairs.
-
-    $equation
-    """
-    $entries
-    $value
-'''
 
 DEPTHS = """\
 STATES: dict[str, TensorRecursion] = {
@@ -612,7 +474,7 @@ MEANS_KINKED = "KinkedMeans(problem.activation, KINKS, tolerance)"
 
 RECURSION_MANY = '''\
 def $name(h: Layer, means: Tables, below: Tables, x: Samples) -> Array:
-    """$tensor of layer l+1 $where.
+    """$told at $where.
 
     $equation
     """

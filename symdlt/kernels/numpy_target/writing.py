@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Sequence
+from math import prod
 from pprint import pformat
-from token import NAME
-from tokenize import generate_tokens
 
 from symdlt.activations import Activation
-from symdlt.errors import KernelError
 from symdlt.kernels import activation_source
-from symdlt.kernels.generator.python.layout import (
-    example_lines,
-    filled,
-    given_by_name,
-    quoted,
-    tuple_behind,
-    tuple_text,
+from symdlt.kernels.generator.python.files import (
+    example_text,
+    file_text,
+    parameters_of,
+    refuse_names,
 )
-from symdlt.kernels.generator.python.linking import imported, linked
-from symdlt.kernels.generator.python.notation import notation_of_fields
+from symdlt.kernels.generator.python.layout import filled, quoted, tuple_behind, tuple_text
+from symdlt.kernels.generator.python.notation import ONE_INPUT, notation_of_fields
+from symdlt.kernels.generator.python.one_input import INTEGRANDS, RECURSION
 from symdlt.kernels.generator.representation import KernelModule
 from symdlt.kernels.numpy_target import template
-from symdlt.kernels.numpy_target.many_inputs_text import data_of_many
+from symdlt.kernels.numpy_target.many_inputs_text import data_of_many, example_shape
 from symdlt.kernels.numpy_target.named_functions import (
     by_function,
     constant_places,
     named_source,
 )
-from symdlt.kernels.numpy_target.one_input_fields_text import data_of_one_with_fields
-from symdlt.kernels.numpy_target.one_input_text import data_of_one
-from symdlt.kernels.numpy_target.positions_text import example_with_positions
+from symdlt.kernels.numpy_target.one_input_text import data_of_fields, data_of_one
 
 SUFFIX = ".py"
 
@@ -57,27 +50,21 @@ def module_text(
     """
     _refuse_names(module)
     positive = (p.name for p in module.parameters if p.role in ("variance", "ratio"))
-    variances = quoted(positive)
-    shared = {
+    brought = "" if activation is None else _activation(activation, module.derivatives)
+    shared = parameters_of(module, module.inputs == "one") | {
         "derivatives": str(module.derivatives),
-        "names": tuple_behind("HYPERPARAMETERS = ", quoted(module.names)),
-        "variances": tuple_behind("VARIANCES = ", variances),
-        "activation": named_source(
-            module, "" if activation is None else _activation(activation, module.derivatives)
-        ),
+        "variances": tuple_behind("VARIANCES = ", quoted(positive)),
+        "activation": named_source(module, brought),
         "kinks": ["KINKS = (", *(f"    {kink!r}," for kink in kinks), ")"] if kinks else "",
-        "parameters": [f"{p.name}: PerLayer{p.default}," for p in module.parameters],
-        "meanings": [f"{p.name}: {p.meaning}" for p in module.parameters],
-        "given": given_by_name(module.names, module.inputs == "one"),
     }
-    if module.inputs == "one" and module.several:
+    notation = ONE_INPUT if module.inputs == "one" else template.NOTATION_MANY
+    if module.several:
         notation = notation_of_fields(module)
-        body = filled(template.BODY_FIELDS_ONE, **shared, **data_of_one_with_fields(module))
-    elif module.inputs == "one":
-        notation = template.NOTATION_ONE
-        body = filled(template.BODY_ONE, **shared, **data_of_one(module))
+    if module.inputs == "one":
+        several = template.BODY_FIELDS_ONE, data_of_fields
+        text, data = several if module.several else (template.BODY_ONE, data_of_one)
+        body = filled(text, **shared, **data(module))
     else:
-        notation = notation_of_fields(module) if module.several else template.NOTATION_MANY
         odd = module.has_odd_means("s")
         family = None if activation is None or odd else activation.closed_family()
         means = template.MEANS_KINKED if kinks else template.MEANS_SMOOTH
@@ -85,68 +72,56 @@ def module_text(
             means = template.MEANS_CLOSED
             shown = pformat(family, width=88).replace("'", '"')
             shared["kinks"] = f"FAMILY = {shown}".replace("\n", "\n" + " " * 9)
-        means = template.MEANS_ODD if odd else means
-        advance = _advance(module, means)
+        advance = _advance(module, template.MEANS_ODD if odd else means)
         body = filled(template.BODY_MANY, **shared, **data_of_many(module), advance=advance)
-    if standalone:
-        imports, definitions = linked(template.IMPORTS, body)
-        lead = "\n" * definitions.startswith(("def ", "class ", "@"))
-        body = f"{lead}{definitions}\n\n\n{body}"
-    else:
-        imports = imported(template.IMPORTS, body)
-    example = _example(module, activation is not None)
-    return (
-        filled(
-            template.MODULE,
-            banner=banner,
-            provenance=provenance,
-            notation=notation,
-            example=example,
-            imports=imports,
-            body=body,
-        )
-        + "\n"
+    return file_text(
+        template.IMPORTS,
+        body,
+        standalone,
+        banner=banner,
+        provenance=provenance,
+        notation=notation,
+        example=_example(module, activation is not None),
     )
 
 
 def _advance(module: KernelModule, means: str) -> str:
     """How layers follow each other, with means at z alone or at several fields."""
-    if module.positions is not None:
-        linear, fields = template.ADVANCE_LINEAR_POSITIONS, template.ADVANCE_POSITIONS
-        if module.depths is not None:
-            linear = template.ADVANCE_LINEAR_DEPTHS_POSITIONS
-            fields = template.ADVANCE_DEPTHS_POSITIONS
-        if not module.fields:
-            return linear
-    elif not module.fields:
-        plain = template.ADVANCE if module.depths is None else template.ADVANCE_LINEAR
-        return filled(plain, taken=means)
+    fields, depths, positions = module.fields, module.depths, module.positions
+    if positions is not None:
+        layers = template.DEPTHS_WITH_POSITIONS if depths else template.LAYERS_WITH_POSITIONS
+    elif depths is not None:
+        layers = template.LAYERS_WITH_DEPTHS
     else:
-        fields = template.ADVANCE_FIELDS if module.depths is None else template.ADVANCE_DEPTHS
+        layers = template.LAYERS_OF_FIELDS if fields else template.LAYERS
+    layer_means = template.LAYER_MEANS if fields else template.LINEAR_MEANS
+    if positions is None and depths is None:
+        layer_means = template.NAMED_MEANS if fields else ""
+    functions = {"by_function": by_function(module), "ones": constant_places(module)}
     return filled(
-        fields, taken=means, by_function=by_function(module), ones=constant_places(module)
+        template.ADVANCE,
+        taken=filled(template.TAKEN, means=means) if fields or positions is None else "",
+        by_function=filled(template.BY_FUNCTION, **functions) if fields else "",
+        layer_means=layer_means,
+        layers=layers,
     )
 
 
 def _refuse_names(module: KernelModule) -> None:
     """Refuse symbols of a layer that the code of a kernel uses for something else."""
-    text = template.IMPORTS + {"one": template.BODY_ONE, "many": template.BODY_MANY}[module.inputs]
-    text += {"one": template.RECURSION_ONE, "many": template.RECURSION_MANY}[module.inputs]
+    templates = [template.IMPORTS]
+    if module.inputs == "one":
+        templates += [template.BODY_ONE, INTEGRANDS, RECURSION]
+    else:
+        templates += [template.BODY_MANY, template.RECURSION_MANY, template.TAKEN]
     if module.several:
-        text += template.ADVANCE_FIELDS + template.COVARIANCE + template.BODY_FIELDS_ONE
+        templates += [template.BY_FUNCTION, template.NAMED_MEANS, template.BODY_FIELDS_ONE]
     if module.depths is not None:
-        text += template.ADVANCE_DEPTHS + template.DEPTHS + template.DEPTHS_ONE
+        templates += [template.LAYER_MEANS, template.DEPTHS, template.DEPTHS_ONE]
     if module.positions is not None:
-        text += template.ADVANCE_POSITIONS + template.PARTS
-        text += template.POSITIONS["choice"] + template.POSITIONS["positions"]
-    tokens = generate_tokens(io.StringIO(text.replace("$", "")).readline)
-    taken = {token.string for token in tokens if token.type == NAME}
-    for name in module.names:
-        if name in taken or re.fullmatch(r"x\d+|s\d+|_.*", name):
-            raise KernelError(
-                f"The symbol {name} of the layer {module.layer} cannot be a parameter of a NumPy "
-                "kernel. Its code uses this name. Call the symbol otherwise in the layer."
-            )
+        templates += [template.LAYER_MEANS, template.PARTS]
+        templates += [template.POSITIONS["choice"], template.POSITIONS["positions"]]
+    refuse_names(module, "NumPy", *(f"{text}\n" for text in templates))
 
 
 def _activation(activation: Activation, derivatives: int) -> str:
@@ -155,21 +130,12 @@ def _activation(activation: Activation, derivatives: int) -> str:
 
 
 def _example(module: KernelModule, brought: bool) -> str:
-    rates = any(not p.required and p.name in module.hyperparameters for p in module.parameters)
-    given = [f"{p.name}={p.example}" for p in module.parameters if p.required or rates]
     if module.inputs == "one":
-        text = filled(
-            template.EXAMPLE_ONE,
-            sine=template.SINE,
-            count=str(module.derivatives + 1),
-            hyperparameters=", ".join(given),
-        )
-    else:
-        sine, functions = ("", "ACTIVATION") if brought else (template.SINE, "2 * sine")
-        values = ", ".join(given)
-        text = (
-            filled(template.EXAMPLE_MANY, sine=sine, functions=functions, hyperparameters=values)
-            if module.positions is None
-            else example_with_positions(module.positions, functions, values, sine)
-        )
-    return example_lines(text)
+        count = str(module.derivatives + 1)
+        return example_text(module, template.EXAMPLE_ONE, sine=template.SINE, count=count)
+    sine, functions = ("", "ACTIVATION") if brought else (template.SINE, "2 * sine")
+    text, values = template.EXAMPLE_MANY, {"sine": sine, "functions": functions}
+    if module.positions is not None:
+        text, shape = template.EXAMPLE_POSITIONS, example_shape(module.positions)
+        values |= {"shape": str(shape), "numbers": str(prod(shape))}
+    return example_text(module, text, **values)

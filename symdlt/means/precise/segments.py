@@ -1,19 +1,20 @@
-"""Segments of the real line on which Gauss's rule gives the digits asked for."""
+"""Segments of the real line on which Gauss's rule gives the digits asked for, and panels of few."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
-from math import ceil, inf, log, log10, sqrt
+from math import ceil, inf, log, log2, log10, sqrt
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 
+from symdlt.activations import Activation
 from symdlt.activations.series import derivatives
-from symdlt.activations.smooth_pieces import SmoothPiece
+from symdlt.activations.smooth_pieces import SmoothPiece, smooth_pieces
 from symdlt.errors import ActivationError, SolutionError
 from symdlt.means.grids import Array
 from symdlt.means.precise.discs import ARRAYS, Discs
@@ -221,3 +222,34 @@ def _is_finite(value: Precise) -> bool:
     """Whether a number of mpmath is: of infinity and nan the mantissa is 0, the exponent not."""
     _, mantissa, exponent, _ = value._mpf_
     return bool(mantissa or not exponent)
+
+
+def ends_of(activation: Activation) -> Callable[[float], Array | None]:
+    """What gives, for a standard deviation or a little more, the ends of panels, or None.
+
+    Gauss's rule is right on each of them by disc arithmetic, so that they are short where the
+    function varies fast, wherever that is. None says that there are too many, or that the text
+    tells nothing of the kind. Functions that have it as their attribute `ends` are known by it.
+
+    >>> from symdlt.activations import activation
+    >>> ends = ends_of(activation("tanh(z) + exp(-10**6*(z - 3/10)**2)"))(0.8)
+    >>> widths = np.diff(ends)
+    >>> bool(0.28 < ends[widths.argmin()] < 0.32), bool(widths.min() < 3e-3)
+    (True, True)
+    """
+    return partial(_ends, activation)
+
+
+def _ends(activation: Activation, root: float) -> Array | None:
+    return _kept_ends(activation, ceil(2.0 * log2(root)))
+
+
+@lru_cache(maxsize=256)
+def _kept_ends(activation: Activation, level: int) -> Array | None:
+    """Those at a variance of two to the power of a level."""
+    variance = 2.0**level
+    try:
+        laid = segments(smooth_pieces(activation), (variance, variance), DOUBLE)
+    except (MeanError, ActivationError):
+        return None
+    return np.array([*(float(one.left) for one in laid), float(laid[-1].right)])

@@ -13,8 +13,7 @@ from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_means import LEGS, SiteMeans, Wanted
 from symdlt.networks.depths.alike_layers import AlikeLayers, FieldAt
 from symdlt.networks.depths.kernels import DepthKernels
-from symdlt.networks.depths.planes import DepthPlanes
-from symdlt.networks.depths.products import DepthProducts
+from symdlt.networks.depths.products import DepthPlanes, DepthProducts
 from symdlt.progress import track
 
 Array = NDArray[np.float64]

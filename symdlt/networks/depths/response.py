@@ -17,13 +17,14 @@ from symdlt.derivation.response.site_functions import Vertex
 from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import ONE, ZERO, Array
 from symdlt.networks.depths.alike_layers import BASE, AlikeLayers, StackedProgram
-from symdlt.networks.depths.linear_forms import LinearForm, form_of
 from symdlt.networks.depths.means import DepthMeans
 from symdlt.networks.depths.states import (
     UNTURNED,
+    LinearForm,
     Noise,
     State,
     Unknown,
+    form_of,
     noise_of,
     settled,
     state_of,

@@ -1,14 +1,15 @@
-"""What a layer hands on to the next one: covariances at its z, by what they are of."""
+"""What a layer hands on to the next one, covariances at its z, and arrays that are linear in it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from symdlt.derivation.response.site_averages import Edges, Pair, SiteAverage
 from symdlt.derivation.response.site_functions import Edge
-from symdlt.derivation.response.site_means import LEGS
+from symdlt.derivation.response.site_means import LEGS, ONE, ZERO, Array
 
 Legs = tuple[int, ...]
 Order = tuple[int, ...]  # of the axes of legs
@@ -121,3 +122,54 @@ def _sortable(state: State) -> tuple[object, ...]:
     """What states of one kind are sorted by."""
     other = () if state.other is None else tuple(state.other)
     return state.pair, state.edges, str(other)
+
+
+class LinearForm:
+    r"""$a + \sum_k c_k\,x_k$, with arrays a and c, and unknown arrays x that have names.
+
+    It stands where an array does, is added to arrays and forms, and multiplied with arrays.
+
+    Attributes:
+        constant: a; `ZERO` itself if there is none.
+        factors: c by the names of x.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves sums and products with arrays to the form
+    shape = ONE.shape
+
+    def __init__(self, constant: Array, factors: Mapping[Unknown, Array]) -> None:
+        self.constant = constant
+        self.factors = factors
+
+    @classmethod
+    def unknown(cls, name: Unknown) -> LinearForm:
+        """One unknown."""
+        return cls(ZERO, {name: ONE})
+
+    def __add__(self, other: Array | LinearForm) -> LinearForm:
+        if not isinstance(other, LinearForm):
+            return LinearForm(_sum(self.constant, other), self.factors)
+        factors = dict(self.factors)
+        for name, factor in other.factors.items():
+            factors[name] = _sum(factors.get(name, ZERO), factor)
+        return LinearForm(_sum(self.constant, other.constant), factors)
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> LinearForm:
+        constant = ZERO if self.constant is ZERO else factor * self.constant
+        return LinearForm(constant, {name: factor * one for name, one in self.factors.items()})
+
+    __rmul__ = __mul__
+
+
+def form_of(value: Array | LinearForm) -> LinearForm:
+    """An array as a form without unknowns."""
+    return value if isinstance(value, LinearForm) else LinearForm(value, {})
+
+
+def _sum(left: Array, right: Array) -> Array:
+    """The sum; `ZERO` stays itself."""
+    if left is ZERO:
+        return right
+    return left if right is ZERO else left + right

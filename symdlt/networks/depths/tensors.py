@@ -20,10 +20,9 @@ from symdlt.derivation.response.site_kernels import SiteKernels
 from symdlt.derivation.response.site_means import LEGS, ZERO, SiteMeans
 from symdlt.networks.depths.alike_layers import AlikeLayers, StackedProgram, families_of
 from symdlt.networks.depths.kernels import DepthKernels
-from symdlt.networks.depths.linear_forms import LinearForm
 from symdlt.networks.depths.means import DepthMeans
 from symdlt.networks.depths.response import DepthResponse
-from symdlt.networks.depths.states import UNTURNED, Noise, State
+from symdlt.networks.depths.states import UNTURNED, LinearForm, Noise, State
 from symdlt.networks.requests import axes, named
 from symdlt.progress import track
 

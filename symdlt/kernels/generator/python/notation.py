@@ -8,6 +8,13 @@ from symdlt.definitions import Stack
 from symdlt.kernels.generator.python.layout import COLUMNS, filled
 from symdlt.kernels.generator.representation import KernelModule
 
+ONE_INPUT = """\
+Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers); <…> is the
+mean over z of variance K = G, dk<…> = <(d/dz)^k …>/k!, and <A; B> = <(A - <A>)(B - <B>)>. With L
+layers the hidden widths are n_1 … n_(L-1), and r = n_l/n_(l-1). A tensor that starts at order
+1/n^m is returned without its factor n_(l-1)^-m, a piece X.j without n_(l-1)^-j besides.
+"""
+
 FIELDS = (
     "Notation: s, s', s'', … are the activation and its derivatives (sk in identifiers)$functions, "
     "<…> is the mean over the fields of one neuron$given$samples. With L layers the hidden widths "

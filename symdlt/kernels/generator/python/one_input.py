@@ -3,31 +3,83 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from symdlt.kernels.generator.expressions import Multiple, Sum, Symbol, symbols
-from symdlt.kernels.generator.python.layout import INSIDE, bracketed, filled, quoted, tuple_text
+from symdlt.kernels.generator.lowering import ZERO
+from symdlt.kernels.generator.python.layout import (
+    INSIDE,
+    bracketed,
+    filled,
+    quoted,
+    tuple_behind,
+    tuple_items,
+)
 from symdlt.kernels.generator.python.printer import Names, assignment, expression_text, shared_lines
 from symdlt.kernels.generator.representation import KernelModule, Mean, TensorFunction
 
 Data = dict[str, str | Iterable[str]]
 
+INTEGRANDS = '''\
+def $name($arguments) -> Array:
+    """The $count means$over that are integrated$rows_told.
 
-def shared_data(module: KernelModule) -> Data:
-    """Declarations, products of activations, and the factors of the recursions."""
-    rows = [
-        f'"{f.tensor}": advance_{f.variable.lower()},'
-        for f in module.functions
-        if f is not module.metric
-    ]
-    orders = ", ".join(f"s{k}" for k in range(module.derivatives + 1))
+    $listed
+    """
+    $unpacked = s
+    $products
+    $centred
+    $rows
+'''
+
+RECURSION = '''\
+$head
+    """Gain and source of $tensor[l+1] = gain $tensor[l] + source.
+
+    $equation
+
+    Operations a layer: $multiplications x, $additions +.
+    """
+    $entries
+    $gain
+    $source
+    return gain, source
+'''
+
+
+class Spelling(NamedTuple):
+    """How a target spells what a kernel for one input computes.
+
+    Attributes:
+        library: its name in code.
+        arguments: those of functions that return what is integrated.
+        rows_told: what is said of their values.
+        centred: the line that takes the mean of a product away, by its name.
+        value: the type of what an equation gives.
+        field: the class of the fields of a layer.
+    """
+
+    library: str
+    arguments: str
+    rows_told: str
+    centred: str
+    value: str
+    field: str
+
+
+def shared_data(module: KernelModule, spelling: Spelling) -> Data:
+    """What templates ask for in all targets: integrands, factors and recursions."""
+    linear = [one for one in module.functions if one is not module.metric]
     return {
-        "needed": tuple_text(quoted(module.hyperparameters)),
-        "fields": [f"{name}: Array" for name in module.names],
-        "count": str(len(module.means)),
-        "listed": _listed([mean.text for mean in module.means]),
-        "unpacked": orders if module.derivatives else f"{orders},",
-        "products": products_of(module.means),
+        **declared(module, linear),
+        "plain_means": integrands(
+            spelling,
+            "plain_means",
+            module.means,
+            [mean.text for mean in module.means],
+            [f"s{k}" for k in range(module.derivatives + 1)],
+        ),
         "factor_fields": [f"{f.name}: Array  # {f.text}" for f in module.factors],
         "means": _unpacked(module),
         "taylor_means": [
@@ -47,8 +99,26 @@ def shared_data(module: KernelModule) -> Data:
         "metric_activations": [
             f"s{k} = s[{k}]" for k in sorted({k for e in module.metric.entries for k in e.orders})
         ],
-        "table": ["{", *(f"    {row}" for row in rows), "}"] if rows else ["{}"],
     }
+
+
+def declared(module: KernelModule, linear: Iterable[TensorFunction]) -> Data:
+    """What is needed, the hyperparameters of layers, and the table of linear recursions."""
+    rows = [f'    "{one.tensor}": advance_{one.variable.lower()},' for one in linear]
+    return {
+        "needed": tuple_behind("NEEDED = ", quoted(module.hyperparameters)),
+        "fields": [f"{name}: Array" for name in module.names],
+        "table": ["{", *rows, "}"] if rows else ["{}"],
+    }
+
+
+def first_layer(module: KernelModule, names: Names) -> list[str]:
+    """The tensors that do not vanish at layer 1."""
+    return [
+        f'"{one.tensor}": {expression_text(one.first, names)},'
+        for one in module.functions
+        if one.first != ZERO
+    ]
 
 
 def names_of(module: KernelModule) -> dict[str, str]:
@@ -57,9 +127,39 @@ def names_of(module: KernelModule) -> dict[str, str]:
     return names | {factor.name: f"m.{factor.name}" for factor in module.factors}
 
 
-def centred_products(module: KernelModule) -> list[str]:
-    """The products of activations that are taken less their means, by name."""
-    return sorted({Mean(group).name for mean in module.means for group in mean.groups})
+def integrands(
+    spelling: Spelling,
+    name: str,
+    means: Sequence[Mean],
+    texts: Iterable[str],
+    functions: Sequence[str],
+    over: str = "",
+) -> str:
+    """The function that returns what is integrated, from values of an activation.
+
+    Args:
+        spelling: of the target.
+        name: of the function.
+        means: what is integrated, a row for each.
+        texts: these as they are listed, none of them broken in two.
+        functions: the names of the values.
+        over: what is said of the means.
+    """
+    listed = ", ".join(text.replace(" ", "\0") for text in texts) + "."
+    centred = sorted({Mean(group).name for mean in means for group in mean.groups})
+    return filled(
+        INTEGRANDS,
+        name=name,
+        arguments=spelling.arguments,
+        count=str(len(means)),
+        over=over,
+        rows_told=spelling.rows_told,
+        listed=textwrap.fill(listed, INSIDE - 4, break_on_hyphens=False).replace("\0", " "),
+        unpacked=", ".join(tuple_items(functions)),
+        products=products_of(means),
+        centred=[spelling.centred.format(product) for product in centred],
+        rows=stacked(means, spelling.library),
+    )
 
 
 def stacked(means: Iterable[Mean], library: str) -> str:
@@ -74,29 +174,44 @@ def stacked(means: Iterable[Mean], library: str) -> str:
     return f"return {library}.stack(\n{textwrap.indent(inner, '    ')}\n)"
 
 
+def recursions_text(module: KernelModule, filled_like: str) -> str:
+    """The recursions of all tensors but the kernel, one below the other."""
+    arguments, names = ("m: Factors", "below: Mapping[str, Array]"), names_of(module)
+    texts = []
+    for one in module.functions:
+        if one is not module.metric:
+            read = [f for f in module.functions if f.variable in one.reads]
+            entries = [f'{f.variable} = below["{f.tensor}"]' for f in read]
+            parts = gain_and_source(one, names, filled_like)
+            texts.append(recursion_text(one, arguments, one.equation, entries, parts))
+    return "\n\n\n".join(texts)
+
+
 def recursion_text(
-    template: str, function: TensorFunction, module: KernelModule, parts: Mapping[str, str]
+    one: TensorFunction,
+    arguments: Iterable[str],
+    equation: Iterable[str],
+    entries: Iterable[str],
+    parts: Mapping[str, str],
 ) -> str:
-    """A recursion, from the lines that assign its gain and its source.
+    """A recursion as a function.
 
     Args:
-        template: of the text.
-        function: the recursion.
-        module: of the kernel.
-        parts: by "gain" and "source" the lines.
+        one: the recursion.
+        arguments: of the function, behind the hyperparameters.
+        equation: what stands in its docstring.
+        entries: the lines that name what it reads.
+        parts: by "gain" and "source" the lines that assign these.
     """
-    arguments = ["h: Hyperparameters", "m: Factors", "below: Mapping[str, Array]"]
-    below = [f for f in module.functions if f.variable in function.reads]
+    head = f"def advance_{one.variable.lower()}("
     return filled(
-        template,
-        head=bracketed(
-            f"def advance_{function.variable.lower()}(", arguments, ") -> tuple[Array, Array]:"
-        ),
-        tensor=function.tensor,
-        equation=function.equation,
-        multiplications=str(function.cost.multiplications),
-        additions=str(function.cost.additions),
-        below=[f'{f.variable} = below["{f.tensor}"]' for f in below],
+        RECURSION,
+        head=bracketed(head, ["h: Hyperparameters", *arguments], ") -> tuple[Array, Array]:"),
+        tensor=one.tensor,
+        equation=equation,
+        multiplications=str(one.cost.multiplications),
+        additions=str(one.cost.additions),
+        entries=entries,
         **parts,
     )
 
@@ -117,12 +232,6 @@ def gain_and_source(function: TensorFunction, names: Names, filled_like: str) ->
         for target, value in (("gain", gain), ("source", source))
     }
     return both | {"gain": "\n".join([*lines, both["gain"]])}
-
-
-def _listed(means: list[str]) -> str:
-    """A sentence that lists means, none of them broken in two."""
-    text = ", ".join(mean.replace(" ", "\0") for mean in means) + "."
-    return textwrap.fill(text, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
 
 
 def products_of(means: Iterable[Mean]) -> list[str]:

@@ -2,50 +2,93 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import NamedTuple
-
 from symdlt.definitions import function_text
 from symdlt.kernels.generator.expressions import symbols
-from symdlt.kernels.generator.python.depth_tables import is_noise
 from symdlt.kernels.generator.python.layout import (
     INSIDE,
     bracketed,
     equation_lines,
     filled,
     quoted,
-    tuple_behind,
     tuple_items,
 )
-from symdlt.kernels.generator.python.one_input import Data, gain_and_source, products_of, stacked
+from symdlt.kernels.generator.python.one_input import (
+    Data,
+    Spelling,
+    declared,
+    gain_and_source,
+    integrands,
+    recursion_text,
+)
 from symdlt.kernels.generator.python.printer import returned
 from symdlt.kernels.generator.representation import (
     METRIC,
+    DepthFunctions,
     FieldFunction,
     KernelModule,
     Mean,
     TensorFunction,
 )
 
+NOISE = "Y_"  # how names of covariances with noise begin
 
-class FieldTemplates(NamedTuple):
-    """How a target spells the functions of a layer of several fields.
 
-    Attributes:
-        library: its name in code.
-        means: the integrands of a field.
-        centred: the line that takes the mean of a product away, by its name.
-        value: an equation as a function that returns its value.
-        recursion: one as a function that returns gain and source.
-        row: of the table of fields.
+def is_noise(state: TensorFunction) -> bool:
+    """Whether a state is a covariance with noise, which each later layer has."""
+    return state.tensor.startswith(NOISE)
+
+
+def kept_told(one: TensorFunction) -> str:
+    """What goes on from layer to layer."""
+    of = "NTK" if one.tensor[0] == "H" else "covariance"
+    return f"The {of} of z of layer m+1 with z of an earlier layer l"
+
+
+def depth_field(depths: DepthFunctions) -> Data:
+    """The arguments that say what later layers read functions of, if not of z."""
+    return {
+        "field": "" if depths.field == "z" else f'field="{depths.field}",',
+        "scale": f'scale="{depths.scale}",' if depths.scale else "",
+    }
+
+
+def depth_rows(module: KernelModule, depths: DepthFunctions) -> Data:
+    """The rows of all tables for one input, but for those of noise."""
+    joint = {both for one in depths.states for both in one.later_means if both[0]}
+    return {
+        "states": [f'"{one.tensor}": advance_{one.variable},' for one in depths.states],
+        "joint": bracketed("joint=(", tuple_items(map(str, sorted(joint))), "),", INSIDE),
+        "sums": [f'"{one.tensor}": advance_{one.variable.lower()},' for one in module.sums],
+        "kept": [f'"{one.tensor}": keep_{one.variable},' for one in depths.kept],
+        **depth_field(depths),
+    }
+
+
+def functions_read(module: KernelModule) -> str:
+    """The functions that later layers read, as code."""
+    depths = module.depths
+    read = [one for one in module.fields if depths and one.name == depths.field and one.functions]
+    return f'functions["{read[0].key}"]' if read else "()"
+
+
+VALUE = '''\
+def $name(h: Hyperparameters, means: Values, below: Values) -> $type:
+    """$told
+
+    $equation
     """
+    $entries
+    $value
+'''
 
-    library: str
-    means: str
-    centred: str
-    value: str
-    recursion: str
-    row: str
+ROW_FIELD = """\
+"$name": $field(
+    variance_$name,
+    "$functions",
+    $table
+    $names
+    $scale
+),"""
 
 
 class FieldTexts:
@@ -53,11 +96,11 @@ class FieldTexts:
 
     Args:
         module: what it computes.
-        templates: how its target spells them.
+        spelling: how its target spells them.
     """
 
-    def __init__(self, module: KernelModule, templates: FieldTemplates) -> None:
-        self.module, self.templates = module, templates
+    def __init__(self, module: KernelModule, spelling: Spelling) -> None:
+        self.module, self.spelling = module, spelling
         self.linear = [
             one for one in module.functions if one is not module.metric and one not in module.sums
         ]
@@ -78,22 +121,20 @@ class FieldTexts:
 
     def shared_data(self) -> Data:
         """What templates ask for in all targets: declarations, integrands and tables."""
-        table = [f'    "{one.tensor}": advance_{one.variable.lower()},' for one in self.linear]
-        return {
-            "needed": tuple_behind("NEEDED = ", quoted(self.module.hyperparameters)),
-            "fields": [f"{name}: Array" for name in self.module.names],
+        return declared(self.module, self.linear) | {
             "means_tables": "\n\n\n".join(
                 self._means(field) for field in self.module.fields if self.listed[field.name]
             ),
             "fields_rows": [self._row(field) for field in self.module.fields],
-            "table": ["{", *table, "}"] if table else ["{}"],
+            "recursions": "\n\n\n".join([*self.functions(), *self.of_depths()]),
         }
 
     def _row(self, field: FieldFunction) -> str:
         """A field in the table of all."""
         names = quoted(f"{field.name}_{mean.name}" for mean in self.listed[field.name])
         return filled(
-            self.templates.row,
+            ROW_FIELD,
+            field=self.spelling.field,
             name=field.name,
             functions=field.key,
             table=f"means_{field.name}," if names else "None,",
@@ -108,21 +149,13 @@ class FieldTexts:
         if len(field.functions) > 1:
             count = len(field.functions) * self.module.stride
         read = {order for mean in means for order in mean.orders}
-        orders = ", ".join(f"s{k}" if k in read else f"_s{k}" for k in range(count))
-        texts = ", ".join(self._shown(field, mean).replace(" ", "\0") for mean in means) + "."
-        wrapped = textwrap.fill(texts, INSIDE - 4, break_on_hyphens=False).replace("\0", " ")
-        return filled(
-            self.templates.means,
-            field=field.name,
-            count=str(len(means)),
-            listed=wrapped,
-            unpacked=orders if count > 1 else f"{orders},",
-            products=products_of(means),
-            centred=[
-                self.templates.centred.format(name)
-                for name in sorted({Mean(group).name for mean in means for group in mean.groups})
-            ],
-            rows=stacked(means, self.templates.library),
+        return integrands(
+            self.spelling,
+            f"means_{field.name}",
+            means,
+            [self._shown(field, mean) for mean in means],
+            [f"s{k}" if k in read else f"_s{k}" for k in range(count)],
+            f" over the field {field.name}",
         )
 
     def _shown(self, field: FieldFunction, mean: Mean) -> str:
@@ -151,8 +184,9 @@ class FieldTexts:
         if field.covariance is not None:
             return self.value(name, told, field.covariance)
         return filled(
-            self.templates.value,
+            VALUE,
             name=name,
+            type=self.spelling.value,
             told=told,
             equation="<z z> = G",
             entries="",
@@ -162,8 +196,9 @@ class FieldTexts:
     def value(self, name: str, told: str, one: TensorFunction) -> str:
         """An equation as a function that returns its value."""
         return filled(
-            self.templates.value,
+            VALUE,
             name=name,
+            type=self.spelling.value,
             told=told,
             equation=equation_lines(one.equation),
             entries=_entries(one),
@@ -172,18 +207,13 @@ class FieldTexts:
 
     def _recursion(self, one: TensorFunction) -> str:
         """A recursion as gain and source."""
-        arguments = ["h: Hyperparameters", "means: Values", "below: Values"]
-        name = f"def advance_{one.variable.lower()}("
         read = symbols(one.gain) | symbols(one.value)
-        return filled(
-            self.templates.recursion,
-            head=bracketed(name, arguments, ") -> tuple[Array, Array]:"),
-            tensor=one.tensor,
-            equation=equation_lines(one.equation),
-            multiplications=str(one.cost.multiplications),
-            additions=str(one.cost.additions),
-            entries=[line for line in _entries(one) if line.split(" = ")[0] in read],
-            **gain_and_source(one, self._names, f"{self.templates.library}.full_like"),
+        return recursion_text(
+            one,
+            ["means: Values", "below: Values"],
+            equation_lines(one.equation),
+            [line for line in _entries(one) if line.split(" = ")[0] in read],
+            gain_and_source(one, self._names, f"{self.spelling.library}.full_like"),
         )
 
     def of_depths(self) -> list[str]:
@@ -192,9 +222,7 @@ class FieldTexts:
             return []
         functions = []
         for one in self.module.depths.kept:
-            of = "NTK" if one.tensor[0] == "H" else "covariance"
-            told = f"The {of} of z of layer m+1 with z of an earlier layer l."
-            functions.append(self.value(f"keep_{one.variable}", told, one))
+            functions.append(self.value(f"keep_{one.variable}", f"{kept_told(one)}.", one))
         for one in self.module.depths.states:
             told = f"{one.tensor} of layer l+1{', for each later layer m' * is_noise(one)}."
             functions.append(self.value(f"advance_{one.variable}", told, one))

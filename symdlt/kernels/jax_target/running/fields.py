@@ -1,4 +1,4 @@
-"""One input through layers of several fields: means over one field after the other."""
+"""Layers of several fields: means over one field after the other, of one input and of pairs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from symdlt.kernels.jax_target.running.calls import Function
+from symdlt.kernels.jax_target.running.pairs import Means, PairPlaces
 from symdlt.kernels.jax_target.running.smooth import Array, inverse, root
 
 Values = Mapping[str, Array]
@@ -62,3 +63,58 @@ def joined(stride: int, *activations: Sequence[Function]) -> tuple[Function, ...
     for functions in activations:
         chain += [*functions, *[jnp.zeros_like] * (stride - len(functions))]
     return tuple(chain)
+
+
+Tables = Mapping[str, Array]
+
+
+class PairField(NamedTuple):
+    """A Gaussian field of a layer: its covariance from means of earlier ones, and its function.
+
+    Of a field that is normalised, `scale` names what it is multiplied with there.
+    """
+
+    covariance: Callable[[Any, Tables, Tables], Array]
+    function: str = ""
+    scale: str = ""
+
+
+def means_of_pairs(
+    fields: Mapping[str, PairField],
+    means: Mapping[str, Means],
+    h: Any,
+    tensors: Tables,
+    own: tuple[Array, ...],
+    at: PairPlaces,
+    same: Array,
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """All means of a layer by their names: of pairs, and on each side of inputs with themselves.
+
+    Args:
+        fields: in the order of their computation.
+        means: how those of each function are taken.
+        h: the hyperparameters of the layer.
+        tensors: those of the layer below, of pairs.
+        own: K of the inputs of each side, or of one if they are the same.
+        at: which inputs the pairs are of.
+        same: whether both are the same input.
+    """
+    pairs: dict[str, Array] = {"same": same}
+    sides: list[dict[str, Array]] = [{"same": jnp.asarray(True)} for _ in own]
+    for name, field in fields.items():
+        covariance = field.covariance(h, pairs, tensors)
+        variances = [
+            field.covariance(h, side, {"G": K}) for side, K in zip(sides, own, strict=True)
+        ]
+        if field.scale:
+            first, second = f"{field.scale}_1", f"{field.scale}_2"
+            for side, variance in zip(sides, variances, strict=True):
+                side[first] = side[second] = inverse(root(variance))
+            pairs |= {first: at.ours(sides[0][first]), second: at.theirs(sides[-1][second])}
+        if field.function:
+            taken = means[field.function]
+            both = taken.pairs(covariance, variances[0], variances[-1], at)
+            pairs |= zip((f"{name}_s0_s0", f"{name}_s1_s1"), both, strict=True)
+            for side, variance in zip(sides, variances, strict=True):
+                side[f"{name}_s0_s0"] = taken.single(variance)
+    return pairs, sides
