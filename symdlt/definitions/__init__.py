@@ -37,6 +37,7 @@ from symdlt.definitions.names import tensor as tensor
 from symdlt.definitions.names import vertex_labels as vertex_labels
 from symdlt.definitions.network import Network as Network
 from symdlt.definitions.network import read_layer_definition as read_layer_definition
+from symdlt.definitions.norm_steps import SCALES as SCALES
 from symdlt.definitions.norm_steps import NormStep as NormStep
 from symdlt.definitions.norm_steps import free_letter as free_letter
 from symdlt.definitions.odd_tensors import ALONE as ALONE

@@ -12,6 +12,17 @@ from symdlt.definitions.stacks import Stack
 from symdlt.definitions.streams import BELOW, Factor, Stream, is_recurrent
 from symdlt.errors import LayerError
 
+# Why a layer that keeps fields is no chain of steps.
+KEEPS_NEURONS = (
+    "With a skip, the neuron of a leg can be one of those whose functions are summed over in every "
+    "layer below, and the recursion needs cumulants of one neuron at several depths; it closes "
+    "where z' keeps z and weights inside the layer read z itself, as in h = U z; z' = z + W s(h)"
+)
+KEEPS_ONE = (
+    "Steps of the kernel and the NTK keep one field of those before them, and carry none past it, "
+    "as in h = xi z + U s(z); z' = xi h + W s(h)"
+)
+
 
 def is_chain(layer: Layer | Stack) -> bool:
     """Whether a layer is a stack whose fields are a chain of steps.
@@ -83,12 +94,7 @@ def _obstacles(stack: Stack, truncated: bool, leading: bool, written: bool) -> I
             )
         elif stream.kept and not _keeps_alone(stack, stream, levels, truncated, leading):
             kept = ", ".join(str(factor) for _, factor in stream.kept)
-            yield (
-                f"keeps {kept} on its neuron. With a skip, the neuron of a leg can be one of "
-                "those whose functions are summed over in every layer below, and the recursion "
-                "needs cumulants of one neuron at several depths; it closes where z' keeps z and "
-                "weights inside the layer read z itself, as in h = U z; z' = z + W s(h)"
-            )
+            yield f"keeps {kept} on its neuron. {KEEPS_ONE if leading else KEEPS_NEURONS}"
         for drawn in stream.drawn:
             letter = ascii_name(drawn.tensor.name)
             if not written and (drawn.orthogonal or drawn.window is not None):

@@ -67,7 +67,7 @@ def _product(constant: Polynomial, words: list[str]) -> str:
     Raises:
         LayerError: for a constant that is no number times symbols.
     """
-    terms = constant.terms
+    terms = constant.terms or (((), 0),)  # zero has none
     if len(terms) != 1 or any(power < 0 for _, power in terms[0][0]):
         raise LayerError(
             f"The constant {constant} of a layer is no product of a number and of symbols. It "

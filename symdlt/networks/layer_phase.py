@@ -102,7 +102,7 @@ def layer_phase(
 
     Raises:
         LayerError: for a layer that has no Gaussian preactivations, or missing values.
-        SolutionError: if the kernel swings.
+        SolutionError: if the kernel swings, or goes where no fixed points are sought.
 
     Of dropout each input has a draw, and two that are the same part:
 
@@ -136,6 +136,12 @@ def layer_phase(
         raise SolutionError(
             f"The kernel does not come to rest: at K* = {K:.6g} chi_parallel is {parallel:.6g}, "
             "below -1, so that it swings. Give smaller weights."
+        )
+    if perpendicular < 0:  # which is a mean of squares
+        raise SolutionError(
+            f"The kernel goes beyond {HIGHEST:g}, up to which fixed points are sought, and its "
+            f"slopes there go to no limit: chi_perp would be {perpendicular:.6g}. Give smaller "
+            "weights; K* scales with them and with the square of the activation."
         )
     known = {ascii_name(name): float(value) for name, value in values.items()}
     definition = response.definition

@@ -174,8 +174,8 @@ def limit(numbers: Sequence[float]) -> float:
     step, earlier = last - before, before - first
     if abs(earlier) < AT_REST * max(1.0, abs(first)):
         return last
-    if abs(step) > abs(earlier):
+    if step == earlier or abs(step) > abs(earlier):
         if abs(step) < SLOPED * abs(last):  # not more than what is lost of digits
             return last
         return inf if step > 0 else -inf
-    return round(last + step**2 / (earlier - step), EXTRAPOLATED)
+    return round(last + step * (step / (earlier - step)), EXTRAPOLATED)

@@ -218,6 +218,7 @@ def test_a_layer_of_one_stream_reads_z_alone():
     [
         "u = U layernorm(z); z' = -xi z + W s(u) - 2/3 b",
         "z' = b + 2 W[3x3, stride 2, zero] s(z)",
+        "z' = 0 z + 0 b + W s(z)",
         "h = U[3, pool 2] z; z' = W[all] (1/3 xi xi h - h tanh''(h))",
         "q = Q z; k = K z; v = V z; z' = W[causal] softmax(q.k) v",
         "z' = 1/2 z'[-1] + W s(z'[-2]) + U z",

@@ -288,6 +288,7 @@ def test_what_cannot_be_derived_is_refused():
         ("A3", "h = U[3] s(z); z' = z + W[3] s(h)", "has a window inside, .* A3 is known"),
         ("V", "g = z + U s(z); h = V s(g); z' = h + W s(h)", "others than z of the neurons of z"),
         ("G.1", "h = U s(z); z' = h + W s(h)", "reads neurons that z' keeps"),
+        ("V", "h = U s(z); g = V[3] s(h); z' = z + W s(g) h", "neurons again that a window"),
         ("V", "z' = A[1] z + B[2] z + C[3] z + D[4] z + E[5] z", "more than 4 windows"),
     ):
         with pytest.raises(LayerError, match=reason):

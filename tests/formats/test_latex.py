@@ -347,6 +347,16 @@ def test_a_document_of_a_layer_says_once_what_is_read_and_where_its_edges_stand(
     assert "^{[12](\\ell)}" in told
 
 
+def test_what_is_told_of_scales_and_fields_inside_is_written_as_equations_have_it():
+    equations = layer_equations("V", "h = U[3] rmsnorm(z); z' = z + W s(rmsnorm(h))")
+    assert "C_U sum_q c(z)_1+q c(z)_2+q G^lm_3,1+q" in str(equations)
+    told = document(equations, conventions=Conventions(sample="")).source
+    for symbol in (r"c_{1}^{h}\,c_{2}^{h}", r"[$c^{h}$] $c_{1}^{h} = ", r"$c_{1}^{h} K_{12}^{h}$"):
+        assert symbol in told
+    assert r"\sum_{q} c_{1+q}^{z}" in told
+    assert "c(" not in told
+
+
 def test_a_document_of_a_forward_equation_says_what_norms_do():
     equation = forward_equation(OBSERVABLES["NTK"], "y = rmsnorm(z); z' = W s(y)")
     source = document(equation, conventions=Conventions(sample="", layers=False)).source

@@ -23,6 +23,8 @@ PRUNED = "m = prune(1/4); z' = xi z + b + W m s(z)"
 KEPT = "z' = xi z + rmsnorm(z) + b + W s(z)"
 ALONE = "z' = rmsnorm(z) + W s(rmsnorm(z))"
 BLOCK = "h = U dropout(1/3) s(z); z' = xi z + W s(h)"
+TOGETHER = "z' = xi z + b + W z rmsnorm(z)"  # whose equations have powers of c below zero
+TWO_RATES = "z' = z + W dropout(1/4) s(z) + P dropout(1/3) s(z)"
 # With an odd function LayerNorm is RMSNorm.
 LOPSIDED = "gelu"
 
@@ -46,8 +48,10 @@ def test_all_thirteen_tensors_are_those_of_propagate(layer, inputs):
 
 
 @pytest.mark.parametrize("inputs", ["one", "many"])
-@pytest.mark.parametrize("layer", [slow(KEPT), swept(ALONE)])
-def test_v_of_layers_that_keep_what_they_normalise(layer, inputs):
+@pytest.mark.parametrize(
+    "layer", [slow(KEPT), swept(ALONE), slow(TOGETHER), slow(TWO_RATES), "z' = z - z + W s(z)"]
+)
+def test_v_of_layers_that_keep_masks_and_norms(layer, inputs):
     data = DATA[:2] if inputs == "many" else DATA[:1]
     module = kernel_of(layer, inputs, ["V"])
     found = run(module, inputs, values_of(module.HYPERPARAMETERS), data, LOPSIDED)
@@ -135,6 +139,7 @@ def test_a_field_that_is_zero_has_no_length(inputs):
 @pytest.mark.parametrize(
     ("tensors", "layer", "reason"),
     [
+        (["G.1"], TOGETHER, r"functions of rmsnorm\(z\) and z together"),
         (["V"], "z' = z + W s(z) + P s(rmsnorm(z))", "join the fields rmsnorm"),
         (["V"], "u = 1/2 z; z' = z + W s(rmsnorm(u))", "fields that keep z"),
         (["V"], "h = U s(z); z' = h + W s(rmsnorm(h))", "V of .* whose noise the next layer"),

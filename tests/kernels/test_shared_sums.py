@@ -23,7 +23,7 @@ from symdlt.kernels.generator.expressions import (
 
 BLOCK = "h = U s(z); z' = xi z + W s(h)"
 NAMES = "abcd"
-monomials = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 3)).map(monomial)
+monomials = st.dictionaries(st.sampled_from(NAMES), st.integers(-2, 3)).map(monomial)
 polynomials = st.dictionaries(monomials, st.integers(-3, 3).filter(bool).map(Fraction), max_size=12)
 VALUES = dict(zip(NAMES, map(Fraction, (2, -3, 5, 7)), strict=True))
 

@@ -278,6 +278,12 @@ def test_what_cannot_be_solved_is_refused(layer, values, start, error, message):
         layer_phase(layer, "exp(-z**2)", values, start=start)
 
 
+@pytest.mark.parametrize(("C_W", "reason"), [(1e16, r"beyond 1e\+12"), (1e200, "swings")])
+def test_kernels_beyond_those_that_are_sought_are_refused(C_W, reason):
+    with pytest.raises(SolutionError, match=reason):
+        layer_phase("z' = b + W s(z)", "tanh", {"C_W": C_W, "C_b": 0.1})
+
+
 @pytest.mark.slow
 def test_a_jump_is_no_critical_value():
     """K' = C_W K <gelu^2> at K: below some C_W kernels from 1 vanish, above they grow."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from dataclasses import replace
 
-from symdlt.definitions import NAMED
+from symdlt.definitions import NAMED, SCALES
 from symdlt.formats.latex.layer_symbols import (
     LAYER,
     between_latex,
@@ -20,9 +20,12 @@ from symdlt.formats.latex.layer_symbols import (
 from symdlt.formats.latex.notation import Conventions, power, sigma, tensor_text
 
 _MARKED = re.compile("`([^`]*)`")
+_SCALE = rf"(?:{'|'.join((*SCALES, 'scale'))})\(\w+\)"  # what one field is multiplied with, c(h)
 _TOKEN = re.compile(
     r"(?P<mean><[^>]*>)"
-    r"|(?P<symbol>(?:Y(?:\^\(\w+\))?_\d+\[[^\]]*\]|Q?[A-Z][H3]?(?:\.1)?(?:\^\w*m)?_\d[\d,+a-z]*))(?:\^(?P<power>\d))?"
+    r"|(?P<symbol>(?:Y(?:\^\(\w+\))?_\d+\[[^\]]*\]|Q?[A-Z][H3]?(?:\.1)?(?:\^\w*m|\^\([\w',]+\))?_\d[\d,+a-z]*)"
+    rf"|{_SCALE}(?:\^m)?_\d(?:\+\w)?)(?:\^(?P<power>\d))?"
+    rf"|(?P<scale>{_SCALE}(?:\^m)?)(?!\w)"
     r"|(?P<factor>[^\W\d_]\w*?'*(?:\(\w+(?:\(\w+\))?\))?(?:\^m)?_\d(?:\+\w)?(?:\^\d)?)"
     r"|(?P<above>\^\([^)]*\))"
     r"|(?P<word>[^\W\d]\w*(?:\.1)?(?:\^\w*m)?'*)"
@@ -64,6 +67,9 @@ def _token(match: re.Match[str], constants: Container[str], use: Conventions) ->
         return power(constant_latex(name, ""), exponent)
     if match["symbol"]:
         return power(symbol_latex(match["symbol"], LAYER, use), int(match["power"] or 1))
+    if match["scale"]:
+        letter, field = name.rstrip(")").split("(")
+        return rf"{letter}^{{{field_latex(field)}{'(m)' * text.endswith('^m')}}}"
     if match["mean"] and "_" in text:
         return symbol_latex(text, LAYER, use)
     if match["mean"]:

@@ -223,7 +223,9 @@ def _content(terms: Coefficients) -> dict[str, int]:
 
 
 def _divided(key: Monomial, shared: Mapping[str, int]) -> Monomial:
-    return monomial({name: power - shared.get(name, 0) for name, power in key})
+    powers = Counter(dict(key))
+    powers.subtract(shared)  # also of names that the key has not, whose shared power is negative
+    return monomial(powers)
 
 
 def _raised(name: str, power: int) -> Symbol | Raised:

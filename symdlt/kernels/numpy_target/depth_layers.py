@@ -256,6 +256,8 @@ class DepthLayers:
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             values = one.advance(*given, tuple(part.T))
+            # noise that vanishes, or has no mean over later layers, is the same at all of these
+            values = np.broadcast_to(values, (*last.shape[AXES:], len(part)))
             if not np.isfinite(values).all():
                 raise KernelInputError(f"{name} overflows.")
             fill(last, part, one.symmetries, values.T)

@@ -95,7 +95,7 @@ def states_text(module: KernelModule) -> list[str]:
             equation=one.equation,
             samples="",
             entries=[f"{entry.name} = {_whole(entry, one)}" for entry in one.entries],
-            value=returned(one.value, {n: f"h.{n}" for n in module.names}, INSIDE),
+            value=_value(one, module.names),
         )
         for one in module.depths.kept
     ]
@@ -193,8 +193,6 @@ def recursion_text(
     """
     tuples = len(function.samples) > PAIR
     read = _gathered if tuples else _whole
-    names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
-    zero = not symbols(function.value)
     return filled(
         template.RECURSION_MANY,
         name=part or f"advance_{function.variable.lower()}",
@@ -205,8 +203,16 @@ def recursion_text(
         entries=[
             f"{entry.name} = {read(entry, function, bool(part))}" for entry in function.entries
         ],
-        value="return np.zeros(x[0].shape)" if zero else returned(function.value, names, INSIDE),
+        value=_value(function, hyperparameters),
     )
+
+
+def _value(function: TensorFunction, hyperparameters: Sequence[str]) -> str:
+    """The value at all samples, which is a number where nothing is read."""
+    if not symbols(function.value):
+        return "return np.zeros(np.broadcast(*x).shape)"
+    names = {name: f"h.{name}" for name in (*hyperparameters, "r")}
+    return returned(function.value, names, INSIDE)
 
 
 def _table(entry: Entry) -> str:

@@ -65,6 +65,12 @@ class DepthEquations:
             raise self._refused(name)
         if piece:
             derivation.check_corrections()
+            if joined := derivation.tables.joined:
+                raise KernelError(
+                    f"{name} of the layer {self.layer} has no kernel file. Its weights read "
+                    f"functions of {' and '.join(joined)} together, and derivatives along each of "
+                    "these have noise of their own. Ask `layer_equations` or `propagate` for it."
+                )
             state = derivation.tensor(f"Q{name}")
             sum_of_states = LayerEquation(f"{name}_{derivation.samples}", state)
         else:

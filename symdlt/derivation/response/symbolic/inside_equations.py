@@ -59,7 +59,7 @@ class InsideEquations:
         self.known |= derivation.response.inside
         for symbol in sorted({name for monomial, _ in terms for name, _ in monomial}):
             if symbol in derivation.means.noises:
-                self._add_noise(derivation, derivation.means.noises[symbol])
+                self._add_noise(derivation, derivation.noise_met(symbol))
             elif (name := inside_tensor(derivation, symbol)) and name not in self.made:
                 self._add(name, self.derived(name))
 

@@ -34,7 +34,7 @@ from symdlt.derivation.response.symbolic.field_names import (
 from symdlt.derivation.response.symbolic.glossary import Glossary, marked
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, Links
+from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, Links, MetNoise
 from symdlt.derivation.response.symbolic.readable import (
     refused,
 )
@@ -204,12 +204,27 @@ class LayerDerivation:
         while left:
             one = left.pop(0)
             names = [n for product in one.products for m, _ in product.terms for n, _ in m]
-            met = (self.means.noises[name] for name in names if name in self.means.noises)
+            met = (self.noise_met(name) for name in names if name in self.means.noises)
             for noise in (noise for each in met for noise in self.tables.later_noises(each)):
                 if noise not in told:
                     told.add(noise)
                     left.append(self.noise(noise[0], OF_PAIR, frozenset(noise[1])))
                     yield left[-1]
+
+    def noise_met(self, symbol: str) -> MetNoise:
+        """What a symbol of noise is.
+
+        Raises:
+            LayerError: for noise at neurons inside, which fields behind windows there have met.
+        """
+        met = self.means.noises[symbol]
+        if met.average.read not in self.tables.kinds:
+            raise refused(
+                self.layer,
+                "keeps z, and its weights read neurons again that a window inside has read. Let "
+                "other neurons have these fields",
+            )
+        return met
 
     @property
     def branches(self) -> list[ProgramBranch]:

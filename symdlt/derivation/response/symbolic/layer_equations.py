@@ -284,10 +284,13 @@ def _key(monomial: Monomial) -> tuple[object, ...]:
 
 def _ranked(monomial: Monomial) -> list[tuple[int, str, int]]:
     """The factors in the order in which they are written."""
-    texts = [(_rank(name), name, power) for name, power in monomial]
-    return sorted(
-        texts, key=lambda each: (each[0], _samples(each[1]) if each[0] == 2 else "", each[1])
-    )
+
+    def place(each: tuple[int, str, int]) -> tuple[int, str, str]:
+        rank, name, _ = each
+        shifted = "+" * (rank == 1 and "+" in name)  # scales, behind the sum over their offsets
+        return rank, _samples(name) if rank == 2 else shifted, name
+
+    return sorted(((_rank(name), name, power) for name, power in monomial), key=place)
 
 
 def _others(texts: list[tuple[int, str, int]]) -> list[str]:

@@ -143,6 +143,10 @@ class NoiseTables:
         self.fields = fields = beyond.program.fields
         self.functions = [fields[f].branches[number].function for f, number in beyond.sources]
         kinds = [self._kind(one, self.functions.index(one)) for one in self.functions]
+        for number, one in enumerate(self.functions):
+            first = self.functions.index(one)
+            if kinds.index(kinds[number]) != first:  # as masks of two rates, which are named alike
+                kinds[number] = f"f{first + 1}"
         self.kinds = dict(zip(beyond.sources, kinds, strict=True))
         self.kinds |= {(self.later, number): kind for number, kind in enumerate(kinds)}
         self.linear = {OBSERVED} | {
@@ -163,6 +167,18 @@ class NoiseTables:
         constant = all(not key for number in numbers for key, _ in (ZERO + number).terms)
         read = {field for _, factors in terms for field, _, _ in factors}
         return constant and all(self._of_z(field) for field in read)
+
+    @property
+    def joined(self) -> list[str]:
+        """The fields that one function reads together, where there are several, without masks.
+
+        Tables count derivatives at an axis, and not along which of these they are.
+        """
+        for function in self.functions:
+            read = {field for _, factors in function for field, _, _ in factors}
+            if len(names := sorted(self.names[f] for f in read if not self._masks(f))) > 1:
+                return names
+        return []
 
     def _of_z(self, field: int) -> bool:
         """Whether a field is z, or z over its length, or a mask."""

@@ -349,7 +349,7 @@ def number_text(number: Polynomial | float) -> str:
     """A number, or a product of symbols, as equations are printed."""
     if not isinstance(number, Polynomial):
         return str(number)
-    texts = [term_text(value, monomial) for monomial, value in number.terms]
+    texts = [term_text(value, monomial) for monomial, value in number.terms] or ["0"]
     if len(texts) > 1:
         return f"({'+'.join(texts)})".replace(" ", "")
     return texts[0] if " " in texts[0] else _BRACKETED.sub(r"\1\2", texts[0])

@@ -83,7 +83,7 @@ def _expanded(
     (noise,) = noises
     rest = {symbol: power for symbol, power in monomial}
     assert rest.pop(noise) == 1, monomial
-    for entry, times in derivation.tables.entries(derivation.means.noises[noise]).items():
+    for entry, times in derivation.tables.entries(derivation.noise_met(noise)).items():
         named = _symbol(entry)
         reads[named] = entry
         yield tuple(sorted((rest | {named: 1}).items())), times * number
