@@ -14,7 +14,7 @@ from symdlt.derivation.response.symbolic.field_names import is_inside
 from symdlt.derivation.response.symbolic.later_layers import BASE
 from symdlt.derivation.response.symbolic.layer_derivation import LayerDerivation
 from symdlt.derivation.response.symbolic.layer_equations import LayerEquation
-from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR, MetNoise
+from symdlt.derivation.response.symbolic.noise_tables import OF_PAIR
 from symdlt.derivation.response.symbolic.symbolic_response import InsideTensor
 
 Term: TypeAlias = tuple[Monomial, Fraction | int]
@@ -59,7 +59,7 @@ class InsideEquations:
         self.known |= derivation.response.inside
         for symbol in sorted({name for monomial, _ in terms for name, _ in monomial}):
             if symbol in derivation.means.noises:
-                self._add_noise(derivation, derivation.noise_met(symbol))
+                self._add_noise(derivation, symbol)
             elif (name := inside_tensor(derivation, symbol)) and name not in self.made:
                 self._add(name, self.derived(name))
 
@@ -79,11 +79,12 @@ class InsideEquations:
         self.add(made.derivation, made.equation.polynomial.terms)
         self.made[name] = made
 
-    def _add_noise(self, derivation: LayerDerivation, met: MetNoise) -> None:
+    def _add_noise(self, derivation: LayerDerivation, symbol: str) -> None:
         """Derive the covariance with what a later layer reads, if it is with a field inside."""
-        (field, _), _ = met.pair
+        (field, _), _ = derivation.means.noises[symbol].pair
         if field == BASE:
             return
+        met = derivation.noise_met(symbol)
         for average, links in derivation.tables.later_noises(met):
             equation = derivation.noise_inside(average, OF_PAIR, frozenset(links), field)
             if equation.name not in self.made:

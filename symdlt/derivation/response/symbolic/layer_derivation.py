@@ -215,14 +215,17 @@ class LayerDerivation:
         """What a symbol of noise is.
 
         Raises:
-            LayerError: for noise at neurons inside, which fields behind windows there have met.
+            LayerError: for noise of fields inside, that of lengths and behind windows.
         """
         met = self.means.noises[symbol]
         if met.average.read not in self.tables.kinds:
+            (field, _), _ = met.pair
             raise refused(
                 self.layer,
-                "keeps z, and its weights read neurons again that a window inside has read. Let "
-                "other neurons have these fields",
+                "keeps z, and normalises a field inside that keeps it. Normalise z itself"
+                if field == BASE
+                else "keeps z, and its weights read neurons again that a window inside has read. "
+                "Let other neurons have these fields",
             )
         return met
 
