@@ -181,8 +181,8 @@ def test_fields_inside_that_are_kept(activation, layer, values):
     for K in (1e-5, 1e-4):
         above, slope = layer_at(activation, layer, known, K)
         a_1, b_1 = (float(one or 0) for one in (point.a_1, point.b_1))
-        assert (above / K - 1) / K == pytest.approx(a_1, abs=1e-6, rel=20 * K)
-        assert (slope - 1) / K == pytest.approx(b_1, abs=1e-6, rel=20 * K)
+        assert (above / K - 1) / K == pytest.approx(a_1, abs=1e-9, rel=5 * K)
+        assert (slope - 1) / K == pytest.approx(b_1, abs=1e-9, rel=5 * K)
 
 
 def test_two_dense_layers_in_one():

@@ -278,8 +278,6 @@ class Fluctuations:
 
     def shifts(self, field: int, vertex: Vertex) -> list[tuple[Any, int]]:
         r"""The fields whose mean is taken away, $δμ = \sum c\,η(z)$, with c at a vertex."""
-        if not self.centred:
-            return []
         if self.program.fields[field].norm == LAYER_NORM:
             return [(-c, below) for c, below in self.kept_at(field, vertex)]
         kept = self.kept_at(field, vertex)

@@ -64,7 +64,6 @@ class DepthEquations:
         if not derivation.tables.alike:
             raise self._refused(name)
         if piece:
-            derivation.check_corrections()
             if joined := derivation.tables.joined:
                 raise KernelError(
                     f"{name} of the layer {self.layer} has no kernel file. Its weights read "

@@ -95,7 +95,6 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
     """The equations of some tensors, and of all that they need."""
     depths, inside = DepthEquations(definition, inputs), InsideEquations(definition)
     equations: dict[str, SystemEquation] = {}
-    pairs: dict[str, SystemEquation] = {}  # inside, that states of all depths read
     fields: tuple[SystemEquation, ...] = ()
     left = [*names]
     while left:
@@ -120,6 +119,7 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
                 )
             if piece:
                 _check_laws(derivation, name)
+                derivation.check_corrections()
             if not derivation.shared or closes:
                 equation = derivation.correction() if piece else derivation.recursion()
                 equations[name] = _of_tensor(derivation, equation, piece, inputs)
@@ -128,7 +128,6 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             else:
                 equations[name] = depths.whole(derivation, piece)
                 left += depths.leading
-                pairs |= depths.pairs_inside
                 continue
             inside.add(derivation, equations[name].terms)
         left += [need for need in sorted(equations[name].needs) if not is_inside(need)]
@@ -137,8 +136,8 @@ def _derived(names: tuple[str, ...], definition: Layer | Stack, inputs: str) -> 
             inside.add(derivation, [term for one in fields for term in one.terms])
         left += inside.below
     ordered = _in_dependency_order(equations)
-    pairs |= {name: _of_inside(name, one, inputs) for name, one in inside.made.items()}
-    made = tuple(pairs.values())
+    own = {name: _of_inside(name, one, inputs) for name, one in inside.made.items()}
+    made = tuple((depths.pairs_inside | own).values())
     return LayerSystem(definition, ordered, fields, depths.system(), inputs, inside=made)
 
 

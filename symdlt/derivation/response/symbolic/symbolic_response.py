@@ -160,9 +160,10 @@ class SymbolicResponse(Fluctuations):
         return covariance
 
     def _is_lowered(self, pair: Pair) -> bool:
-        """Whether a pair is of one field, whose weights have a window."""
+        """Whether a pair is of one field, whose weights have a window that it is behind."""
         (first, _), (second, _) = pair
-        return first == second and first in self.kernels.windowed
+        behind = frozenset(pair) not in self.origin
+        return behind and first == second and first in self.kernels.windowed
 
     def _settles(self, left: Pair, right: Pair) -> bool:
         """Whether two δQ are those of a tensor inside the layer, as a field of one has a window.
@@ -172,10 +173,11 @@ class SymbolicResponse(Fluctuations):
         pairs = sorted((left, right), key=max)
         if any(first != second for (first, _), (second, _) in pairs):
             return False
-        lowered = [self._is_lowered(pair) and frozenset(pair) not in self.origin for pair in pairs]
+        lower, upper = pairs
         ((below, _), _), ((above, _), _) = pairs
         read = {branch.site for branch in self.program.fields[above].branches}
-        return lowered[1] or (lowered[0] and not read.isdisjoint(self.reached[below]))
+        met = not read.isdisjoint(self.reached[below])
+        return self._is_lowered(upper) or (met and self._is_lowered(lower))
 
     def _named(self, left: Pair, right: Pair, edges: Edges) -> Symbols:
         """The covariance of two δQ as a tensor, of the layer below or of fields inside."""
@@ -217,7 +219,7 @@ class SymbolicResponse(Fluctuations):
 
     def noise(self, average: SiteAverage, pair: Pair, edges: Edges) -> Symbols:
         """The covariance of noise with a δQ; of the layer below, or behind a window, a symbol."""
-        if self.prefix and self._is_lowered(pair) and frozenset(pair) not in self.origin:
+        if self.prefix and self._is_lowered(pair):
             return self._met(average, pair, edges) if self.meets(average, pair[0][0]) else ZERO
         if any(field != BASE for field, _ in pair):
             return super().noise(average, pair, edges)
