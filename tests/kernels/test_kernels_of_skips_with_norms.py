@@ -151,7 +151,7 @@ def test_what_has_no_kernel_is_refused(tensors, layer, reason):
         kernel_for(tensors, layer=layer)
 
 
-@pytest.mark.parametrize("layer", [KEPT, ALONE])
+@pytest.mark.parametrize("layer", [KEPT, ALONE, "h = U s(z); g = V z; z' = rmsnorm(h) + W s(g)"])
 def test_corrections_of_kept_norms_are_refused(layer):
     with pytest.raises(LayerError, match="each of which is itself in the length"):
         kernel_for(["G.1"], layer=layer)
